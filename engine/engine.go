@@ -20,9 +20,9 @@ type Engine interface {
 	View(ctx context.Context, fn func(Reader) error) error
 
 	// Update runs fn alone in each of its scopes (locked in byte order), commits all its writes in one atomic
-	// step and returns when they are durable (see Control.Relax for the exception). If fn returns an error,
-	// the transaction is discarded and the error is returned unchanged. fn may run more than once; it must
-	// assign, not accumulate, any state outside of it. fn must not call the engine (View is allowed).
+	// step and returns when they are durable (see TxnControl.Relax for the exception). If fn returns an
+	// error, the transaction is discarded and the error is returned unchanged. fn may run more than once; it
+	// must assign, not accumulate, any state outside of it. fn must not call the engine (View is allowed).
 	//
 	// ahead lists keys that fn is likely to read. It is a hint: a remote engine reads them in the round trip
 	// that locks the scopes; other engines may ignore it.
@@ -69,10 +69,10 @@ type Position struct {
 	// Settled reports whether everything that has been read of the scope is durable. If it is false,
 	// Durability.Settle waits until it is.
 	Settled bool
-	// Mark is the scope's mark: see Control.SetMark. It is read after the data with which it is returned.
+	// Mark is the scope's mark: see TxnControl.SetMark. It is read after the data with which it is returned.
 	// So if it has not changed, the data do not contain writes of a transaction that changes it.
 	Mark uint64
-	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a Teller;
+	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
 	// otherwise 0. It lies between the beginning of the call and the moment at which the state that was read
 	// was current.
 	Now int64
@@ -127,20 +127,20 @@ type Txn interface {
 	Delete(key []byte)
 	// DeleteRange removes every key of [r.Start, r.End).
 	DeleteRange(r Range)
-	Control
+	TxnControl
 }
 
-// Fresher is an optional interface of the Txns of a remote engine.
-type Fresher interface {
+// FreshKeySetter is an optional interface of the Txns of a remote engine.
+type FreshKeySetter interface {
 	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
 	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
 	// once more.
 	SetFresh(key, value []byte)
 }
 
-// Control is the part of a transaction that controls scopes and the commit instead of reading and writing
+// TxnControl is the part of a transaction that controls scopes and the commit instead of reading and writing
 // keys: LSNs, marks, the size limit and the durability.
-type Control interface {
+type TxnControl interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
 	// everything that it writes in the scope, and another only if it has more writes than it can number
 	// below one. The LSNs of a scope grow by one within a process and are never issued twice, even across
@@ -190,16 +190,16 @@ type Prefetcher interface {
 	Prefetch(keys [][]byte)
 }
 
-// Expecter is an optional interface of an Iterator of a remote engine.
-type Expecter interface {
+// ReadAheadIterator is an optional interface of an Iterator of a remote engine.
+type ReadAheadIterator interface {
 	// Expect sets the number of keys, from the current position on, that will probably be read. The
 	// iterator fetches that many in its next round trip. See Paging.
 	Expect(keys int)
 }
 
-// Expect passes the expected number of keys to an iterator that implements Expecter.
+// Expect passes the expected number of keys to an iterator that implements ReadAheadIterator.
 func Expect(it Iterator, keys int) Iterator {
-	if e, ok := it.(Expecter); ok {
+	if e, ok := it.(ReadAheadIterator); ok {
 		e.Expect(keys)
 	}
 	return it

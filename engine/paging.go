@@ -4,7 +4,7 @@ package engine
 // long scan takes few round trips, and a short one reads few rows that it does not need.
 type Paging struct {
 	size    int  // rows of the last page; 0: none yet
-	expect  int  // see Expecter; 0: not set
+	expect  int  // see ReadAheadIterator; 0: not set
 	sought  bool // the next page begins at a seek
 	average int  // average bytes of a row so far
 }

@@ -42,8 +42,8 @@ const (
 	resourceToken                     // a permission's token
 )
 
-// authority checks the authorization of requests. Its only secret is the master key.
-type authority struct {
+// authorizer checks the authorization of requests. Its only secret is the master key.
+type authorizer struct {
 	keyText    []byte // the master key in base64
 	wellKnown  bool   // the key is EmulatorKey
 	checkClock bool
@@ -53,22 +53,22 @@ type authority struct {
 	date       atomic.Pointer[parsedDate] // the last date of a signature
 }
 
-func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authority, error) {
+func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authorizer, error) {
 	raw, err := base64.StdEncoding.DecodeString(key)
 	if err != nil || len(raw) == 0 {
 		return nil, errors.New("httpapi: the master key must be base64 text")
 	}
-	a := &authority{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall,
+	a := &authorizer{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall,
 		tokens: cosmos.NewTokens(raw)}
 	a.signers.New = func() any { return newSigner(raw) }
 	return a, nil
 }
 
-// proof is the part of the request headers that authorizes a request.
-type proof struct{ authorization, xDate, date string }
+// authHeaders is the part of the request headers that authorizes a request.
+type authHeaders struct{ authorization, xDate, date string }
 
 // take sets the part that a header contains. It reports whether the header contains one.
-func (p *proof) take(name, value string) bool {
+func (p *authHeaders) take(name, value string) bool {
 	switch name {
 	case "Authorization":
 		p.authorization = value
@@ -87,7 +87,8 @@ func (p *proof) take(name, value string) bool {
 // token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
 // The signature also shows whether the query string is part of the item's id (see target.absorbQuery).
-func (a *authority) verify(method string, p *proof, t *target) (credential, *cosmos.Grant, error) {
+func (a *authorizer) verify(method string, p *authHeaders, t *targetResource) (credential, *cosmos.Grant,
+	error) {
 	text := p.authorization
 	if text == "" {
 		return 0, nil, cosmos.Failure(http.StatusUnauthorized, 5000,
@@ -165,7 +166,7 @@ func splitToken(text string) (kind, signature string, err error) {
 
 // verifySignature checks a signature against every resource link that the client may have signed, then
 // checks the request's date.
-func (a *authority) verifySignature(signature, method string, p *proof, t *target) error {
+func (a *authorizer) verifySignature(signature, method string, p *authHeaders, t *targetResource) error {
 	signature, _, _ = strings.Cut(signature, ",")
 	xDate, date, stamp := p.xDate, "", p.xDate
 	if stamp == "" {
@@ -180,7 +181,7 @@ func (a *authority) verifySignature(signature, method string, p *proof, t *targe
 		return cosmos.Failure(http.StatusUnauthorized, 0,
 			"The date '"+stamp+"' is not a valid RFC 1123 date.")
 	}
-	s := a.signers.Get().(*signer)
+	s := a.signers.Get().(*requestSigner)
 	defer a.signers.Put(s)
 	for i := 0; ; i++ {
 		link, query, ok := t.link(i)
@@ -212,7 +213,7 @@ type parsedDate struct {
 
 // parseDate parses a date. It keeps the last one, because dates have whole seconds, and clients sign all
 // requests of a second with the same date.
-func (a *authority) parseDate(text string) (time.Time, error) {
+func (a *authorizer) parseDate(text string) (time.Time, error) {
 	if last := a.date.Load(); last != nil && last.text == text {
 		return last.at, nil
 	}
@@ -223,7 +224,7 @@ func (a *authority) parseDate(text string) (time.Time, error) {
 	return at, err
 }
 
-func (a *authority) checkSkew(at time.Time) error {
+func (a *authorizer) checkSkew(at time.Time) error {
 	if !a.checkClock {
 		return nil
 	}
@@ -243,7 +244,7 @@ func (a *authority) checkSkew(at time.Time) error {
 // token that has not expired, as Microsoft's emulators do. If it has another key, the signature of the
 // token, its third part, must be that key; test tokens for the emulators are made in the same way. Otherwise
 // anybody could write a valid token without the key.
-func (a *authority) verifyDirectoryToken(token string) error {
+func (a *authorizer) verifyDirectoryToken(token string) error {
 	header, rest, _ := strings.Cut(token, ".")
 	payload, signature, found := strings.Cut(rest, ".")
 	var claims struct {
@@ -272,21 +273,21 @@ func decodePart(part string, into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// signer computes signatures with one key. Signers are pooled, because initializing a hash with a key costs
-// as much as signing.
-type signer struct {
+// requestSigner computes signatures with one key. Signers are pooled, because initializing a hash with a key
+// costs as much as signing.
+type requestSigner struct {
 	mac     hash.Hash
 	text    []byte // the payload to sign
 	sum     [sha256.Size]byte
 	encoded [44]byte // sum in base64
 }
 
-func newSigner(key []byte) *signer {
-	return &signer{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 256)}
+func newSigner(key []byte) *requestSigner {
+	return &requestSigner{mac: hmac.New(sha256.New, key), text: make([]byte, 0, 256)}
 }
 
 // payload builds the text to sign: five lines, all in lower case except for the link.
-func (s *signer) payload(method, resourceType, link, xDate, date string) {
+func (s *requestSigner) payload(method, resourceType, link, xDate, date string) {
 	b := append(appendLower(s.text[:0], method), '\n')
 	b = append(appendLower(b, resourceType), '\n')
 	b = append(append(b, link...), '\n')
@@ -295,7 +296,7 @@ func (s *signer) payload(method, resourceType, link, xDate, date string) {
 }
 
 // sign signs the payload into s.encoded.
-func (s *signer) sign() {
+func (s *requestSigner) sign() {
 	s.mac.Reset()
 	s.mac.Write(s.text)
 	base64.StdEncoding.Encode(s.encoded[:], s.mac.Sum(s.sum[:0]))
@@ -303,7 +304,7 @@ func (s *signer) sign() {
 
 // matches reports whether signature is the one of the request with these properties. It compares in constant
 // time.
-func (s *signer) matches(signature, method, resourceType, link, xDate, date string) bool {
+func (s *requestSigner) matches(signature, method, resourceType, link, xDate, date string) bool {
 	s.payload(method, resourceType, link, xDate, date)
 	s.sign()
 	s.text = append(s.text[:0], signature...)

@@ -57,18 +57,18 @@ type attempt struct {
 	plainDate         string // date
 }
 
-func (a attempt) verify(t *testing.T, auth *authority) (credential, target, error) {
+func (a attempt) verify(t *testing.T, auth *authorizer) (credential, targetResource, error) {
 	t.Helper()
 	to, err := parseTarget(a.path, a.query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := proof{authorization: a.authorization, xDate: a.date, date: a.plainDate}
+	p := authHeaders{authorization: a.authorization, xDate: a.date, date: a.plainDate}
 	with, _, err := auth.verify(a.verb, &p, &to)
 	return with, to, err
 }
 
-func newTestAuthority(t testing.TB, key string, at time.Time) *authority {
+func newTestAuthority(t testing.TB, key string, at time.Time) *authorizer {
 	t.Helper()
 	a, err := newAuthority(key, true, ttl.NewManual(at))
 	if err != nil {
@@ -278,8 +278,9 @@ func TestBadKey(t *testing.T) {
 
 func BenchmarkVerify(b *testing.B) {
 	auth := newTestAuthority(b, EmulatorKey, signedAt)
-	p := proof{xDate: signedDate, authorization: AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET",
-		"docs", "dbs/a/colls/b/docs/c", signedDate))}
+	p := authHeaders{xDate: signedDate,
+		authorization: AuthorizationHeader(Sign(decodeKey(b, EmulatorKey), "GET",
+			"docs", "dbs/a/colls/b/docs/c", signedDate))}
 	b.ReportAllocs()
 	for b.Loop() {
 		to, err := parseTarget("/dbs/a/colls/b/docs/c", "")

@@ -22,7 +22,7 @@ import (
 func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 	read := -1
 	w, _ := answerTo(t, r, func(c *call) error {
-		c.setTarget(target{kind: k})
+		c.setTarget(targetResource{kind: k})
 		if err := c.readBody(); err != nil {
 			return err
 		}

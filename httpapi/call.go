@@ -18,11 +18,11 @@ import (
 // call is one request in progress: the HTTP request, the operation that it requests, and the response.
 type call struct {
 	srv *Server
-	incoming
+	incomingRequest
 	r      *http.Request  // nil for a request that net/http has not read
 	w      *echo.Response // nil in direct mode
 	reply  frameReply
-	target target
+	target targetResource
 	in     reqHeaders
 	*exchange
 
@@ -75,7 +75,7 @@ func (c *call) set(name, value string) {
 	case c.mapped:
 		c.w.Header()[name] = []string{value}
 	case name[0] < 'a' && c.r != nil:
-		c.known = append(c.known, requests.Field{Name: name, Value: value})
+		c.known = append(c.known, requests.HeaderField{Name: name, Value: value})
 	default:
 		c.head = appendHeader(c.head, name, value)
 	}
@@ -95,11 +95,11 @@ func (c *call) setBytes(name string, value []byte) {
 type exchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
-	sent []requests.Field // request headers; equal names follow each other
-	head []byte           // response headers as lines, unless call.mapped is set
+	sent []requests.HeaderField // request headers; equal names follow each other
+	head []byte                 // response headers as lines, unless call.mapped is set
 	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
 	// net/http does not send the response.
-	known []requests.Field
+	known []requests.HeaderField
 }
 
 // maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
@@ -121,7 +121,7 @@ func (c *call) release() {
 }
 
 // setTarget sets the target, the address and the operation of the request.
-func (c *call) setTarget(t target) {
+func (c *call) setTarget(t targetResource) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
 	c.req.Operation = c.operation()

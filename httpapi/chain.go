@@ -12,23 +12,23 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// step is one step of the chain that every request passes. run converts its error to a response.
-type step func(*call) error
+// chainStep is one step of the chain that every request passes. run converts its error to a response.
+type chainStep func(*call) error
 
 // serveHTTP serves a request of net/http.
-func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next step) {
-	conn, _ := r.Context().Value(connKey{}).(*sniffConn)
+func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next chainStep) {
+	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
 	c := &call{srv: s, r: r, w: w, conn: conn, exchange: exchanges.Get().(*exchange)}
 	c.fromHTTP(r)
 	c.run(next)
 }
 
 // run passes a request through the chain, and converts an error of the chain to a response.
-func (c *call) run(next step) {
+func (c *call) run(next chainStep) {
 	s := c.srv
 	s.gate.RLock()
 	defer s.gate.RUnlock()
-	s.conns.begin(c.conn, &c.incoming)
+	s.conns.begin(c.conn, &c.incomingRequest)
 	defer s.conns.end(c.conn)
 	c.began = s.opt.Wall.Now()
 	defer c.release()
@@ -44,7 +44,7 @@ func (c *call) run(next step) {
 		c.req.Activity = uuid.NewString()
 	}
 	c.req.URI, c.req.BareText = requests.MaskURI(c.uri), c.in.contentType == bareQuery
-	c.setTarget(target{})
+	c.setTarget(targetResource{})
 	if !c.isFrame() {
 		c.setCommonHead()
 	}
@@ -68,7 +68,7 @@ func (c *call) setCommonHead() {
 
 // logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
 // logged.
-func (s *Server) logged(next step) step {
+func (s *Server) logged(next chainStep) chainStep {
 	return func(c *call) error {
 		if !s.log.Enabled(c.context, slog.LevelDebug) {
 			return next(c)
@@ -88,7 +88,7 @@ func (s *Server) logged(next step) step {
 }
 
 // recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next step) step {
+func (s *Server) recovered(next chainStep) chainStep {
 	return func(c *call) (err error) {
 		defer func() {
 			p := recover()

@@ -71,7 +71,7 @@ func (s *Server) serveFrames(c *sniffConn) {
 		return
 	}
 	life := context.WithValue(
-		context.WithValue(s.base, connKey{}, c),
+		context.WithValue(s.base, connContextKey{}, c),
 		http.LocalAddrContextKey,
 		c.LocalAddr(),
 	)
@@ -106,7 +106,7 @@ func (c *call) sendReply() {
 	a := &c.ans
 	var session [64]byte
 	var owner [128]byte
-	h := rntbd.Head{Status: a.Status, Substatus: a.Substatus, ItemLSN: a.ItemLSN, Charge: c.charge(),
+	h := rntbd.ResponseHead{Status: a.Status, Substatus: a.Substatus, ItemLSN: a.ItemLSN, Charge: c.charge(),
 		Duration: c.duration(), RetryAfter: a.RetryAfter, Counted: a.Counted, Count: a.Count,
 		WithoutPlan: a.Direct}
 	if a.Range != "" {
@@ -160,7 +160,7 @@ var _ net.Conn = (*frameConn)(nil)
 // parseAddresses parses the query string of GET /addresses. $resolveFor names a feed: the items of a
 // container, whose path consists of rids, or all databases. $partitionKeyRangeIds lists ranges of the
 // container. The request is signed like a request for that feed.
-func (t *target) parseAddresses() error {
+func (t *targetResource) parseAddresses() error {
 	t.resourceType = "dbs"
 	for part := range strings.SplitSeq(t.rawQuery, "&") {
 		name, value, _ := strings.Cut(part, "=")
@@ -183,7 +183,7 @@ func (t *target) parseAddresses() error {
 }
 
 // resolve parses the feed that $resolveFor names: dbs, or dbs/{rid}/colls/{rid}/docs.
-func (t *target) resolve(parts []string) error {
+func (t *targetResource) resolve(parts []string) error {
 	switch {
 	case len(parts) == 1 && strings.EqualFold(parts[0], "dbs"):
 	case len(parts) == 5 && strings.EqualFold(parts[0], "dbs") && strings.EqualFold(parts[2], "colls"):

@@ -1,22 +1,22 @@
 // Package httpapi serves Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official
 // SDKs work against it unchanged. A request passes these files in order:
 //
-//	listener.go   HTTP or HTTPS, detected by the first byte of the connection; each is HTTP/1.1 or HTTP/2
-//	shortcut*.go  reads of items over HTTP/1.1, without net/http
-//	direct.go     direct mode: package rntbd turns frames into requests
-//	incoming.go   a request of either protocol -> the form that both have in common
-//	chain.go      the chain: call, log, recover, CORS; then serve (server.go)
-//	route.go      raw path -> target: the addressed resource, and links that a client may have signed
-//	auth.go       authorization header -> a credential, or 401, 403
-//	headers.go    request headers -> typed fields, or 400
-//	dispatch.go   target, method and headers -> operation
-//	call.go       reading the body
-//	faults.go     injected faults
-//	write.go      the operation's response -> headers and body
-//	head.go       headers -> text or net/http's map
-//	observe.go    observations of finished requests for metrics and traces
-//	profile.go    the profiles of Go's runtime
-//	own.go        Mayfly's own API and pages: packages laboratory and explorer
+//	listener.go           HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
+//	shortcut*.go          reads of items over HTTP/1.1, without net/http
+//	direct.go             direct mode: package rntbd turns frames into requests
+//	incoming_request.go   a request of either protocol -> the form that both have in common
+//	chain.go              the chain: call, log, recover, CORS; then serve (server.go)
+//	route.go              raw path -> targetResource, and links that a client may have signed
+//	auth.go               authorization header -> a credential, or 401, 403
+//	headers.go            request headers -> typed fields, or 400
+//	dispatch.go           target, method and headers -> operation
+//	call.go               reading the body
+//	faults.go             injected faults
+//	write.go              the operation's response -> headers and body
+//	head.go               headers -> text or net/http's map
+//	observe.go            observations of finished requests for metrics and traces
+//	profile.go            the profiles of Go's runtime
+//	own.go                Mayfly's own API and pages: packages laboratory and explorer
 //
 // Package cosmos implements the operations, independently of HTTP: this package fills in its Request and
 // sends its Answer. Protocol rules that apply to any wire format belong in cosmos, not here.

@@ -40,11 +40,11 @@ func cancelled() error {
 
 // applyFault ends the connection if the fault is Drop; otherwise it returns the error with which the request
 // fails.
-func (c *call) applyFault(hit *inject.Hit) error {
+func (c *call) applyFault(hit *inject.MatchedFault) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {
-		if conn, ok := c.ctx().Value(connKey{}).(*sniffConn); ok {
+		if conn, ok := c.ctx().Value(connContextKey{}).(*sniffConn); ok {
 			_ = conn.end() // with HTTP/2, net/http would reset only the stream of this request
 		}
 		panic(http.ErrAbortHandler)
@@ -66,9 +66,9 @@ var faultTexts = map[inject.Fault]string{
 }
 
 // faultTarget returns the properties of a request by which fault rules select requests.
-func (s *Server) faultTarget(c *call) inject.Target {
+func (s *Server) faultTarget(c *call) inject.TargetOperation {
 	database, container := s.ops.Names(c.ctx(), &c.req)
-	return inject.Target{Operation: faultOperation(&c.req), Database: database, Container: container}
+	return inject.TargetOperation{Operation: faultOperation(&c.req), Database: database, Container: container}
 }
 
 // faultOperation returns the name that the operation of a request has in fault rules.

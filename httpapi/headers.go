@@ -25,13 +25,13 @@ type reqHeaders struct {
 	offerType                  string
 	contentType                string // media type only, lower case
 
-	proof proof
+	proof authHeaders
 }
 
 // parse parses all headers. Equal names must follow each other; the first value counts. If several headers
 // are invalid, parse returns the error for the first of them in alphabetical order, so that equal requests
 // get equal responses.
-func (h *reqHeaders) parse(fields []requests.Field, account cosmos.Consistency) error {
+func (h *reqHeaders) parse(fields []requests.HeaderField, account cosmos.Consistency) error {
 	var failed string
 	var failure error
 	for i := range fields {
@@ -54,8 +54,8 @@ func (h *reqHeaders) parse(fields []requests.Field, account cosmos.Consistency) 
 }
 
 // hasField reports whether a header is set and not empty.
-func hasField(fields []requests.Field, name string) bool {
-	return slices.ContainsFunc(fields, func(f requests.Field) bool {
+func hasField(fields []requests.HeaderField, name string) bool {
+	return slices.ContainsFunc(fields, func(f requests.HeaderField) bool {
 		return f.Name == name && f.Value != ""
 	})
 }

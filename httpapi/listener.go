@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// connKey is the context key of a request's connection.
-type connKey struct{}
+// connContextKey is the context key of a request's connection.
+type connContextKey struct{}
 
 // recordHandshake is the first byte of a TLS connection.
 const recordHandshake = 0x16
@@ -22,12 +22,12 @@ const recordHandshake = 0x16
 type sniffListener struct {
 	net.Listener
 	conf   *tls.Config // nil: HTTP only
-	conns  *conns
+	conns  *openConns
 	frames func(*sniffConn) // takes over direct-mode connections; nil: none
 	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
 	// keep that. The function may be nil.
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcuts
+	shortcuts *shortcutConfig
 }
 
 // Accept waits while the limit of connections is reached. It never waits for the client to send: the first
@@ -49,15 +49,15 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 type sniffConn struct {
 	net.Conn
 	conf   *tls.Config
-	conns  *conns
+	conns  *openConns
 	frames func(*sniffConn)
 	// see sniffListener.refusal
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcuts   // nil: net/http serves all requests
-	short     *shortcut    // nil until the connection serves a read by itself
-	http1     atomic.Bool  // the last request was HTTP/1.1
-	between   atomic.Int32 // notBetween ...
-	serving   atomic.Int32 // notServing ...
+	shortcuts *shortcutConfig // nil: net/http serves all requests
+	short     *shortcutConn   // nil until the connection serves a read by itself
+	http1     atomic.Bool     // the last request was HTTP/1.1
+	between   atomic.Int32    // notBetween ...
+	serving   atomic.Int32    // notServing ...
 
 	gotByte atomic.Bool  // the first byte has arrived
 	busy    atomic.Int32 // requests in progress
@@ -70,7 +70,7 @@ type sniffConn struct {
 	// that serves HTTP/1.1.
 	head *headBuffer
 	// request is the request in progress, for reports of requests that do not end.
-	request atomic.Pointer[incoming]
+	request atomic.Pointer[incomingRequest]
 
 	source        *peek.Conn // nil until the first byte has arrived; used only by Read
 	tls           atomic.Pointer[tls.Conn]
@@ -83,7 +83,7 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read reads plain or decrypted bytes. It serves reads of items itself: see shortcut.go.
+// Read reads plain or decrypted bytes. It serves reads of items itself: see shortcut_conn.go.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {

@@ -183,7 +183,7 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 
 // guarded refuses requests from pages that are not allowed, sets the CORS headers for allowed origins, and
 // responds to CORS preflight requests (OPTIONS).
-func (s *Server) guarded(next step) step {
+func (s *Server) guarded(next chainStep) chainStep {
 	return func(c *call) error {
 		if !s.origins.allowsHost(c.host) {
 			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(c.host,

@@ -21,7 +21,7 @@ import (
 // newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: labWire{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
+		Wire: laboratoryWire{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -36,16 +36,18 @@ func (s *Server) newLabHandler() http.Handler {
 	return e
 }
 
-// labCall is a call to Mayfly's own API.
-type labCall struct {
+// laboratoryCall is a call to Mayfly's own API.
+type laboratoryCall struct {
 	*call
 	err error // the handler's error
 }
 
-// labKey is the context key of a labCall.
-type labKey struct{}
+// laboratoryContextKey is the context key of a laboratoryCall.
+type laboratoryContextKey struct{}
 
-func labCallOf(ec echo.Context) *labCall { return ec.Request().Context().Value(labKey{}).(*labCall) }
+func labCallOf(ec echo.Context) *laboratoryCall {
+	return ec.Request().Context().Value(laboratoryContextKey{}).(*laboratoryCall)
+}
 
 func callOf(ec echo.Context) *call { return labCallOf(ec).call }
 
@@ -57,8 +59,8 @@ func (s *Server) serveLab(c *call) error {
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := labCall{call: c}
-	r := c.r.WithContext(context.WithValue(c.ctx(), labKey{}, &own))
+	own := laboratoryCall{call: c}
+	r := c.r.WithContext(context.WithValue(c.ctx(), laboratoryContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()
 	r.URL = &address
@@ -132,35 +134,35 @@ func labFailure(err error) laboratory.Failure {
 	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// labWire implements laboratory.Wire: the functions of this server that package laboratory uses.
-type labWire struct{}
+// laboratoryWire implements laboratory.Wire: the functions of this server that package laboratory uses.
+type laboratoryWire struct{}
 
 // Body implements route.Wire.
-func (labWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+func (laboratoryWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.Wire. The container is the one that the path names.
-func (labWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+func (laboratoryWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
 // Reserve implements laboratory.Wire.
-func (labWire) Reserve(ec echo.Context) error {
+func (laboratoryWire) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
 // Charge implements route.Wire.
-func (labWire) Charge(ec echo.Context, r store.Receipt) {
+func (laboratoryWire) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
 // Answer implements route.Wire.
-func (labWire) Answer(ec echo.Context, status int, body []byte) error {
+func (laboratoryWire) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
 // Stream implements laboratory.Wire.
-func (labWire) Stream(ec echo.Context) { callOf(ec).setHead() }
+func (laboratoryWire) Stream(ec echo.Context) { callOf(ec).setHead() }

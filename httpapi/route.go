@@ -35,8 +35,8 @@ var grammar = [...]struct {
 	{"debug", cosmos.KindAccount, cosmos.KindNone},
 }
 
-// target is the resource that a request addresses, as parsed from the raw path.
-type target struct {
+// targetResource is the resource that a request addresses, as parsed from the raw path.
+type targetResource struct {
 	cosmos.Address
 	kind cosmos.Kind
 	feed bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
@@ -62,8 +62,8 @@ type target struct {
 // A path is split before it is unescaped, so that %2F stays inside its id; '+' is a literal plus. Empty
 // segments (a doubled or a trailing slash) are ignored, and keywords are case-insensitive. Segments
 // alternate between keywords and ids.
-func parseTarget(rawPath, rawQuery string) (target, error) {
-	t := target{rawQuery: rawQuery}
+func parseTarget(rawPath, rawQuery string) (targetResource, error) {
+	t := targetResource{rawQuery: rawQuery}
 	start := skipSlashes(rawPath, 0)
 	pos, end := start, start // end is the end of the resource link
 	for pos < len(rawPath) {
@@ -111,7 +111,7 @@ func parseTarget(rawPath, rawQuery string) (target, error) {
 }
 
 // finish sets the resource link, and sets whether the ids are rids.
-func (t *target) finish(rawLink string) error {
+func (t *targetResource) finish(rawLink string) error {
 	t.path = rawLink
 	if strings.Contains(rawLink, "%") || strings.Contains(rawLink, "//") {
 		t.path = unescapeLink(rawLink, t)
@@ -128,7 +128,7 @@ func (t *target) finish(rawLink string) error {
 }
 
 // parseLabRoute parses a path of Mayfly's own API.
-func (t *target) parseLabRoute(rawPath string) error {
+func (t *targetResource) parseLabRoute(rawPath string) error {
 	rawPath = strings.TrimRight(rawPath, "/")
 	plain, err := url.PathUnescape(rawPath)
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *target) parseLabRoute(rawPath string) error {
 
 // labPath returns the path of Mayfly's own API in the one form that its router matches: with escaped ids and
 // without optional escapes.
-func (t *target) labPath() string {
+func (t *targetResource) labPath() string {
 	if t.N == 0 && (strings.HasPrefix(t.labRoute, "_mayfly/dbs/") ||
 		strings.HasPrefix(t.labRoute, "_mayfly/snapshots/") || strings.HasPrefix(t.labRoute,
 		"_mayfly/entities/")) {
@@ -171,7 +171,7 @@ func (t *target) labPath() string {
 // absorbQuery appends the query string to the last id. Cosmos DB's clients do not send query strings. If
 // there is one, it is the rest of an id that contains a '?', sent by a client that escapes with JavaScript's
 // encodeURI.
-func (t *target) absorbQuery() {
+func (t *targetResource) absorbQuery() {
 	if t.query != "" && t.kind == cosmos.KindItem && !t.feed {
 		t.IDs[t.N-1] += "?" + t.query
 		t.query, t.rawQuery = "", ""
@@ -182,7 +182,7 @@ func (t *target) absorbQuery() {
 // is false after the last. The link is not escaped: in a link with "%20", the id contains these characters
 // literally. Clients differ in trailing slashes and in the case of rids. query reports whether the link
 // includes the query string as part of the id.
-func (t *target) link(i int) (link string, query, ok bool) {
+func (t *targetResource) link(i int) (link string, query, ok bool) {
 	if t.ByRID {
 		switch i {
 		case 0:
@@ -247,7 +247,7 @@ func skipSlashes(path string, pos int) int {
 
 // unescapeLink joins the unescaped segments of a link. It takes the ids from the target, since the last id
 // may contain slashes.
-func unescapeLink(raw string, t *target) string {
+func unescapeLink(raw string, t *targetResource) string {
 	var b strings.Builder
 	b.Grow(len(raw))
 	level := 0

@@ -227,7 +227,7 @@ func FuzzParseTarget(f *testing.F) {
 }
 
 // keywordAt is the keyword before the i-th id.
-func keywordAt(t *testing.T, got *target, i int) string {
+func keywordAt(t *testing.T, got *targetResource, i int) string {
 	k := got.kind
 	var chain []string
 	for k != cosmos.KindAccount {

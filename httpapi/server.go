@@ -25,7 +25,7 @@ type Server struct {
 	opt         Options
 	db          *store.DB
 	log         *slog.Logger
-	auth        *authority
+	auth        *authorizer
 	origins     originPolicy
 	consistency cosmos.Consistency
 	ops         *cosmos.Service
@@ -35,11 +35,11 @@ type Server struct {
 
 	handler http.Handler
 	// serveShortcut serves a request that a connection has read without net/http.
-	serveShortcut func(*shortcut)
-	frameChain    step            // passed by requests in direct mode
-	turns         *priority.Turns // of connections in direct mode
+	serveShortcut func(*shortcutConn)
+	frameChain    chainStep             // passed by requests in direct mode
+	turns         *priority.TurnLimiter // of connections in direct mode
 	http          *http.Server
-	conns         *conns
+	conns         *openConns
 	cancel        context.CancelFunc // ends every request's context
 	// draining is canceled when Shutdown begins. A request that waits must end then.
 	draining context.Context
@@ -114,7 +114,7 @@ func New(o Options) (*Server, error) {
 		BaseContext: func(net.Listener) context.Context { return base },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx,
-				connKey{}, c)
+				connContextKey{}, c)
 		},
 		ConnState: s.conns.state,
 	}
@@ -147,7 +147,7 @@ func (s *Server) routes() http.Handler {
 		s.serveHTTP(ec.Request(), ec.Response(), guarded)
 		return nil
 	}
-	s.serveShortcut = func(in *shortcut) {
+	s.serveShortcut = func(in *shortcutConn) {
 		in.w = echo.NewResponse(in, e)
 		c := &call{srv: s, w: in.w, conn: in.c, exchange: exchanges.Get().(*exchange)}
 		c.fromShortcut(in)
@@ -174,7 +174,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
-		shortcuts: &shortcuts{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
+		shortcuts: &shortcutConfig{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}

@@ -12,10 +12,10 @@ import (
 const shortcutPiece = 16 << 10
 
 // Header implements http.ResponseWriter.
-func (s *shortcut) Header() http.Header { return s.mapped }
+func (s *shortcutConn) Header() http.Header { return s.mapped }
 
 // WriteHeader implements http.ResponseWriter.
-func (s *shortcut) WriteHeader(status int) {
+func (s *shortcutConn) WriteHeader(status int) {
 	if s.status != 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (s *shortcut) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (s *shortcut) Write(p []byte) (int, error) {
+func (s *shortcutConn) Write(p []byte) (int, error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
@@ -57,7 +57,7 @@ func (s *shortcut) Write(p []byte) (int, error) {
 }
 
 // flush sends the bytes in s.answer.
-func (s *shortcut) flush() {
+func (s *shortcutConn) flush() {
 	if s.answer == nil || s.err != nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (s *shortcut) flush() {
 }
 
 // drop returns the buffers to their pool.
-func (s *shortcut) drop() {
+func (s *shortcutConn) drop() {
 	for _, b := range []*headBuffer{s.answer, s.c.head} {
 		if b != nil && cap(b.text) <= 2*shortcutPiece {
 			headBuffers.Put(b)
@@ -77,7 +77,7 @@ func (s *shortcut) drop() {
 }
 
 // SetWriteDeadline is called by http.ResponseController.
-func (s *shortcut) SetWriteDeadline(t time.Time) error {
+func (s *shortcutConn) SetWriteDeadline(t time.Time) error {
 	s.writeUntil = t
 	return s.c.Conn.SetWriteDeadline(t)
 }

@@ -104,14 +104,16 @@ func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool)
 // Range returns the interval [lo, hi) of the keys of the documents that have the values in equal at the first
 // paths of the index, and at the next path a value of v's kind that satisfies "value op v". equal must have
 // fewer values than the index has paths.
-func (c *Composite) Range(equal []jsondoc.Value, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
+func (c *Composite) Range(equal []jsondoc.Value, op ComparisonOp, v jsondoc.Value) (lo, hi []byte,
+	exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
 	low, high := jsondoc.KindBounds(v.Kind())
 	descending := c.Keys[i].Descending
 	if descending {
 		low, high = ^(high - 1), ^(low - 1)
-		op = map[Op]Op{Less: Greater, LessEqual: GreaterEqual, Greater: Less, GreaterEqual: LessEqual}[op]
+		op = map[ComparisonOp]ComparisonOp{Less: Greater, LessEqual: GreaterEqual, Greater: Less,
+			GreaterEqual: LessEqual}[op]
 	}
 	lo = append(append(lo, prefix...), low)
 	hi = append(append(hi, prefix...), high)

@@ -17,8 +17,8 @@
 // a question mark.
 //
 // Compile converts a policy to a Matcher: a tree of the patterns that is walked together with the document.
-// A Cursor is a position in both. Each step into the document is one step in the tree, for any number of
-// patterns.
+// A MatchPosition is a position in both. Each step into the document is one step in the tree, for any number
+// of patterns.
 //
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()

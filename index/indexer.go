@@ -42,9 +42,9 @@ func (d Definition) sameLanguages(e Definition) bool {
 	})
 }
 
-// Evaluate returns the value of a document's computed property, or undefined. It must depend only on the
+// EvaluateFunc returns the value of a document's computed property, or undefined. It must depend only on the
 // document's text and be safe for concurrent use.
-type Evaluate func(body []byte) jsondoc.Value
+type EvaluateFunc func(body []byte) jsondoc.Value
 
 // Indexer computes the index entries of documents by one definition, and the keys by which they are found.
 // It is immutable and safe for concurrent use. A nil Indexer indexes nothing.
@@ -59,10 +59,10 @@ type Indexer struct {
 	matcher    *Matcher
 	composites []*Composite // those of the policy, then the additional ones
 	named      int          // number of composites in the policy
-	special    *special
-	wanted     int             // total number of paths of the composite indexes
-	hidden     map[string]bool // names of all computed properties
-	computed   []computed      // the indexed computed properties
+	special    *specialIndexNode
+	wanted     int               // total number of paths of the composite indexes
+	hidden     map[string]bool   // names of all computed properties
+	computed   []indexedComputed // the indexed computed properties
 	vectors    []vectorIndex
 
 	older []*Indexer // policies by which documents may still be indexed
@@ -70,23 +70,23 @@ type Indexer struct {
 	scratch *sync.Pool // of *walk
 }
 
-// computed is a computed property that is indexed, with the function that evaluates it.
-type computed struct {
+// indexedComputed is a computed property that is indexed, with the function that evaluates it.
+type indexedComputed struct {
 	name     string
-	evaluate Evaluate
+	evaluate EvaluateFunc
 	included bool // an included path begins with it; otherwise it is in composite indexes only
 }
 
 // NewIndexer compiles a definition with a normalised policy. evaluate has the functions of computed
 // properties by their names; a computed property without a function is not indexed. The error is a
 // *PolicyError.
-func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
+func NewIndexer(d Definition, evaluate map[string]EvaluateFunc) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexer{def: d, matcher: m, special: &special{}, hidden: map[string]bool{},
-		scratch: &sync.Pool{New: func() any { return new(walk) }}}
+	x := &Indexer{def: d, matcher: m, special: &specialIndexNode{}, hidden: map[string]bool{},
+		scratch: &sync.Pool{New: func() any { return new(documentWalk) }}}
 	for _, c := range d.Computed {
 		x.hidden[c.Name] = true
 	}
@@ -96,7 +96,7 @@ func NewIndexer(d Definition, evaluate map[string]Evaluate) (*Indexer, error) {
 	for _, c := range d.Computed {
 		included := x.includes(c.Name)
 		if e := evaluate[c.Name]; e != nil && (included || x.composes(c.Name)) {
-			x.computed = append(x.computed, computed{c.Name, e, included})
+			x.computed = append(x.computed, indexedComputed{c.Name, e, included})
 		}
 	}
 	if err := x.addSpecial(); err != nil {
@@ -127,7 +127,7 @@ func (x *Indexer) composes(name string) bool {
 // returns false for a computed property without a function, and for a system property other than _ts.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
-		return slices.ContainsFunc(x.computed, func(c computed) bool { return c.name == name })
+		return slices.ContainsFunc(x.computed, func(c indexedComputed) bool { return c.name == name })
 	}
 	return !jsondoc.IsSystem(name) || name == "_ts"
 }
@@ -255,24 +255,24 @@ func (x *Indexer) sameEntries(old *Indexer, c *Composite) bool {
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.sameValue(old, PathTo(k.Path)) })
 }
 
-// special is a node of the tree of paths that have an index other than the range index. The tree is
+// specialIndexNode is a node of the tree of paths that have an index other than the range index. The tree is
 // walked together with the document.
-type special struct {
-	names     map[string]*special
-	element   *special
-	deep      *special // all other positions below: nil, or a node whose deep is itself
-	composite []int    // positions of the value among the paths of all composite indexes
-	vector    int      // 1 + the index in vectors; 0: none
-	text      bool     // full-text index
-	language  Language // of the text
-	spatial   *space   // spatial index of geometries here
-	below     *space   // spatial index of geometries at any depth below
+type specialIndexNode struct {
+	names     map[string]*specialIndexNode
+	element   *specialIndexNode
+	deep      *specialIndexNode // all other positions below: nil, or a node whose deep is itself
+	composite []int             // positions of the value among the paths of all composite indexes
+	vector    int               // 1 + the index in vectors; 0: none
+	text      bool              // full-text index
+	language  Language          // of the text
+	spatial   *spatialDomain    // spatial index of geometries here
+	below     *spatialDomain    // spatial index of geometries at any depth below
 }
 
-// space is the space of a spatial index; box is nil on the globe.
-type space struct{ box *Box }
+// spatialDomain is the space of a spatial index; box is nil on the globe.
+type spatialDomain struct{ box *Box }
 
-func (p *special) property(name string) *special {
+func (p *specialIndexNode) property(name string) *specialIndexNode {
 	if p == nil {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (p *special) property(name string) *special {
 	return p.deep
 }
 
-func (p *special) elements() *special {
+func (p *specialIndexNode) elements() *specialIndexNode {
 	if p == nil {
 		return nil
 	}
@@ -294,12 +294,12 @@ func (p *special) elements() *special {
 
 // inheritBelow applies a spatial index for any depth to all nodes below p, except to those that have a
 // spatial index of their own.
-func (p *special) inheritBelow(below *space) {
+func (p *specialIndexNode) inheritBelow(below *spatialDomain) {
 	if p.below != nil {
 		below = p.below
 	}
 	if below != nil {
-		p.deep = &special{spatial: below}
+		p.deep = &specialIndexNode{spatial: below}
 		p.deep.deep = p.deep
 	}
 	for _, child := range p.names {
@@ -310,7 +310,7 @@ func (p *special) inheritBelow(below *space) {
 	}
 }
 
-func (p *special) inherit(below *space) {
+func (p *specialIndexNode) inherit(below *spatialDomain) {
 	if p.spatial == nil {
 		p.spatial = below
 	}
@@ -318,19 +318,19 @@ func (p *special) inherit(below *space) {
 }
 
 // grow returns the node at a path and creates it if it is missing.
-func (p *special) grow(segments []Segment) *special {
+func (p *specialIndexNode) grow(segments []PathSegment) *specialIndexNode {
 	for _, s := range segments {
 		next := p.names[s.Name]
 		if s.Element {
 			next = p.element
 		}
 		if next == nil {
-			next = &special{}
+			next = &specialIndexNode{}
 			if s.Element {
 				p.element = next
 			} else {
 				if p.names == nil {
-					p.names = map[string]*special{}
+					p.names = map[string]*specialIndexNode{}
 				}
 				p.names[s.Name] = next
 			}
@@ -368,7 +368,7 @@ func (x *Indexer) addSpecial() error {
 			return at(err, "spatialIndexes[%d].path", i)
 		}
 		node := x.special.grow(pattern.segments)
-		node.spatial = &space{s.Box}
+		node.spatial = &spatialDomain{s.Box}
 		if pattern.subtree {
 			node.below = node.spatial
 		}

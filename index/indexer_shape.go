@@ -37,7 +37,7 @@ func Unlisted() (name [ShapeSize]byte) {
 }
 
 // addShape adds the entry for the document's shape. The other entries must be sorted.
-func (w *walk) addShape() {
+func (w *documentWalk) addShape() {
 	start := len(w.extra)
 	for _, s := range w.spans {
 		if s.rangeEntry && !s.enters {
@@ -49,11 +49,11 @@ func (w *walk) addShape() {
 		name = nameOf(w.extra[start:])
 	}
 	w.extra = w.extra[:start]
-	s := span{start: len(w.keys), value: start, valueEnd: start}
+	s := unfinishedEntry{start: len(w.keys), value: start, valueEnd: start}
 	w.keys = append(append(w.keys, FamilyTerms, shapePosting), name[:]...)
 	s.end = len(w.keys)
 	at, _ := slices.BinarySearchFunc(w.spans, s,
-		func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
+		func(a, b unfinishedEntry) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.Insert(w.spans, at, s)
 }
 

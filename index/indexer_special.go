@@ -65,7 +65,7 @@ func (v VectorPath) codeSize() int {
 
 // vector adds the entries of a vector: an array with as many numbers as the embedding has dimensions. Any
 // other value gets no entry.
-func (w *walk) vector(index vectorIndex, v jsondoc.Value) {
+func (w *documentWalk) vector(index vectorIndex, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Array {
 		return
 	}
@@ -142,13 +142,13 @@ func DecodeVector(dst []float32, value []byte) []float32 {
 // words adds the entries of a text: one per distinct word, and one for the empty word, which every document
 // with a text has. The value holds the number of occurrences of the word and the number of all words of the
 // text.
-func (w *walk) words(language Language, v jsondoc.Value) {
+func (w *documentWalk) words(language Language, v jsondoc.Value) {
 	if v.Kind() != jsondoc.String {
 		return
 	}
 	tokens := language.AppendTokens(nil, v.Str())
 	total := uint64(len(tokens))
-	slices.SortFunc(tokens, func(a, b Token) int { return strings.Compare(a.Term, b.Term) })
+	slices.SortFunc(tokens, func(a, b TextToken) int { return strings.Compare(a.Term, b.Term) })
 	w.word("", total, total)
 	for i := 0; i < len(tokens); {
 		n := i + 1
@@ -160,7 +160,7 @@ func (w *walk) words(language Language, v jsondoc.Value) {
 	}
 }
 
-func (w *walk) word(term string, count, total uint64) {
+func (w *documentWalk) word(term string, count, total uint64) {
 	s := w.open(kindText)
 	w.keys = jsondoc.AppendEscaped(w.keys, []byte(term))
 	w.extra = binary.AppendUvarint(binary.AppendUvarint(w.extra, count), total)
@@ -220,7 +220,7 @@ func DecodeText(value []byte) (count, words uint64) {
 }
 
 // geometry adds the entries of a geometry, one per cell that covers it.
-func (w *walk) geometry(box *Box, v jsondoc.Value) {
+func (w *documentWalk) geometry(box *Box, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Object || v.Member("type").Kind() != jsondoc.String {
 		return
 	}
@@ -259,7 +259,7 @@ func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 }
 
 // at returns the node of the tree of special paths at a path, or nil.
-func (x *Indexer) at(p Path) *special {
+func (x *Indexer) at(p Path) *specialIndexNode {
 	at := x.special
 	for _, s := range p {
 		if s.Element {

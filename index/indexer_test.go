@@ -59,7 +59,7 @@ func compile(t interface {
 	d := Definition{Policy: p, Computed: []Computed{{"lower", "SELECT VALUE LOWER(c.name) FROM c"},
 		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}
-	x, err := NewIndexer(d, map[string]Evaluate{"lower": lowerName})
+	x, err := NewIndexer(d, map[string]EvaluateFunc{"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestTermOrder(t *testing.T) {
 }
 
 // holds reports what a comparison says, by the rule: values of other kinds do not compare.
-func holds(v jsondoc.Value, op Op, w jsondoc.Value) bool {
+func holds(v jsondoc.Value, op ComparisonOp, w jsondoc.Value) bool {
 	if v.Kind() != w.Kind() || v.Kind() == jsondoc.Undefined {
 		return false
 	}
@@ -150,7 +150,7 @@ func TestRanges(t *testing.T) {
 	p := PathTo(mustPath("/a"))
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := values().Draw(t, "v"), values().Draw(t, "w")
-		op := Op(rapid.IntRange(int(Less), int(GreaterEqual)).Draw(t, "op"))
+		op := ComparisonOp(rapid.IntRange(int(Less), int(GreaterEqual)).Draw(t, "op"))
 		key, _ := x.Term(p, v)
 		check := func(name string, lo, hi []byte, exact, want bool) {
 			in := bytes.Compare(lo, key) <= 0 && bytes.Compare(key, hi) < 0
@@ -226,7 +226,7 @@ func TestCompositeOrder(t *testing.T) {
 				t.Fatalf("%s came back as %s", rows[0][i].Raw(), back[i].Raw())
 			}
 		}
-		op := Op(rapid.IntRange(int(Less), int(GreaterEqual)).Draw(t, "op"))
+		op := ComparisonOp(rapid.IntRange(int(Less), int(GreaterEqual)).Draw(t, "op"))
 		lo, hi, sure := c.Range(rows[0][:1], op, rows[1][1])
 		want0 := holds(rows[0][1], op, rows[1][1])
 		if in := bytes.Compare(lo, x) <= 0 && bytes.Compare(x, hi) < 0; want0 && !in || sure && in && !want0 {

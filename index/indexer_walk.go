@@ -23,7 +23,7 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 	if x == nil || x.none {
 		return dst
 	}
-	w := x.scratch.Get().(*walk)
+	w := x.scratch.Get().(*documentWalk)
 	defer w.release()
 	w.begin(x)
 	w.document(body, ts)
@@ -33,23 +33,23 @@ func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte,
 	return w.copyOut(dst, lead, tail)
 }
 
-// walk collects the entries of one document. A single pass over the document creates the range terms and
-// collects the values for the other indexes.
-type walk struct {
+// documentWalk collects the entries of one document. A single pass over the document creates the range terms
+// and collects the values for the other indexes.
+type documentWalk struct {
 	x      *Indexer
 	keys   []byte
 	extra  []byte // values of the entries
 	steps  []byte // the text of the current path
 	depth  int    // number of steps in the current path
 	enters int    // number of arrays that the current path enters
-	spans  []span
+	spans  []unfinishedEntry
 	wanted []jsondoc.Value // the values for the composite indexes
 
 	vectors []float32 // scratch
 }
 
-// span is an unfinished entry: positions in keys and extra.
-type span struct {
+// unfinishedEntry is an unfinished entry: positions in keys and extra.
+type unfinishedEntry struct {
 	start, end      int
 	value, valueEnd int
 	// length of the path at the start of the key, with family and kind; 0: no path
@@ -57,14 +57,14 @@ type span struct {
 	enters, rangeEntry bool
 }
 
-func (w *walk) begin(x *Indexer) {
+func (w *documentWalk) begin(x *Indexer) {
 	w.x, w.keys, w.extra, w.steps, w.spans = x, w.keys[:0], w.extra[:0], w.steps[:0], w.spans[:0]
 	w.depth, w.enters = 0, 0
 	w.wanted = append(w.wanted[:0], make([]jsondoc.Value, x.wanted)...)
 }
 
 // release returns the walk to the pool for another document.
-func (w *walk) release() {
+func (w *documentWalk) release() {
 	clear(w.wanted) // the values refer to the body
 	x := w.x
 	w.x = nil
@@ -75,12 +75,12 @@ func (w *walk) release() {
 
 const maxScratch = 1 << 20
 
-func (w *walk) document(body []byte, ts int64) {
+func (w *documentWalk) document(body []byte, ts int64) {
 	x := w.x
 	root := x.matcher.Root()
 	w.members(jsondoc.Of(body), root, x.special)
 	for _, c := range x.computed {
-		var at Cursor
+		var at MatchPosition
 		if c.included {
 			at = root.Property(c.name)
 		}
@@ -94,7 +94,7 @@ func (w *walk) document(body []byte, ts int64) {
 }
 
 // members visits the members of an object.
-func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
+func (w *documentWalk) members(v jsondoc.Value, at MatchPosition, more *specialIndexNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
 		if top && w.x.hidden[name] {
@@ -106,7 +106,7 @@ func (w *walk) members(v jsondoc.Value, at Cursor, more *special) {
 }
 
 // property visits one property.
-func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) {
+func (w *documentWalk) property(name string, v jsondoc.Value, at MatchPosition, more *specialIndexNode) {
 	first := w.depth == 0
 	always := first && name == "id"
 	if v.Kind() == jsondoc.Undefined || at.IsEmpty() && more == nil && !always {
@@ -122,7 +122,7 @@ func (w *walk) property(name string, v jsondoc.Value, at Cursor, more *special) 
 
 // value indexes the value at the current path and visits what it contains. If always is set, it indexes the
 // value even if the policy does not include it.
-func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
+func (w *documentWalk) value(v jsondoc.Value, at MatchPosition, more *specialIndexNode, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
 	}
@@ -148,27 +148,28 @@ func (w *walk) value(v jsondoc.Value, at Cursor, more *special, always bool) {
 }
 
 // open begins an entry of a kind at the current path.
-func (w *walk) open(kind byte) span {
-	s := span{start: len(w.keys), value: len(w.extra), enters: w.enters > 0, rangeEntry: kind == kindRange}
+func (w *documentWalk) open(kind byte) unfinishedEntry {
+	s := unfinishedEntry{start: len(w.keys), value: len(w.extra), enters: w.enters > 0,
+		rangeEntry: kind == kindRange}
 	w.keys = appendPath(append(w.keys, FamilyTerms), w.steps, s.enters, kind)
 	s.path = len(w.keys) - s.start
 	return s
 }
 
 // shut ends the entry that open has begun, and records its span.
-func (w *walk) shut(s span) {
+func (w *documentWalk) shut(s unfinishedEntry) {
 	s.end, s.valueEnd = len(w.keys), len(w.extra)
 	w.spans = append(w.spans, s)
 }
 
-func (w *walk) rangeTerm(v jsondoc.Value) {
+func (w *documentWalk) rangeTerm(v jsondoc.Value) {
 	s := w.open(kindRange)
 	w.keys = appendTerm(w.keys, v)
 	w.shut(s)
 }
 
 // collect collects a value for the indexes other than the range index.
-func (w *walk) collect(p *special, v jsondoc.Value) {
+func (w *documentWalk) collect(p *specialIndexNode, v jsondoc.Value) {
 	if p == nil {
 		return
 	}
@@ -187,10 +188,10 @@ func (w *walk) collect(p *special, v jsondoc.Value) {
 }
 
 // composite adds the entries of the composite indexes.
-func (w *walk) composite() {
+func (w *documentWalk) composite() {
 	i := 0
 	for _, c := range w.x.composites {
-		s := span{start: len(w.keys), value: len(w.extra)}
+		s := unfinishedEntry{start: len(w.keys), value: len(w.extra)}
 		w.keys = c.appendLead(w.keys)
 		for k := range c.Keys {
 			w.keys, _ = c.appendTo(w.keys, k, w.wanted[i])
@@ -200,16 +201,19 @@ func (w *walk) composite() {
 	}
 }
 
-func (w *walk) key(s span) []byte { return w.keys[s.start:s.end] }
+func (w *documentWalk) key(s unfinishedEntry) []byte { return w.keys[s.start:s.end] }
 
 // sort sorts the entries and removes duplicates, which come from equal elements of an array.
-func (w *walk) sort() {
-	slices.SortFunc(w.spans, func(a, b span) int { return bytes.Compare(w.key(a), w.key(b)) })
-	w.spans = slices.CompactFunc(w.spans, func(a, b span) bool { return bytes.Equal(w.key(a), w.key(b)) })
+func (w *documentWalk) sort() {
+	slices.SortFunc(w.spans, func(a, b unfinishedEntry) int { return bytes.Compare(w.key(a), w.key(b)) })
+	w.spans = slices.CompactFunc(w.spans, func(a,
+		b unfinishedEntry) bool {
+		return bytes.Equal(w.key(a), w.key(b))
+	})
 }
 
 // copyOut copies the entries to newly allocated memory.
-func (w *walk) copyOut(dst []Entry, lead []byte, tail int) []Entry {
+func (w *documentWalk) copyOut(dst []Entry, lead []byte, tail int) []Entry {
 	total := 0
 	for _, s := range w.spans {
 		total += len(lead) + s.end - s.start + tail + s.valueEnd - s.value

@@ -60,43 +60,45 @@ const (
 
 // Path is a path to a value in a document, through properties and elements of arrays. Its first step is a
 // property.
-type Path []Segment
+type Path []PathSegment
 
 // PathTo returns the Path of a jsondoc.Path, which has only properties.
 func PathTo(p jsondoc.Path) Path {
 	path := make(Path, 0, len(p.Segments()))
 	for _, name := range p.Segments() {
-		path = append(path, Segment{Name: name})
+		path = append(path, PathSegment{Name: name})
 	}
 	return path
 }
 
 // Equals reports whether p is the path q, which has only properties.
 func (p Path) Equals(q jsondoc.Path) bool {
-	return slices.EqualFunc(p, q.Segments(), func(s Segment, name string) bool {
+	return slices.EqualFunc(p, q.Segments(), func(s PathSegment, name string) bool {
 		return !s.Element && s.Name == name
 	})
 }
 
 // Property returns the path of a property of the object at p.
-func (p Path) Property(name string) Path { return append(slices.Clip(p), Segment{Name: name}) }
+func (p Path) Property(name string) Path { return append(slices.Clip(p), PathSegment{Name: name}) }
 
 // Element returns the path of the elements of the array at p.
-func (p Path) Element() Path { return append(slices.Clip(p), Segment{Element: true}) }
+func (p Path) Element() Path { return append(slices.Clip(p), PathSegment{Element: true}) }
 
 // String returns the path as written in policies, without the /? at the end.
 func (p Path) String() string {
-	return strings.TrimSuffix(Pattern{segments: p}.String(), "/?")
+	return strings.TrimSuffix(PathPattern{segments: p}.String(), "/?")
 }
 
 // enters reports whether the path enters an array.
-func (p Path) enters() bool { return slices.ContainsFunc(p, func(s Segment) bool { return s.Element }) }
+func (p Path) enters() bool {
+	return slices.ContainsFunc(p, func(s PathSegment) bool { return s.Element })
+}
 
 // sound reports whether a document can have a value at the path: its names are valid UTF-8, and its first
 // step is a property.
 func (p Path) sound() bool {
 	return len(p) > 0 && !p[0].Element &&
-		!slices.ContainsFunc(p, func(s Segment) bool { return !utf8.ValidString(s.Name) })
+		!slices.ContainsFunc(p, func(s PathSegment) bool { return !utf8.ValidString(s.Name) })
 }
 
 // appendKey appends the key prefix for one kind of index on this path.

@@ -21,7 +21,7 @@ func TestBeside(t *testing.T) {
 	old := compile(t, `{"includedPaths":[{"path":"/a/?"},{"path":"/tags/[]/?"},{"path":"/x/?"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
 	other, err := NewIndexer(Definition{Policy: old.def.Policy,
-		Computed: []Computed{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}}, map[string]Evaluate{
+		Computed: []Computed{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}}, map[string]EvaluateFunc{
 		"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ package index
 // a position is found on the way down from the root: exact of the node itself, or otherwise the last below
 // on the way.
 type Matcher struct {
-	root *node
+	root *patternNode
 }
 
 // inclusion is the decision of a pattern: whether values are included in the index or excluded from it.
@@ -20,18 +20,18 @@ const (
 	excluded
 )
 
-// node is a node of the tree of patterns: see Matcher.
-type node struct {
+// patternNode is a node of the tree of patterns: see Matcher.
+type patternNode struct {
 	exact, below inclusion
 	hasIncluded  bool // a pattern that ends here or below includes something
-	names        map[string]*node
-	element      *node
+	names        map[string]*patternNode
+	element      *patternNode
 }
 
 // Compile builds the Matcher of a normalised policy. A policy whose mode is none indexes nothing. The
 // error is a *PolicyError for a path that cannot be parsed or that is both included and excluded.
 func Compile(p Policy) (*Matcher, error) {
-	m := &Matcher{root: &node{}}
+	m := &Matcher{root: &patternNode{}}
 	if p.Mode == None {
 		return m, nil
 	}
@@ -56,7 +56,7 @@ func Compile(p Policy) (*Matcher, error) {
 
 // add records the decision of a pattern. It returns false if the same pattern has already been given the
 // opposite decision.
-func (n *node) add(p Pattern, says inclusion) bool {
+func (n *patternNode) add(p PathPattern, says inclusion) bool {
 	for _, s := range p.segments {
 		n.hasIncluded = n.hasIncluded || says == included
 		n = n.grow(s)
@@ -73,36 +73,36 @@ func (n *node) add(p Pattern, says inclusion) bool {
 	return true
 }
 
-func (n *node) grow(s Segment) *node {
+func (n *patternNode) grow(s PathSegment) *patternNode {
 	if s.Element {
 		if n.element == nil {
-			n.element = &node{}
+			n.element = &patternNode{}
 		}
 		return n.element
 	}
 	child := n.names[s.Name]
 	if child == nil {
 		if n.names == nil {
-			n.names = map[string]*node{}
+			n.names = map[string]*patternNode{}
 		}
-		child = &node{}
+		child = &patternNode{}
 		n.names[s.Name] = child
 	}
 	return child
 }
 
-// Cursor is a position in documents together with its node in the Matcher. It is a small value. Nothing is
-// indexed at the zero Cursor.
-type Cursor struct {
-	node      *node // nil if no pattern continues to this position
-	inherited bool  // the decision of the last /* on the way
+// MatchPosition is a position in documents together with its node in the Matcher. It is a small value.
+// Nothing is indexed at the zero MatchPosition.
+type MatchPosition struct {
+	node      *patternNode // nil if no pattern continues to this position
+	inherited bool         // the decision of the last /* on the way
 }
 
 // Root returns the position of the document itself.
-func (m *Matcher) Root() Cursor { return cursorAt(m.root, false) }
+func (m *Matcher) Root() MatchPosition { return cursorAt(m.root, false) }
 
 // Property returns the position of a property of the object at c.
-func (c Cursor) Property(name string) Cursor {
+func (c MatchPosition) Property(name string) MatchPosition {
 	if c.node == nil {
 		return c
 	}
@@ -110,22 +110,22 @@ func (c Cursor) Property(name string) Cursor {
 }
 
 // Element returns the position of the elements of the array at c.
-func (c Cursor) Element() Cursor {
+func (c MatchPosition) Element() MatchPosition {
 	if c.node == nil {
 		return c
 	}
 	return cursorAt(c.node.element, c.inherited)
 }
 
-func cursorAt(n *node, inherited bool) Cursor {
+func cursorAt(n *patternNode, inherited bool) MatchPosition {
 	if n != nil && n.below != unspecified {
 		inherited = n.below == included
 	}
-	return Cursor{n, inherited}
+	return MatchPosition{n, inherited}
 }
 
 // Indexed reports whether a scalar at c is indexed.
-func (c Cursor) Indexed() bool {
+func (c MatchPosition) Indexed() bool {
 	if c.node != nil && c.node.exact != unspecified {
 		return c.node.exact == included
 	}
@@ -133,4 +133,4 @@ func (c Cursor) Indexed() bool {
 }
 
 // IsEmpty reports whether nothing is indexed at c or anywhere below.
-func (c Cursor) IsEmpty() bool { return !c.inherited && (c.node == nil || !c.node.hasIncluded) }
+func (c MatchPosition) IsEmpty() bool { return !c.inherited && (c.node == nil || !c.node.hasIncluded) }

@@ -35,7 +35,7 @@ type Policy struct {
 	FullText  []FullTextPath
 }
 
-// PathSpec is an included or excluded path, the text of a Pattern.
+// PathSpec is an included or excluded path, the text of a PathPattern.
 type PathSpec struct {
 	Path    string       `json:"path"`
 	Indexes []LegacyKind `json:"indexes,omitempty"` // sent by old clients and returned only to them
@@ -57,7 +57,7 @@ type CompositePath struct {
 
 // SpatialPath is a path whose values are indexed as GeoJSON.
 type SpatialPath struct {
-	Path  string   `json:"path"`  // a Pattern
+	Path  string   `json:"path"`  // a PathPattern
 	Types []string `json:"types"` // Point, LineString, Polygon, MultiPolygon; normalised to all four
 	Box   *Box     `json:"boundingBox,omitempty"`
 }
@@ -183,7 +183,7 @@ func (p Policy) Equal(q Policy) bool {
 
 // Indexed reports whether the policy indexes a scalar at a path. It compiles the policy on each call: for
 // several calls use Compile. An invalid policy indexes nothing.
-func (p *Policy) Indexed(path ...Segment) bool {
+func (p *Policy) Indexed(path ...PathSegment) bool {
 	m, err := Compile(*p)
 	if err != nil {
 		return false

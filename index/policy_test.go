@@ -15,7 +15,7 @@ import (
 
 func TestPolicy(t *testing.T) {
 	datatest.Run(t, "testdata/policy.txt", func(t *testing.T, c *datatest.Case) string {
-		around := Surroundings{Geometry: c.Flag("geometry")}
+		around := PolicyContext{Geometry: c.Flag("geometry")}
 		if v := c.String("vector", ""); v != "" {
 			around.Vectors = map[string]int{v: int(c.Int("dimensions", 0))}
 		}
@@ -75,7 +75,7 @@ func TestPrecedence(t *testing.T) {
 }
 
 // plainIndexed is the rule in its own words: of the patterns that match, the most precise decides.
-func plainIndexed(p Policy, path []Segment) bool {
+func plainIndexed(p Policy, path []PathSegment) bool {
 	best, says := -1, false
 	weigh := func(list []PathSpec, verdict bool) {
 		for _, spec := range list {
@@ -98,10 +98,10 @@ func plainIndexed(p Policy, path []Segment) bool {
 }
 
 func TestMatcherFollowsTheRule(t *testing.T) {
-	segment := rapid.SampledFrom([]Segment{{Name: "a"}, {Name: "b"}, {Name: "c/d"}, {Element: true}})
+	segment := rapid.SampledFrom([]PathSegment{{Name: "a"}, {Name: "b"}, {Name: "c/d"}, {Element: true}})
 	place := rapid.SliceOfN(segment, 0, 4)
 	pattern := rapid.Custom(func(t *rapid.T) PathSpec {
-		p := Pattern{segments: place.Draw(t, "segments"), subtree: rapid.Bool().Draw(t, "subtree")}
+		p := PathPattern{segments: place.Draw(t, "segments"), subtree: rapid.Bool().Draw(t, "subtree")}
 		if len(p.segments) == 0 {
 			p.subtree = true
 		}
@@ -164,10 +164,10 @@ func TestZeroPolicyIsTheDefault(t *testing.T) {
 	if !(Policy{}).Equal(Default()) || Default().Equal(Policy{Mode: None}) {
 		t.Error("Equal is wrong")
 	}
-	if err := Default().Validate(Surroundings{}); err != nil {
+	if err := Default().Validate(PolicyContext{}); err != nil {
 		t.Error(err)
 	}
-	if (&Policy{Included: []PathSpec{{Path: "nonsense"}}}).Indexed(Segment{Name: "a"}) {
+	if (&Policy{Included: []PathSpec{{Path: "nonsense"}}}).Indexed(PathSegment{Name: "a"}) {
 		t.Error("a policy that is not valid indexes something")
 	}
 }
@@ -191,7 +191,7 @@ func FuzzPattern(f *testing.F) {
 			t.Fatalf("%q prints as %q, which reads as %q, %v", s, p, again, err)
 		}
 		if !p.Matches(p.Segments()...) ||
-			p.Matches(append(p.Segments(), Segment{Name: "x"})...) != p.Subtree() {
+			p.Matches(append(p.Segments(), PathSegment{Name: "x"})...) != p.Subtree() {
 			t.Fatalf("%q does not match what it should", s)
 		}
 	})
@@ -212,7 +212,7 @@ func FuzzPolicy(f *testing.F) {
 		if again, err := Parse(text); err != nil || !again.Equal(p) {
 			t.Fatalf("%q is not stable: %q, %v", raw, text, err)
 		}
-		_ = p.Validate(Surroundings{})
+		_ = p.Validate(PolicyContext{})
 	})
 }
 

@@ -54,7 +54,7 @@ func AppendCell(dst []byte, cell uint64) []byte { return binary.BigEndian.Append
 // Cells returns the cells under which a geometry is indexed, ascending, at most eight. box bounds the
 // plane of planar geometries; it is nil on the globe.
 func (g *Geometry) Cells(box *Box) []uint64 {
-	c := coverer{g: g, box: box, reach: 2 * touch}
+	c := cellCoverer{g: g, box: box, reach: 2 * touch}
 	if points := g.paths[0].points; len(points) == 1 {
 		return []uint64{uint64(c.leaf(points[0]))}
 	}
@@ -71,7 +71,7 @@ func (g *Geometry) Cells(box *Box) []uint64 {
 // that meet g. The ranges are ascending and do not overlap. Each such geometry has at least one of its
 // Cells in one of the ranges.
 func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
-	c := coverer{g: g, box: box, reach: 2 * touch}
+	c := cellCoverer{g: g, box: box, reach: 2 * touch}
 	if g.planar {
 		c.reach += distance
 	} else {
@@ -113,8 +113,8 @@ func merge(ranges []CellRange) []CellRange {
 	return merged
 }
 
-// coverer finds the cells that contain all points within a distance, reach, of a geometry.
-type coverer struct {
+// cellCoverer finds the cells that contain all points within a distance, reach, of a geometry.
+type cellCoverer struct {
 	g     *Geometry
 	box   *Box
 	reach float64 // radians, or units of the plane
@@ -123,7 +123,7 @@ type coverer struct {
 // cover returns cells that contain everything within reach, ascending. It starts with the largest cells
 // and replaces a cell by its descendants within reach, as long as there are at most limit cells. It only
 // uses levels that are multiples of step.
-func (c *coverer) cover(limit, step int) []s2.CellID {
+func (c *cellCoverer) cover(limit, step int) []s2.CellID {
 	cells := []s2.CellID{planarRoot}
 	if !c.g.planar {
 		cells = c.near(s2.CellIDFromFace(0), s2.CellIDFromFace(1), s2.CellIDFromFace(2), s2.CellIDFromFace(3),
@@ -153,7 +153,7 @@ func (c *coverer) cover(limit, step int) []s2.CellID {
 }
 
 // descendants returns the cells step levels below a cell that are within reach.
-func (c *coverer) descendants(cell s2.CellID, step int) []s2.CellID {
+func (c *cellCoverer) descendants(cell s2.CellID, step int) []s2.CellID {
 	cells := []s2.CellID{cell}
 	for range step {
 		var next []s2.CellID
@@ -167,7 +167,7 @@ func (c *coverer) descendants(cell s2.CellID, step int) []s2.CellID {
 }
 
 // near returns the cells that are within reach of the geometry.
-func (c *coverer) near(cells ...s2.CellID) []s2.CellID {
+func (c *cellCoverer) near(cells ...s2.CellID) []s2.CellID {
 	return slices.DeleteFunc(slices.Clone(cells), func(id s2.CellID) bool {
 		if c.g.planar {
 			return !c.nearRect(c.rect(id))
@@ -177,7 +177,7 @@ func (c *coverer) near(cells ...s2.CellID) []s2.CellID {
 }
 
 // nearCell reports whether a cell of the globe is within reach.
-func (c *coverer) nearCell(cell s2.Cell) bool {
+func (c *cellCoverer) nearCell(cell s2.Cell) bool {
 	center := cell.Center()
 	if c.g.covers(center) {
 		return true
@@ -212,7 +212,7 @@ func cellDistance(cell s2.Cell, u, v s2.Point) s1.ChordAngle {
 var planarRoot = s2.CellIDFromFace(0)
 
 // leaf returns the smallest cell that contains a point.
-func (c *coverer) leaf(p s2.Point) s2.CellID {
+func (c *cellCoverer) leaf(p s2.Point) s2.CellID {
 	if !c.g.planar {
 		return s2.CellFromPoint(p).ID()
 	}
@@ -231,7 +231,7 @@ func (c *coverer) leaf(p s2.Point) s2.CellID {
 	return id
 }
 
-func (c *coverer) bounds() r2.Rect {
+func (c *cellCoverer) bounds() r2.Rect {
 	return r2.RectFromPoints(r2.Point{X: c.box.XMin, Y: c.box.YMin}, r2.Point{X: c.box.XMax, Y: c.box.YMax})
 }
 
@@ -253,7 +253,7 @@ func quarter(rect r2.Rect, k int) r2.Rect {
 
 // rect returns the rectangle of a cell of the plane, in which sides on the rim of the bounding box are
 // moved to infinity, and the unchanged rectangle as finite.
-func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
+func (c *cellCoverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	finite = c.bounds()
 	rim := finite
 	for level := 1; level <= id.Level(); level++ {
@@ -278,7 +278,7 @@ func (c *coverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 // nearRect reports whether a rectangle is within reach. The corners of the widened rectangle are not
 // rounded off, so it may also return true for a rectangle that is slightly out of reach diagonally.
 // finite is the part of the rectangle inside the bounding box.
-func (c *coverer) nearRect(rect, finite r2.Rect) bool {
+func (c *cellCoverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true
 	}

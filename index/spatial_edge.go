@@ -101,7 +101,7 @@ func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 }
 
 // touches reports whether p lies on the path.
-func (r *path) touches(planar bool, p s2.Point) bool {
+func (r *geometryPath) touches(planar bool, p s2.Point) bool {
 	if !r.spend.on(chunk * len(r.boxes)) {
 		return false
 	}

@@ -123,13 +123,13 @@ func (g *Geometry) Area() float64 {
 			if g.planar {
 				outside += planarArea(h)
 			} else { // the polygon is to the left of the hole's ring
-				outside += 4*math.Pi*authalicRadius2 - globeArea(h.path)
+				outside += 4*math.Pi*authalicRadius2 - globeArea(h.geometryPath)
 			}
 		}
 		if g.planar {
 			total += planarArea(p.outer) - outside
 		} else {
-			total += globeArea(p.outer.path) - outside
+			total += globeArea(p.outer.geometryPath) - outside
 		}
 	}
 	return max(total, 0)

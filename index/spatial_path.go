@@ -7,26 +7,26 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// path is a point, a line or a ring: one position, or positions joined by edges. The last position of a
-// ring is its first.
+// geometryPath is a point, a line or a ring: one position, or positions joined by edges. The last position of
+// a ring is its first.
 //
 // The edges are grouped into chunks, each with a bounding box, so that two paths of thousands of edges
 // need not be compared edge by edge: chunks whose boxes are too far apart are skipped. Boxes are
 // three-dimensional and contain the arcs of great circles, not only their chords.
-type path struct {
+type geometryPath struct {
 	points []s2.Point
 	boxes  []box
-	spend  Spend
+	spend  SpendFunc
 }
 
-// Spend is called before work is done; n is the amount of work, about one unit per byte. If it returns
-// false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil Spend
+// SpendFunc is called before work is done; n is the amount of work, about one unit per byte. If it returns
+// false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil SpendFunc
 // allows any work.
-type Spend func(n int) bool
+type SpendFunc func(n int) bool
 
-func (s Spend) on(n int) bool { return s == nil || s(n) }
+func (s SpendFunc) on(n int) bool { return s == nil || s(n) }
 
-// pairWork is the work of comparing the edges of two chunks, in units of Spend.
+// pairWork is the work of comparing the edges of two chunks, in units of SpendFunc.
 const pairWork = 16 * chunk * chunk
 
 // chunk is the number of edges that share a box.
@@ -35,8 +35,8 @@ const chunk = 16
 // box is a bounding box: an interval in each dimension.
 type box struct{ low, high r3.Vector }
 
-func newPath(points []s2.Point, planar bool, spend Spend) *path {
-	p := &path{points: points, spend: spend}
+func newPath(points []s2.Point, planar bool, spend SpendFunc) *geometryPath {
+	p := &geometryPath{points: points, spend: spend}
 	for from := 0; from < p.edges(); from += chunk {
 		b := box{points[from].Vector, points[from].Vector}
 		bulge := 0.0
@@ -59,9 +59,9 @@ func newPath(points []s2.Point, planar bool, spend Spend) *path {
 }
 
 // edges returns the number of edges of the path. A point has one edge, from itself to itself.
-func (p *path) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
+func (p *geometryPath) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
 
-func (p *path) edge(i int) (u, v s2.Point) {
+func (p *geometryPath) edge(i int) (u, v s2.Point) {
 	return p.points[i], p.points[min(i+1, len(p.points)-1)]
 }
 
@@ -88,7 +88,8 @@ func maxVector(a, b r3.Vector) r3.Vector {
 // eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach of
 // each other. It calls reach again for each pair of chunks, because the reach may have shrunk since. It
 // stops when fn returns false and then returns false.
-func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2.Point) bool) bool {
+func (p *geometryPath) eachNear(q *geometryPath, reach func() float64, fn func(a0, a1, b0,
+	b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
 		if !p.spend.on(chunk * len(q.boxes)) {
 			return false
@@ -114,7 +115,7 @@ func (p *path) eachNear(q *path, reach func() float64, fn func(a0, a1, b0, b1 s2
 }
 
 // touching returns the reach for edges of two paths that meet, with a tolerance for rounding.
-func (p *path) touching(q *path) func() float64 {
+func (p *geometryPath) touching(q *geometryPath) func() float64 {
 	// in the plane the rounding error is proportional to the coordinates
 	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()
 	return func() float64 { return touch * size }

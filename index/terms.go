@@ -130,12 +130,12 @@ func decodeCut(term []byte) jsondoc.Value {
 	return jsondoc.StringValue(strings.ToValidUTF8(string(text), ""))
 }
 
-// An Op is a comparison that selects an interval of keys.
-type Op uint8
+// A ComparisonOp is a comparison that selects an interval of keys.
+type ComparisonOp uint8
 
 // The comparisons.
 const (
-	Less Op = iota + 1
+	Less ComparisonOp = iota + 1
 	LessEqual
 	Greater
 	GreaterEqual
@@ -166,7 +166,7 @@ func (x *Indexer) TypeRange(p Path, k jsondoc.Kind) (lo, hi []byte) {
 // Range returns the interval [lo, hi) of the keys of values at path that have v's kind and for which
 // "value op v" holds. If exact is false, it contains other values too. For an array or object it contains
 // all values of the kind; for undefined it is empty.
-func (x *Indexer) Range(p Path, op Op, v jsondoc.Value) (lo, hi []byte, exact bool) {
+func (x *Indexer) Range(p Path, op ComparisonOp, v jsondoc.Value) (lo, hi []byte, exact bool) {
 	if lo, hi = x.TypeRange(p, v.Kind()); v.Kind() >= jsondoc.Array {
 		return lo, hi, false
 	}
@@ -180,7 +180,7 @@ func (x *Indexer) Range(p Path, op Op, v jsondoc.Value) (lo, hi []byte, exact bo
 
 // cutInterval narrows [lo, hi) to the keys that compare with key by op. If key is not exact, it stays in
 // the interval.
-func cutInterval(lo, hi, key []byte, op Op, exact bool) (from, to []byte) {
+func cutInterval(lo, hi, key []byte, op ComparisonOp, exact bool) (from, to []byte) {
 	switch {
 	case op == Less && exact:
 		return lo, key

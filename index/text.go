@@ -18,8 +18,8 @@ import (
 //
 // The full text policy sets the language of the texts at each path (see Language).
 
-// Token is one word of a text after analysis.
-type Token struct {
+// TextToken is one word of a text after analysis.
+type TextToken struct {
 	Term     string
 	Position int // number of the word in the text, from 0, counting the words left out
 }
@@ -28,7 +28,7 @@ type Token struct {
 const maxWord = 100
 
 // AppendTokens appends the tokens of a text to dst, in their order.
-func (l Language) AppendTokens(dst []Token, text string) []Token {
+func (l Language) AppendTokens(dst []TextToken, text string) []TextToken {
 	var buf [maxWord + utf8.UTFMax]byte
 	for position := 0; ; position++ {
 		word, rest := nextWord(buf[:0], text)
@@ -37,7 +37,7 @@ func (l Language) AppendTokens(dst []Token, text string) []Token {
 		}
 		text = rest
 		if word = l.elide(word); !l.isStopWord(word) {
-			dst = append(dst, Token{Term: l.stem(string(word)), Position: position})
+			dst = append(dst, TextToken{Term: l.stem(string(word)), Position: position})
 		}
 	}
 }

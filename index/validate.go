@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Surroundings holds the other settings of a container's definition on which the rules of a policy
+// PolicyContext holds the other settings of a container's definition on which the rules of a policy
 // depend.
-type Surroundings struct {
+type PolicyContext struct {
 	Geometry bool // geospatialConfig is Geometry, not Geography
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors  map[string]int
@@ -30,7 +30,7 @@ const (
 )
 
 // Validate checks a normalised policy against Cosmos DB's rules. The error is a *PolicyError.
-func (p Policy) Validate(s Surroundings) error {
+func (p Policy) Validate(s PolicyContext) error {
 	switch p.Mode {
 	case Consistent, Lazy:
 	case None:

@@ -34,7 +34,7 @@ type Mayfly struct {
 	stop      context.CancelFunc // ends Run
 	served    chan error
 	client    *http.Client
-	tracker   tracker
+	tracker   goroutineTracker
 	snapshots atomic.Int64
 }
 
@@ -125,7 +125,7 @@ func (m *Mayfly) open(o options) error {
 	}
 	ctx, m.stop = context.WithCancel(ctx)
 	go func() { m.served <- m.server.Run(ctx) }()
-	m.client = &http.Client{Transport: &signer{key: o.http.Key, base: &http.Transport{}}}
+	m.client = &http.Client{Transport: &signingTransport{key: o.http.Key, base: &http.Transport{}}}
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (m *Mayfly) Store() *store.DB { return m.server.DB() }
 func (m *Mayfly) URL() string { return "http://" + m.server.Addr().String() }
 
 // Key returns the master key in base64: that of the emulators, unless WithHTTP has set another.
-func (m *Mayfly) Key() string { return m.client.Transport.(*signer).masterKey() }
+func (m *Mayfly) Key() string { return m.client.Transport.(*signingTransport).masterKey() }
 
 // HTTPClient returns a client that signs its requests with the master key. It is closed when the test ends.
 func (m *Mayfly) HTTPClient() *http.Client { return m.client }

@@ -65,7 +65,7 @@ func BenchmarkScan(b *testing.B) {
 					_ = docs.Close()
 				}
 			} else {
-				p, err := Prepare(text, nil, bind.Info{})
+				p, err := Prepare(text, nil, bind.ContainerInfo{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -97,7 +97,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &exec.Intersection{List: []source.Postings{&exec.SortedRIDs{Rids: every2},
+		x := &exec.RIDIntersection{List: []source.Postings{&exec.SortedRIDs{Rids: every2},
 			&exec.SortedRIDs{Rids: every13}},
 			Pass: func() error { entries++; return nil }}
 		for x.Next() {
@@ -118,7 +118,7 @@ func BenchmarkQuery(b *testing.B) {
 		`SELECT c.city, COUNT(1) AS n FROM c GROUP BY c.city`,
 	} {
 		b.Run(strings.ReplaceAll(text, " ", "_"), func(b *testing.B) {
-			p, err := Prepare(text, nil, bind.Info{Index: x})
+			p, err := Prepare(text, nil, bind.ContainerInfo{Index: x})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func BenchmarkPrepare(b *testing.B) {
 			params := []bind.Parameter{{Name: "@id", Value: jsondoc.StringValue("00000007")}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Prepare(q.text, params, bind.Info{Index: x}); err != nil {
+				if _, err := Prepare(q.text, params, bind.ContainerInfo{Index: x}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -165,7 +165,7 @@ func BenchmarkWith(b *testing.B) {
 	} {
 		params := []bind.Parameter{{Name: "@a", Value: jsondoc.StringValue("00000007")}, {Name: "@b",
 			Value: jsondoc.NumberValue(7)}}
-		plan, err := Prepare(q.text, params, bind.Info{Index: x})
+		plan, err := Prepare(q.text, params, bind.ContainerInfo{Index: x})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func BenchmarkWith(b *testing.B) {
 		b.Run(q.name+"/anew", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = Prepare(q.text, params, bind.Info{Index: x})
+				_, _ = Prepare(q.text, params, bind.ContainerInfo{Index: x})
 			}
 		})
 		b.Run(q.name+"/with", func(b *testing.B) {

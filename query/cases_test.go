@@ -157,7 +157,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 		bodies[i] = d
 	}
 	sources := newMemory(t, x, bodies, v.sources)
-	got, err := runAll(c.Query, c.params(), bind.Info{Index: x, Lenient: v.lenient}, sources,
+	got, err := runAll(c.Query, c.params(), bind.ContainerInfo{Index: x, Lenient: v.lenient}, sources,
 		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {
 		if n := s.(*memory).opened; n != 0 {
@@ -174,7 +174,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 }
 
 // runAll makes all pages of a query.
-func runAll(text string, params []bind.Parameter, info bind.Info, sources []source.Source,
+func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sources []source.Source,
 	o exec.RunOptions) ([]jsondoc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {

@@ -167,7 +167,8 @@ func ourAnswer(t *testing.T, text string) string {
 		}
 		params = append(params, bind.Parameter{Name: p["name"].(string), Value: jsondoc.Of(raw)})
 	}
-	p, err := gateway.Prepare(text, params, bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
+	p, err := gateway.Prepare(text, params,
+		bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
 		gateway.GatewayOptions{Continued: true})
 	var wrong *fault.Error
 	switch {

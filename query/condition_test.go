@@ -28,15 +28,16 @@ func TestComputedProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
-	x, err := index.NewIndexer(index.Definition{Policy: policy, Computed: list}, map[string]index.Evaluate{
-		"low": func(body []byte) jsondoc.Value { return evaluate("low", body) },
-	})
+	x, err := index.NewIndexer(index.Definition{Policy: policy, Computed: list},
+		map[string]index.EvaluateFunc{
+			"low": func(body []byte) jsondoc.Value { return evaluate("low", body) },
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bodies := [][]byte{[]byte(`{"id":"1","name":"B","n":1,"hidden":7}`),
 		[]byte(`{"id":"2","name":"a","n":2}`), []byte(`{"id":"3"}`)}
-	for _, info := range []bind.Info{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
+	for _, info := range []bind.ContainerInfo{{Computed: list, Lenient: true}, {Computed: list, Index: x}} {
 		sources := newMemory(t, info.Index, bodies, 1)
 		for text, want := range map[string]string{
 			"SELECT c.low, c.pair.b[0] AS n FROM c":                   `[{"low":"b","n":1},{"low":"a","n":2},{"n":[]}]`,

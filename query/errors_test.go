@@ -14,13 +14,13 @@ import (
 )
 
 // defaultInfo is that of a container with the default indexing policy.
-func defaultInfo(t testing.TB) bind.Info {
+func defaultInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
 	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bind.Info{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
+	return bind.ContainerInfo{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
 // TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
@@ -166,12 +166,12 @@ func TestRefusals(t *testing.T) {
 
 func TestErrorJSON(t *testing.T) {
 	t.Parallel()
-	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, bind.Info{})
+	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, bind.ContainerInfo{})
 	var e *fault.Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)
 	}
-	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, bind.Info{})
+	_, err = Prepare("SELECT 'é', x,\n  y FROM c", nil, bind.ContainerInfo{})
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
@@ -181,12 +181,12 @@ func TestErrorJSON(t *testing.T) {
 		t.Errorf("%s\n%v", e.JSON(), e)
 	}
 	_, err = Prepare("SELECT @a", []bind.Parameter{{Name: "@a", Value: jsondoc.NullValue()}, {Name: "@a",
-		Value: jsondoc.NullValue()}}, bind.Info{})
+		Value: jsondoc.NullValue()}}, bind.ContainerInfo{})
 	if !errors.As(err, &e) ||
 		e.JSON() != `{"Errors":["Invalid query. Specified duplicate parameter name '@a'."]}` {
 		t.Errorf("%v", err)
 	}
-	_, err = Prepare("SELECT * FROM c ORDER BY 1+1", nil, bind.Info{})
+	_, err = Prepare("SELECT * FROM c ORDER BY 1+1", nil, bind.ContainerInfo{})
 	if !errors.As(err, &e) || !strings.Contains(e.JSON(), `"code":2206,`) {
 		t.Errorf("%v", err)
 	}
@@ -195,10 +195,10 @@ func TestErrorJSON(t *testing.T) {
 // TestPins checks which partition keys conditions leave.
 func TestPins(t *testing.T) {
 	t.Parallel()
-	one := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}
-	two := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("a"), jsondoc.PathOf("b", "c")}}
+	one := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}
+	two := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("a"), jsondoc.PathOf("b", "c")}}
 	for _, c := range []struct {
-		info        bind.Info
+		info        bind.ContainerInfo
 		where, want string
 	}{
 		{one, `r.key = "a"`, `["a"]`}, {one, `"a" = r["key"] AND r.x > 1`, `["a"]`}, {one, `r.key = @p`,

@@ -27,7 +27,7 @@ func testCall() *lang.Call {
 // answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
 // row, undefined where it has none.
 func answerTo(text string) (jsondoc.Value, error) {
-	p, err := Prepare(text, nil, bind.Info{Lenient: true})
+	p, err := Prepare(text, nil, bind.ContainerInfo{Lenient: true})
 	if err != nil {
 		return lang.Undefined, err
 	}

@@ -30,7 +30,7 @@ func TestGroupPages(t *testing.T) {
 		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s", 100},
 		{"SELECT VALUE {k: c.s, n: COUNT(1)} FROM c GROUP BY c.s OFFSET 7 LIMIT 60", 60},
 	} {
-		p := mustPrepare(t, c.text, bind.Info{})
+		p := mustPrepare(t, c.text, bind.ContainerInfo{})
 		for _, size := range []int{1, 1000, 1 << 20} {
 			var keys []string
 			for o := (exec.RunOptions{MaxBytes: size}); ; {
@@ -66,7 +66,7 @@ func TestManyGroups(t *testing.T) {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d"}`, i)
 	}
 	sources := newMemory(t, nil, bodies, 2)
-	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", bind.Info{})
+	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", bind.ContainerInfo{})
 	seen := map[string]bool{}
 	pages := 0
 	for o := (exec.RunOptions{MaxBytes: 64 << 20}); pages == 0 || o.Cursor != ""; pages++ {

@@ -36,9 +36,10 @@ type memoryEntry struct {
 func (d *memoryDocument) RID() uint64  { return d.rid }
 func (d *memoryDocument) Body() []byte { return d.body }
 
-func (d *memoryDocument) System() jsondoc.System {
+func (d *memoryDocument) System() jsondoc.SystemProperties {
 	rid := base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(make([]byte, 8), d.rid))
-	return jsondoc.System{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`, TS: 1_700_000_000 + int64(d.rid)}
+	return jsondoc.SystemProperties{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`,
+		TS: 1_700_000_000 + int64(d.rid)}
 }
 
 // newMemory deals documents out to sources in turn. Rids rise with the documents' order; as in a container,

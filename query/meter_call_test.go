@@ -48,7 +48,7 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 		"intersects": "SELECT VALUE ST_INTERSECTS(c.a, c.b) FROM c",
 		"words":      "SELECT VALUE FullTextContainsAny(c.t" + terms + ") FROM c",
 	} {
-		p := mustPrepare(t, text, bind.Info{Lenient: true, Geometry: true})
+		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true, Geometry: true})
 		watch := time.Duration(0)
 		env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 			Limit: 3 * time.Second}

@@ -74,7 +74,7 @@ func TestLimit(t *testing.T) {
 	sources := newMemory(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
 		t.Run(name, func(t *testing.T) {
-			p := mustPrepare(t, text, bind.Info{Lenient: true})
+			p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 			watch := time.Duration(0)
 			env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 				Limit: 3 * time.Second}
@@ -108,7 +108,8 @@ func (c *endsSoon) Err() error {
 // TestConditionLimit: the condition of a patch has a limit too.
 func TestConditionLimit(t *testing.T) {
 	c, err := exec.PrepareCondition(
-		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`, bind.Info{})
+		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`,
+		bind.ContainerInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,8 @@ func TestMadeText(t *testing.T) {
 			strings.Repeat(")", 90) + " FROM c",
 	} {
 		var much *fault.MemoryError
-		if _, err := mustPrepare(t, text, bind.Info{Lenient: true}).Run(t.Context(), sources, eval.Env{},
+		if _, err := mustPrepare(t, text, bind.ContainerInfo{Lenient: true}).Run(t.Context(), sources,
+			eval.Env{},
 			exec.RunOptions{}); !errors.As(err, &much) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -148,7 +150,7 @@ func TestCostlyConstants(t *testing.T) {
 	for i := range regexes {
 		regexes[i] = fmt.Sprintf(`RegexMatch("%s!", "^(a+)+%d$")`, strings.Repeat("a", 60), i)
 	}
-	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), bind.Info{})
+	p := mustPrepare(t, "SELECT VALUE 1 FROM c WHERE "+strings.Join(regexes, " OR "), bind.ContainerInfo{})
 	watch := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 3 * time.Second}

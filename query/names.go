@@ -29,21 +29,21 @@ const (
 
 // The interfaces of a Source, by which a query reads a partition range.
 type (
-	Census      = source.Census
-	Counter     = source.Counter
-	Document    = source.Document
-	Documents   = source.Documents
-	Finder      = source.Finder
-	Partitioned = source.Partitioned
-	Postings    = source.Postings
-	Prefetcher  = source.Prefetcher
-	Seeker      = source.Seeker
-	Shapes      = source.Shapes
-	Skipping    = source.Skipping
-	Source      = source.Source
-	Terms       = source.Terms
-	Values      = source.Values
-	Versioned   = source.Versioned
+	DeadDocumentLister = source.DeadDocumentLister
+	Counter            = source.Counter
+	Document           = source.Document
+	Documents          = source.Documents
+	DocumentFinder     = source.DocumentFinder
+	PartitionedSource  = source.PartitionedSource
+	Postings           = source.Postings
+	Prefetcher         = source.Prefetcher
+	SeekableTerms      = source.SeekableTerms
+	MissingPathLister  = source.MissingPathLister
+	SkippingDocuments  = source.SkippingDocuments
+	Source             = source.Source
+	Terms              = source.Terms
+	EntryReader        = source.EntryReader
+	VersionedSource    = source.VersionedSource
 
 	EntryCounter = source.EntryCounter
 )
@@ -60,14 +60,14 @@ const (
 
 // The position of a query over several sources.
 type (
-	Progress = cursor.Progress
+	Progress = cursor.WalkProgress
 	Span     = cursor.Span
 )
 
 // The arguments of Prepare.
 type (
 	Computed  = bind.Computed
-	Info      = bind.Info
+	Info      = bind.ContainerInfo
 	Parameter = bind.Parameter
 )
 

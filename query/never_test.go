@@ -38,7 +38,7 @@ func TestNever(t *testing.T) {
 		"NOT IS_INTEGER(c.a) AND c.a = 1":                                false,
 		"EXISTS(SELECT VALUE t FROM t IN c.t WHERE t.k = 1 AND t.k = 2)": false,
 	} {
-		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.Info{Index: x})
+		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.ContainerInfo{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -62,7 +62,7 @@ func TestNever(t *testing.T) {
 		{"SELECT VALUE s FROM c JOIN (SELECT VALUE COUNT(1) FROM t IN c.t WHERE t.k = 1 AND t.k = 2) s",
 			"0 0"},
 	} {
-		p, err := Prepare(test.text, nil, bind.Info{Index: x})
+		p, err := Prepare(test.text, nil, bind.ContainerInfo{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", test.text, err)
 		}
@@ -103,7 +103,7 @@ func NeverIsRight(t *testing.T, seed uint64) {
 	never := 0
 	for range neverConditions {
 		text := contradiction(r, 3)
-		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.Info{Index: x})
+		p, err := Prepare("SELECT VALUE c.id FROM c WHERE "+text, nil, bind.ContainerInfo{Index: x})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -111,7 +111,7 @@ func NeverIsRight(t *testing.T, seed uint64) {
 			continue
 		}
 		never++
-		holds, err := exec.PrepareCondition("FROM c WHERE "+text, bind.Info{})
+		holds, err := exec.PrepareCondition("FROM c WHERE "+text, bind.ContainerInfo{})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -176,13 +176,14 @@ func randomQuery(r *rand.Rand) string {
 }
 
 // randomTuning forces other choices than those that counting would make; nil now and then.
-func randomTuning(r *rand.Rand) *exec.Tuning {
+func randomTuning(r *rand.Rand) *exec.AccessPathLimits {
 	if r.IntN(4) == 0 {
 		return nil
 	}
 	n := func() int { return []int{0, 1, 3, 10, 1000}[r.IntN(5)] }
-	return &exec.Tuning{Probe: n(), Gather: n(), Every: n(), Sort: n(), Leap: n(), Trial: 1 + n(), Share: n(),
-		Rows: n(), Walk: n(),
+	return &exec.AccessPathLimits{Probe: n(), Gather: n(), Every: n(), Sort: n(), Leap: n(), Trial: 1 + n(),
+		Share: n(),
+		Rows:  n(), Walk: n(),
 		Patience: n(), Groups: 4 + n()}
 }
 
@@ -239,18 +240,18 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 				3: buried(newMemory(t, x, bodies, 3), dead, outside)}
 			for range 40 {
 				text := randomQuery(r)
-				want, err := runAll(text, nil, bind.Info{Lenient: true}, plain, exec.RunOptions{})
+				want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true}, plain, exec.RunOptions{})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
 				n, page := 1+2*r.IntN(2), []int{0, 1, 2, 5}[r.IntN(4)]
 				o := exec.RunOptions{MaxItems: page, MaxBytes: []int{0, 0, 1, 30}[r.IntN(4)],
 					Tune: randomTuning(r)}
-				p, err := Prepare(text, nil, bind.Info{Index: x, Lenient: true})
+				p, err := Prepare(text, nil, bind.ContainerInfo{Index: x, Lenient: true})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
-				if with := prepareWith(t, r, text, bind.Info{Index: x, Lenient: true}); with != nil {
+				if with := prepareWith(t, r, text, bind.ContainerInfo{Index: x, Lenient: true}); with != nil {
 					p = with
 				}
 				got, err := runPlan(p, sources[n], o)
@@ -277,7 +278,8 @@ func TestOrderIsTotal(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
-	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil, bind.Info{Lenient: true},
+	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil,
+		bind.ContainerInfo{Lenient: true},
 		newMemory(t, nil, bodies, 1), exec.RunOptions{MaxItems: 7})
 	if err != nil || len(rows) != len(bodies) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(bodies), err)
@@ -304,7 +306,7 @@ func TestSortedRowsFillThePage(t *testing.T) {
 	for i := range 200 {
 		bodies = append(bodies, fmt.Appendf(nil, `{"id":"%d","n":%d}`, i, i*7%200))
 	}
-	p, err := Prepare("SELECT VALUE c.n FROM c ORDER BY c.n", nil, bind.Info{Lenient: true})
+	p, err := Prepare("SELECT VALUE c.n FROM c ORDER BY c.n", nil, bind.ContainerInfo{Lenient: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestDistinctPages(t *testing.T) {
 		"SELECT DISTINCT c.s FROM c OFFSET 3 LIMIT 20", "SELECT DISTINCT TOP 9 c.a FROM c",
 		"SELECT DISTINCT VALUE c.a FROM c WHERE c.a > 4",
 	} {
-		p := mustPrepare(t, text, bind.Info{})
+		p := mustPrepare(t, text, bind.ContainerInfo{})
 		for _, forget := range []bool{false, true} {
 			for _, size := range []int{1, 2, 5, 1000} {
 				sources := newMemory(t, nil, bodies, 3)

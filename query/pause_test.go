@@ -122,12 +122,12 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 			for range 25 {
 				text, n := randomQuery(r), 1+2*r.IntN(2)
-				want, err := runAll(text, nil, bind.Info{Index: x, Lenient: true}, sources[n],
+				want, err := runAll(text, nil, bind.ContainerInfo{Index: x, Lenient: true}, sources[n],
 					exec.RunOptions{})
 				if err != nil {
 					t.Fatalf("seed %d: %s: %v", seed, text, err)
 				}
-				p := mustPrepare(t, text, bind.Info{Index: x, Lenient: true})
+				p := mustPrepare(t, text, bind.ContainerInfo{Index: x, Lenient: true})
 				o := exec.RunOptions{MaxItems: []int{0, 1, 5}[r.IntN(3)], Budget: 1}
 				got, empty, err := hurried(p, sources[n], o)
 				if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // planInfo is a container with an index of every kind.
-func planInfo(t testing.TB) bind.Info {
+func planInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/k"},{"path":"/ts","order":"descending"}]],
@@ -24,7 +24,7 @@ func planInfo(t testing.TB) bind.Info {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return bind.Info{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
+	return bind.ContainerInfo{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
 // TestPlans pins what is made of queries.

@@ -20,7 +20,7 @@ type Plan struct{ *plan.Plan }
 
 // Prepare parses, binds and plans a query. It reports every error that does not depend on the documents. The
 // error is an *Error.
-func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error) {
+func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Plan, error) {
 	p, err := plan.Prepare(text, params, info)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 				text = randomMerged(r)
 			}
 			page := r.IntN(2) * 7
-			info := bind.Info{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
+			info := bind.ContainerInfo{Lenient: true, Vectors: map[string]string{"/v": "cosine"}}
 			want, err := runAll(text, nil, info, plain, exec.RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
@@ -149,11 +149,12 @@ func TestEqualScoresAtTheEdge(t *testing.T) {
 	}
 	const text = `SELECT TOP 50 VALUE c.id FROM c
 		ORDER BY RANK RRF(FullTextScore(c.x, "sea"), FullTextScore(c.x, "bike"))`
-	want, err := runAll(text, nil, bind.Info{Lenient: true}, newMemory(t, nil, bodies, 1), exec.RunOptions{})
+	want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true}, newMemory(t, nil, bodies, 1),
+		exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runAll(text, nil, bind.Info{Lenient: true, Index: x}, newMemory(t, x, bodies, 1),
+	got, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Index: x}, newMemory(t, x, bodies, 1),
 		exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +243,8 @@ func TestRanksSpareDocuments(t *testing.T) {
 		{`SELECT TOP 5 c.id FROM c ORDER BY RANK ` + fused, 240},
 		{`SELECT TOP 5 c.id FROM c WHERE c.id < "12" ORDER BY RANK ` + fused, 300},
 	} {
-		p, err := Prepare(c.text, nil, bind.Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
+		p, err := Prepare(c.text, nil,
+			bind.ContainerInfo{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {
 			t.Fatalf("%s: %v", c.text, err)
 		}

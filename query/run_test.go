@@ -24,7 +24,7 @@ func numbered(n int, format string) [][]byte {
 	return bodies
 }
 
-func mustPrepare(t testing.TB, text string, info bind.Info) *Plan {
+func mustPrepare(t testing.TB, text string, info bind.ContainerInfo) *Plan {
 	t.Helper()
 	p, err := Prepare(text, nil, info)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestBlockingPages(t *testing.T) {
 	t.Parallel()
 	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
-	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.Info{}, sources,
+	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.ContainerInfo{}, sources,
 		exec.RunOptions{MaxBytes: 16})
 	if err != nil || string(arrayOf(got).Raw()) != want {
 		t.Errorf("%s, %v", arrayOf(got).Raw(), err)
@@ -226,7 +226,7 @@ func TestForeignCursors(t *testing.T) {
 
 func cursorOver(p *Plan, s cursor.Span) string {
 	x := exec.Execution{Plan: p.Plan, Opts: exec.RunOptions{Scope: "s"}}
-	return cursor.Bookmark{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.Span{s})
+	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.Span{s})
 }
 
 // TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
@@ -277,7 +277,8 @@ func TestRunErrors(t *testing.T) {
 		return jsondoc.Value{}, failed
 	}}
 	run := func(text string, env eval.Env) (exec.Page, error) {
-		return mustPrepare(t, text, bind.Info{}).Run(context.Background(), sources, env, exec.RunOptions{})
+		return mustPrepare(t, text, bind.ContainerInfo{}).Run(context.Background(), sources, env,
+			exec.RunOptions{})
 	}
 	var wrong *fault.Error
 	if _, err := run("SELECT VALUE udf.thrower(c.id) FROM c", env); !errors.Is(err, failed) {
@@ -314,7 +315,7 @@ func TestGroupsInGroups(t *testing.T) {
 			`{"$1":{"k":3,"n":1,"l":3}}],"n":2,"g":[2,2,3]},{"a":3,"s":[{"$1":{"k":3,"n":1,"l":1}}],"n":1,"g":[3]}]`,
 		"SELECT VALUE COUNT(1) FROM (SELECT x, COUNT(1) AS n FROM x IN c.g GROUP BY x) s WHERE s.n > 2": `[2]`,
 	} {
-		got, err := runAll(text, nil, bind.Info{}, sources, exec.RunOptions{})
+		got, err := runAll(text, nil, bind.ContainerInfo{}, sources, exec.RunOptions{})
 		if err != nil || string(arrayOf(got).Raw()) != want {
 			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}

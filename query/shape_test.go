@@ -36,7 +36,7 @@ func opened(t *testing.T, r *rand.Rand, text string) (open string, values, other
 }
 
 // prepareWith prepares a query by way of a plan for other values of some parameters.
-func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.Info) *Plan {
+func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.ContainerInfo) *Plan {
 	t.Helper()
 	open, values, others := opened(t, r, text)
 	anew, err := Prepare(open, values, info)
@@ -109,7 +109,7 @@ func TestWithReads(t *testing.T) {
 	sources := newMemory(t, x, bodies, 1)
 	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
 		[]bind.Parameter{{Name: "@low", Value: jsondoc.NumberValue(1)}, {Name: "@high",
-			Value: jsondoc.NumberValue(2)}}, bind.Info{Index: x})
+			Value: jsondoc.NumberValue(2)}}, bind.ContainerInfo{Index: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestWithAtOnce(t *testing.T) {
 	} {
 		params := []bind.Parameter{{Name: "@a", Value: jsondoc.NumberValue(1)}, {Name: "@s",
 			Value: jsondoc.StringValue("b")}}
-		p, err := Prepare(text, params, bind.Info{Index: x, Lenient: true})
+		p, err := Prepare(text, params, bind.ContainerInfo{Index: x, Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}

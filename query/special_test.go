@@ -89,14 +89,15 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		bodies := specialDocuments(r, 10+r.IntN(80))
 		plain := newMemory(t, nil, bodies, 1)
 		for _, text := range queries {
-			want, err := runAll(text, nil, bind.Info{Lenient: true, Vectors: vectors}, plain,
+			want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Vectors: vectors}, plain,
 				exec.RunOptions{})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			for _, n := range []int{1, 3} {
 				for _, page := range []int{0, 3} {
-					got, err := runAll(text, nil, bind.Info{Index: x, Lenient: true, Vectors: vectors},
+					got, err := runAll(text, nil,
+						bind.ContainerInfo{Index: x, Lenient: true, Vectors: vectors},
 						newMemory(t, x, bodies, n), exec.RunOptions{MaxItems: page})
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
@@ -137,7 +138,7 @@ func TestSpecialIndexesSpareDocuments(t *testing.T) {
 		`SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.k FROM c WHERE c.id < "100")`:                          3,
 		`SELECT * FROM c WHERE ((c.id > "98") OR IS_ARRAY(c.id) OR IS_OBJECT(c.id)) ORDER BY c.id OFFSET 0 LIMIT 1`: 3,
 	} {
-		p, err := Prepare(text, nil, bind.Info{Index: x, Vectors: map[string]string{"/v": "cosine"}})
+		p, err := Prepare(text, nil, bind.ContainerInfo{Index: x, Vectors: map[string]string{"/v": "cosine"}})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -166,7 +167,7 @@ func TestRankFusion(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,0]))`:               `["b","a","c","d"]`,
 		`SELECT TOP 2 VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,0]), [5, 1])`: `["a","b"]`,
 	} {
-		got, err := runAll(text, nil, bind.Info{}, sources, exec.RunOptions{})
+		got, err := runAll(text, nil, bind.ContainerInfo{}, sources, exec.RunOptions{})
 		if err != nil || string(arrayOf(got).Raw()) != want {
 			t.Errorf("%s gives %s (%v), want %s", text, arrayOf(got).Raw(), err, want)
 		}
@@ -181,7 +182,7 @@ func TestVectorPolicy(t *testing.T) {
 	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},
 		"dotproduct": {"far", "near", "none"}} {
 		got, err := runAll(`SELECT VALUE c.id FROM c ORDER BY VectorDistance(c.v, [1,0])`, nil,
-			bind.Info{Vectors: map[string]string{"/v": distance}},
+			bind.ContainerInfo{Vectors: map[string]string{"/v": distance}},
 			sources, exec.RunOptions{MaxItems: 1})
 		var ids []string
 		for _, v := range got {
@@ -192,7 +193,7 @@ func TestVectorPolicy(t *testing.T) {
 		}
 	}
 	got, err := runAll(`SELECT VALUE VectorDistance(c.v, [1,0]) FROM c WHERE c.id = "near"`, nil,
-		bind.Info{Vectors: map[string]string{"/v": "euclidean"}},
+		bind.ContainerInfo{Vectors: map[string]string{"/v": "euclidean"}},
 		sources, exec.RunOptions{})
 	if err != nil || len(got) != 1 || !jsondoc.Equal(got[0], jsondoc.NumberValue(1)) {
 		t.Errorf("got %v, %v", got, err)

@@ -32,7 +32,7 @@ func TestSpillLarge(t *testing.T) {
 			t.Fatal(err)
 		}
 		env := eval.Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
-		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 		memory := &keeper{kept: map[string]*exec.PageState{}}
 		o := exec.RunOptions{MaxBytes: 200 << 10, Memory: memory}
 		rows, loaded, pages, size := 0, int64(0), 0, 0

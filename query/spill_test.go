@@ -82,7 +82,7 @@ func TestSpill(t *testing.T) {
 	const n = 4000
 	bodies := spillBodies(n)
 	for _, text := range spillCases {
-		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), eval.Env{},
 			exec.RunOptions{MaxBytes: 1 << 30})
 		for _, forget := range []bool{false, true} {
@@ -136,7 +136,7 @@ func TestSpillChanged(t *testing.T) {
 	env := eval.Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {
-		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 		o := exec.RunOptions{MaxItems: 10, MaxBytes: 1000, Memory: memory}
 		for range 2 {
 			page, err := p.Run(context.Background(), sources, env, o)
@@ -168,7 +168,7 @@ func TestSpillQuota(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := mustPrepare(t, text, bind.Info{Lenient: true})
+		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
 			eval.Env{MaxHeld: 100 << 10, Temp: dir}, exec.RunOptions{MaxItems: 1 << 20})
 		var memory *fault.MemoryError

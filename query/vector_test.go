@@ -117,7 +117,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 			}
 			found := 0
 			for _, v := range all[nearestVectors:] {
-				plain := &plan.Vectors{Key: []byte("vectors"), Query: v, Square: lang.Squares(v),
+				plain := &plan.VectorOrder{Key: []byte("vectors"), Query: v, Square: lang.Squares(v),
 					Metric: c.metric}
 				coded := *plain
 				coded.CodeKey, coded.Codes = src.codeKey, q.Query(v)
@@ -141,10 +141,10 @@ func NearestByCodes(t *testing.T, seed uint64) {
 	}
 }
 
-func tenNearest(t *testing.T, src source.Source, v *plan.Vectors) (list []exec.Estimate) {
+func tenNearest(t *testing.T, src source.Source, v *plan.VectorOrder) (list []exec.EstimatedDistance) {
 	t.Helper()
 	x := &exec.Execution{Plan: &plan.Plan{}, Opts: exec.RunOptions{}.WithDefaults()}
-	x.Run = eval.NewRun(context.Background(), x.Plan.Layout, eval.Env{})
+	x.Run = eval.NewRun(context.Background(), x.Plan.FrameLayout, eval.Env{})
 	d, err := x.OpenDistances(src, v, nil, false)
 	if err != nil || d == nil {
 		t.Fatal(d, err)

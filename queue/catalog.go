@@ -27,7 +27,7 @@ func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 }
 
 // loadEntity creates the state in memory of a stored entity.
-func (m *dataset) loadEntity(r engine.Reader, st *record.Stored) (*entityState, error) {
+func (m *dataset) loadEntity(r engine.Reader, st *record.StoredEntity) (*entityState, error) {
 	e := m.add(st.Rec)
 	e.rules.Store(st.Rules)
 	for _, s := range e.stores {
@@ -44,7 +44,7 @@ func (m *dataset) loadEntity(r engine.Reader, st *record.Stored) (*entityState, 
 }
 
 // dropRecords deletes the records of an entity, with those of its rules.
-func dropRecords(t *host.Change, e *entityState) {
+func dropRecords(t *host.CatalogChange, e *entityState) {
 	rec := e.record()
 	t.Delete(rec.Key())
 	for _, r := range e.rules.Load().List {
@@ -52,6 +52,6 @@ func dropRecords(t *host.Change, e *entityState) {
 	}
 }
 
-func dropRule(t *host.Change, e *entityState, name string) {
+func dropRule(t *host.CatalogChange, e *entityState, name string) {
 	t.Delete(record.Key(record.KindRule, e.number, name))
 }

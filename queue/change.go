@@ -65,7 +65,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 	rec.Properties = p
 	var version uint64
 	var unlocked *messageTx
-	err = m.in.Catalog().Change(ctx, func(t *host.Change) (err error) {
+	err = m.in.Catalog().Change(ctx, func(t *host.CatalogChange) (err error) {
 		version = m.changeVersion(t, e.scope)
 		if unlocked = nil; m.shared && !same {
 			if unlocked, err = m.unlockEntity(t.Txn, e); err != nil {

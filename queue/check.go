@@ -50,10 +50,10 @@ func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) er
 	}
 	defer m.in.Catalog().Unlock()
 	err := m.in.Engine().View(ctx, func(r engine.Reader) error {
-		var stores []*view.Store
+		var stores []*view.MessageStore
 		for _, s := range m.allStores() {
-			stores = append(stores, &s.Store)
-			if stopped, err := check.Store(ctx, r, &s.Store, report); err != nil || stopped {
+			stores = append(stores, &s.MessageStore)
+			if stopped, err := check.Store(ctx, r, &s.MessageStore, report); err != nil || stopped {
 				return err
 			}
 		}

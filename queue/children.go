@@ -32,12 +32,12 @@ func sortByPath(list []*entityState) {
 // has changed, the next publication makes a new one.
 type topicRules struct {
 	children *[]*entityState
-	table    *fanout.Table[*entityState]
+	table    *fanout.TopicRules[*entityState]
 }
 
 // fanOut returns the rules of the topic's subscriptions. No rule can change during a transaction of the
 // topic's scope.
-func (e *entityState) fanOut() *fanout.Table[*entityState] {
+func (e *entityState) fanOut() *fanout.TopicRules[*entityState] {
 	children := e.children.Load()
 	if t := e.subscriptionRules.Load(); t != nil && t.children == children && t.fresh() {
 		return t.table

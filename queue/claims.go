@@ -12,26 +12,26 @@ import (
 // claim reserves a message for one operation. It returns nil if the message is claimed already. If several
 // servers share the engine, a claim in memory could not exclude the other servers. The claim that is returned
 // then reserves nothing; instead each transaction checks that the message has no lock (work.isFree).
-func (s *messageStore) claim(seq int64, r *Receiver) *claim {
+func (s *messageStore) claim(seq int64, r *Receiver) *messageClaim {
 	if s.e.m.shared {
-		return &claim{seq: seq, deadline: deadline{index: -1}}
+		return &messageClaim{seq: seq, lockDeadline: lockDeadline{index: -1}}
 	}
 	if s.claims[seq] != nil {
 		return nil
 	}
-	c := &claim{seq: seq, busy: true, holder: r}
+	c := &messageClaim{seq: seq, busy: true, holder: r}
 	if r != nil && r.lock != nil {
 		c.session, c.group = r.lock, r.lock.id
 	}
-	c.deadline = deadline{index: -1, claim: c}
+	c.lockDeadline = lockDeadline{index: -1, claim: c}
 	s.claims[seq] = c
 	return c
 }
 
 // forget ends the claim on a message. Receivers do not get the message again: it no longer exists, or it is
 // no longer active.
-func (s *messageStore) forget(c *claim) {
-	s.due.forget(&c.deadline)
+func (s *messageStore) forget(c *messageClaim) {
+	s.due.forget(&c.lockDeadline)
 	if c.locked {
 		delete(s.tokens, c.token)
 	}
@@ -46,7 +46,7 @@ func (s *messageStore) forget(c *claim) {
 // unclaim ends the claim on a message and makes the message available to receivers again. It wakes one
 // waiting receiver, or schedules the forwarding if the store forwards its messages. A deferred message only
 // loses its claim, because receivers read it by its number.
-func (s *messageStore) unclaim(c *claim) {
+func (s *messageStore) unclaim(c *messageClaim) {
 	s.forget(c)
 	if c.deferred {
 		return
@@ -62,34 +62,34 @@ func (s *messageStore) unclaim(c *claim) {
 }
 
 // lock turns a claim into a lock and issues its token.
-func (s *messageStore) lock(c *claim, until int64) {
+func (s *messageStore) lock(c *messageClaim, until int64) {
 	c.token, c.locked, c.busy = newToken(), true, false
 	s.tokens[c.token] = c
 	if c.holder != nil {
 		c.holder.held[c.seq] = c
 	}
 	if c.session == nil {
-		s.rearm(&c.deadline, until)
+		s.rearm(&c.lockDeadline, until)
 	}
 }
 
 // rearm sets the time at which a lock lapses.
-func (s *messageStore) rearm(d *deadline, until int64) {
+func (s *messageStore) rearm(d *lockDeadline, until int64) {
 	s.due.set(d, until)
 	s.e.m.timers.arm(s, until)
 }
 
 // lapses returns the millisecond in which the claim's lock lapses.
-func (c *claim) lapses() int64 {
+func (c *messageClaim) lapses() int64 {
 	if c.session != nil {
-		return c.session.deadline.until
+		return c.session.lockDeadline.until
 	}
-	return c.deadline.until
+	return c.lockDeadline.until
 }
 
 // held returns the lock with this token. It returns nil if the lock has lapsed, is being settled, or never
 // existed.
-func (s *messageStore) held(token message.UUID, now int64) *claim {
+func (s *messageStore) held(token message.UUID, now int64) *messageClaim {
 	c := s.tokens[token]
 	if c == nil || c.busy || c.session != nil && c.session.lost || c.lapses() <= now {
 		return nil
@@ -100,10 +100,10 @@ func (s *messageStore) held(token message.UUID, now int64) *claim {
 // holdSession records that a receiver has the lock of a session.
 func (s *messageStore) holdSession(r *Receiver, id string, until int64) {
 	l := &sessionLock{id: id, holder: r}
-	l.deadline = deadline{index: -1, lock: l}
+	l.lockDeadline = lockDeadline{index: -1, lock: l}
 	r.lock, s.sessions[id] = l, l
 	s.receivers[r] = struct{}{}
-	s.rearm(&l.deadline, until)
+	s.rearm(&l.lockDeadline, until)
 }
 
 // endSession ends the lock of a session. The messages that it covers become available again, except those
@@ -120,7 +120,7 @@ func (s *messageStore) endSession(l *sessionLock) {
 
 // dropSession frees a session whose lock has ended, and wakes a receiver that waits for a free session.
 func (s *messageStore) dropSession(l *sessionLock) {
-	s.due.forget(&l.deadline)
+	s.due.forget(&l.lockDeadline)
 	if s.sessions[l.id] == l {
 		delete(s.sessions, l.id)
 	}
@@ -129,7 +129,7 @@ func (s *messageStore) dropSession(l *sessionLock) {
 }
 
 // popReturned claims up to n of the messages below the cursor that have become available again.
-func (s *messageStore) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*claim) {
+func (s *messageStore) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*messageClaim) {
 	for len(list) < n {
 		seq, ok := p.PopReturned()
 		if !ok {

@@ -30,16 +30,16 @@ func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release 
 }
 
 // Latest implements host.ClockObserver.
-func (d clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
+func (d clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if !d.isAffected(clocks) {
 		return last
 	}
 	if at := d.m.latest.Load(); at > 0 {
-		last = host.Moment{At: moment(at), What: "an entity was made or changed"}
+		last = host.StoredMoment{At: moment(at), What: "an entity was made or changed"}
 	}
 	for _, s := range d.m.allStores() {
 		if at := s.latest.Load(); at > 0 && moment(at).After(last.At) {
-			last = host.Moment{At: moment(at), What: "a message was stored or settled in " + s.Name()}
+			last = host.StoredMoment{At: moment(at), What: "a message was stored or settled in " + s.Name()}
 		}
 	}
 	return last
@@ -47,7 +47,7 @@ func (d clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 
 // Expired implements host.ClockObserver.
 func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
-	to time.Time) (died host.Moment, err error) {
+	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {
 		return died, nil
 	}
@@ -62,10 +62,10 @@ func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 			return err
 		})
 		if err != nil {
-			return host.Moment{}, wrap(err)
+			return host.StoredMoment{}, wrap(err)
 		}
 		if moment(at).After(to) && moment(at).After(died.At) {
-			died = host.Moment{At: moment(at), What: "a message expired in " + s.Name()}
+			died = host.StoredMoment{At: moment(at), What: "a message expired in " + s.Name()}
 		}
 	}
 	return died, nil

@@ -10,22 +10,22 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// scopeState is what is kept in memory for the scope of a queue or topic, from one transaction to the next.
+// cachedScope is what is kept in memory for the scope of a queue or topic, from one transaction to the next.
 // A transaction over the scope guards it.
-type scopeState struct {
+type cachedScope struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }
 
-// keptCounters holds the counters of a store after the last transaction of its scope. They are valid in one
+// cachedCounters holds the counters of a store after the last transaction of its scope. They are valid in one
 // era.
-type keptCounters struct {
+type cachedCounters struct {
 	layout.Counters
 	era uint64
 }
 
-// scopeUse is the use of a scope by a transaction.
-type scopeUse struct {
+// takenScopeLSN is the use of a scope by a transaction.
+type takenScopeLSN struct {
 	top *entityState // the queue or topic
 	lsn uint64       // the LSN that the transaction has taken
 }
@@ -42,7 +42,7 @@ func (w *messageTx) useScope(top *entityState) {
 		kept.era++
 		kept.last = lsn - 1
 	}
-	w.scopes = append(w.scopes, scopeUse{top, lsn})
+	w.scopes = append(w.scopes, takenScopeLSN{top, lsn})
 }
 
 // counters returns the counters of a store, or CodeEntityNotFound if the store no longer exists.
@@ -57,15 +57,15 @@ func (w *messageTx) counters(s *messageStore) (layout.Counters, error) {
 	}
 	c, err := s.ReadCounters(w)
 	if err == nil {
-		s.kept = keptCounters{c, top.kept.era}
+		s.kept = cachedCounters{c, top.kept.era}
 	}
 	return c, err
 }
 
 // keepCounters keeps in memory the counters that a transaction is about to commit.
-func (w *messageTx) keepCounters(p *storePart) {
+func (w *messageTx) keepCounters(p *storeChanges) {
 	if !w.m.shared {
-		p.kept = keptCounters{p.Counters, p.e.top().kept.era}
+		p.kept = cachedCounters{p.Counters, p.e.top().kept.era}
 	}
 }
 

@@ -80,7 +80,7 @@ func (w *world) expectNothingLost(fs *testdisk.Disk, messages int) {
 	defer func() { c.must(c.h.Close()) }()
 	for range 2 {
 		there := make(map[string]int)
-		for _, sub := range []entity.Sub{entity.Main, entity.DeadLetters} {
+		for _, sub := range []entity.SubQueue{entity.Main, entity.DeadLetters} {
 			list, err := c.q.Peek(
 				c.ctx,
 				entity.Address{Entity: "q", Sub: sub},
@@ -126,7 +126,7 @@ func TestFailure(t *testing.T) {
 	w.expect("q", "B+1")
 }
 
-func beginSettle(s memoryLocks, token message.UUID) (*claim, error) {
+func beginSettle(s memoryLocks, token message.UUID) (*messageClaim, error) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func beginSettle(s memoryLocks, token message.UUID) (*claim, error) {
 }
 
 // endSettle ends a settlement that the engine has refused.
-func endSettle(s memoryLocks, c *claim) {
+func endSettle(s memoryLocks, c *messageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))

@@ -22,14 +22,14 @@ type dataset struct {
 	in      *host.Instance
 	opts    *Options
 	gate    host.Gate // transactions that store times share it; setting a clock back takes it exclusively
-	timers  *timers
-	idler   *idler
-	watcher *watcher     // started if the engine is shared
-	server  uint64       // a random number of this server; 0 if the engine is not shared
-	shared  bool         // other servers may have the engine open as well
-	loading host.Mutex   // held while the records of entities are loaded into memory
-	started int64        // the millisecond at which the dataset started
-	latest  atomic.Int64 // the latest millisecond in which an entity was created or changed
+	timers  *storeTimers
+	idler   *idleEntityDeleter
+	watcher *sharedEngineWatcher // started if the engine is shared
+	server  uint64               // a random number of this server; 0 if the engine is not shared
+	shared  bool                 // other servers may have the engine open as well
+	loading host.Mutex           // held while the records of entities are loaded into memory
+	started int64                // the millisecond at which the dataset started
+	latest  atomic.Int64         // the latest millisecond in which an entity was created or changed
 
 	mu      sync.RWMutex // guards the following fields
 	paths   map[string]*entityState
@@ -46,10 +46,10 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
-	kept    scopeState // counters of a queue's or topic's scope; a transaction over the scope guards it
+	kept    cachedScope // counters of a queue's or topic's scope; a transaction over the scope guards it
 
 	properties atomic.Pointer[entity.Properties]
-	rules      atomic.Pointer[record.Rules] // of a subscription
+	rules      atomic.Pointer[record.RuleList] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64 // the last activity
 	// uses until this millisecond need not be stored; see storeUses
@@ -84,7 +84,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
 	return host.OpenTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
 		Sweep: sweeper{m}, ClockObserver: clockObserver{m}, SnapshotNote: m.summary,
-		Sinks: map[string]host.FindSink{sinkKind: m.expirySink}}, err
+		Sinks: map[string]host.FindSinkFunc{sinkKind: m.expirySink}}, err
 }
 
 func (m *dataset) summary() (member string, value any) {
@@ -93,11 +93,11 @@ func (m *dataset) summary() (member string, value any) {
 	return "entities", len(m.paths)
 }
 
-// Recover implements host.Life. It does nothing, since an entity is created or deleted in a single
+// Recover implements host.TenantLifecycle. It does nothing, since an entity is created or deleted in a single
 // transaction.
 func (m *dataset) Recover(context.Context) error { return nil }
 
-// Start implements host.Life.
+// Start implements host.TenantLifecycle.
 func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.Start()
@@ -109,7 +109,7 @@ func (m *dataset) Start() {
 	m.q.changes.Notify()
 }
 
-// Stop implements host.Life.
+// Stop implements host.TenantLifecycle.
 func (m *dataset) Stop() {
 	m.in.Closing("the queues")
 	m.watcher.Stop()
@@ -121,13 +121,13 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.Life. It stores when each entity was last used. If several servers share the engine,
-// storeUses does that instead.
+// Leave implements host.TenantLifecycle. It stores when each entity was last used. If several servers share
+// the engine, storeUses does that instead.
 func (m *dataset) Leave(ctx context.Context) error {
 	if m.shared {
 		return nil
 	}
-	return m.in.Catalog().Change(ctx, func(t *host.Change) error {
+	return m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
 				if err := host.SetRecord(t, rec.Key(), rec); err != nil {
@@ -139,7 +139,7 @@ func (m *dataset) Leave(ctx context.Context) error {
 	})
 }
 
-// Gone implements host.Life.
+// Gone implements host.TenantLifecycle.
 func (m *dataset) Gone() {}
 
 func (m *dataset) logger() *slog.Logger {
@@ -168,7 +168,7 @@ func (m *dataset) add(rec record.Entity) *entityState {
 	}
 	p := rec.Properties
 	e.properties.Store(&p)
-	e.rules.Store(&record.Rules{})
+	e.rules.Store(&record.RuleList{})
 	e.updated.Store(rec.Updated)
 	e.accessed.Store(rec.Accessed)
 	for _, sub := range storesOf(rec.Kind) {

@@ -109,7 +109,7 @@ func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, er
 				return err
 			}
 			out.Bytes += c.Bytes
-			switch entity.Sub(sub) {
+			switch entity.SubQueue(sub) {
 			case entity.Main:
 				out.Counts.Active, out.Counts.Scheduled = c.Active, c.Scheduled
 			case entity.DeadLetters:

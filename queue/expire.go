@@ -11,18 +11,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiryPasses holds how far the reaper has read the messages of a store that can expire.
-type expiryPasses struct {
-	own, inherited host.Pass // over the families x and w; used only while the reaper sweeps
+// expiryProgress holds how far the reaper has read the messages of a store that can expire.
+type expiryProgress struct {
+	own, inherited host.PassPosition // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
 // restart makes the reaper begin again at the message that expires first.
-func (e *expiryPasses) restart() { e.again.Store(true) }
+func (e *expiryProgress) restart() { e.again.Store(true) }
 
 // noteArrival makes the reaper begin again if a message arrives that expires before the position it has
 // reached.
-func (e *expiryPasses) noteArrival(h *layout.Header) {
+func (e *expiryProgress) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
@@ -61,19 +61,19 @@ func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
 // expired messages, and removes message ids that are older than the duplicate detection window.
-func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.Swept, error) {
+func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.SweepResult, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
-		return ttl.Swept{Next: host.Never}, nil
+		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	swept, err := e.stores[rg.Part].sweep(ctx, limit)
 	if err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound {
-		return ttl.Swept{Next: host.Never}, nil
+		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	return swept, err
 }
 
-func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.Swept, err error) {
+func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.SweepResult, err error) {
 	swept.Next = host.Never
 	if s.forwardsTo() != "" && s.active.Load() > 0 {
 		s.forwardAt(s.now()) // another server may have ended before it forwarded them
@@ -131,7 +131,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		s.expiry.inherited.Restart(0)
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
-	steps := []*host.Step{
+	steps := []*host.PassStep{
 		{Pass: &s.expiry.own, Prefix: s.Keys.Family(layout.FamilyDeadline), Cutoff: now},
 		{Pass: &s.expiry.inherited, Prefix: s.Keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
@@ -139,7 +139,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		steps[1].Cutoff = now - def
 	}
 	later := []int64{0, def}
-	var due []host.Entry
+	var due []host.DeadlineEntry
 	next = host.Never
 	for _, step := range steps {
 		step.Announce()
@@ -173,7 +173,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 
 // sweepAction returns what the reaper does with a message that has expired: it waits if the message is
 // claimed, and purges it otherwise.
-func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
+func (s *messageStore) sweepAction(e host.DeadlineEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {
@@ -183,8 +183,8 @@ func (s *messageStore) sweepAction(e host.Entry) host.SweepAction {
 }
 
 // purgeDue purges messages that have expired, except those that have been claimed in the meantime.
-func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, err error) {
-	var list []*claim
+func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineEntry) (n int, err error) {
+	var list []*messageClaim
 	s.mu.Lock()
 	for _, e := range due {
 		if c := s.claim(int64(e.ID), nil); c != nil {
@@ -199,7 +199,7 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.Entry) (n int, e
 
 // purgeMet purges expired messages that a receive has found, at most maxPurge of them, and leaves the others
 // to the reaper. While the reaper is paused it purges none.
-func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
+func (s *messageStore) purgeMet(ctx context.Context, list []*messageClaim) error {
 	few := list
 	if len(few) > maxPurge {
 		few = few[:maxPurge]
@@ -222,7 +222,7 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*claim) error {
 // purge removes expired messages or moves them to the dead-letter queue, and ends the claims on them, which
 // the caller owns. Messages that have not expired become available again, unchanged. n is the number of
 // messages that were purged.
-func (s *messageStore) purge(ctx context.Context, list []*claim) (n int, err error) {
+func (s *messageStore) purge(ctx context.Context, list []*messageClaim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
 		upto := done

@@ -205,7 +205,7 @@ func BenchmarkFanOut(b *testing.B) {
 		b.Run(fmt.Sprint(filters), func(b *testing.B) {
 			list := make([]*entityState, 10)
 			for i := range list {
-				set := &record.Rules{}
+				set := &record.RuleList{}
 				for j := range filters / len(list) {
 					set.List = append(set.List, entity.Rule{Name: fmt.Sprint(j),
 						Filter: correlation(b, rule.Correlation{CorrelationID: fmt.Sprint(i, " ", j)})})

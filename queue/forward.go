@@ -156,7 +156,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 
 // unforward ends the claims on messages that could not be forwarded, so that the next attempt finds them
 // again.
-func (s *messageStore) unforward(list []*claim) {
+func (s *messageStore) unforward(list []*messageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range list {
@@ -166,7 +166,7 @@ func (s *messageStore) unforward(list []*claim) {
 
 // claimForward claims the messages for one forwarding transaction. Messages of the same session stay in
 // order.
-func (s *messageStore) claimForward(ctx context.Context) (list []*claim, err error) {
+func (s *messageStore) claimForward(ctx context.Context) (list []*messageClaim, err error) {
 	if !s.BySession {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
@@ -248,7 +248,8 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
 // the entity does not exist.
-func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*content.Reason, error) {
+func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*content.DeadLetterReason,
+	error) {
 	if h.Hops >= maxHops {
 		why := content.NewReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")

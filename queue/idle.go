@@ -102,14 +102,14 @@ func (e *entityState) idleTooLong(now int64) bool {
 	return e.idleDeadline(now) <= now || e.topic != nil && e.topic.idleDeadline(now) <= now
 }
 
-// idler deletes entities that have been idle for longer than their AutoDeleteOnIdle.
-type idler struct {
+// idleEntityDeleter deletes entities that have been idle for longer than their AutoDeleteOnIdle.
+type idleEntityDeleter struct {
 	*alarm.Alarm
 	m *dataset
 }
 
-func newIdler(m *dataset) *idler {
-	i := &idler{m: m}
+func newIdler(m *dataset) *idleEntityDeleter {
+	i := &idleEntityDeleter{m: m}
 	i.Alarm = alarm.New(m.in.Clock(), i.look)
 	return i
 }
@@ -120,7 +120,7 @@ const retryIdle = int64(time.Minute / time.Millisecond)
 
 // look deletes the entities whose idle deadline has passed. It returns the millisecond at which it must be
 // called again.
-func (i *idler) look(ctx context.Context, now int64) (next int64) {
+func (i *idleEntityDeleter) look(ctx context.Context, now int64) (next int64) {
 	next = host.Never
 	overdue := false
 	for _, e := range i.m.list() {
@@ -162,7 +162,7 @@ func (q *Queues) DeleteIdle(ctx context.Context) error {
 	return wrap(m.idler.delete(ctx))
 }
 
-func (i *idler) delete(ctx context.Context) error {
+func (i *idleEntityDeleter) delete(ctx context.Context) error {
 	return again(func() error {
 		if err := i.m.in.Catalog().Lock(ctx); err != nil {
 			return err
@@ -181,7 +181,7 @@ func (m *dataset) sweepIdle(ctx context.Context) error {
 		if m.numbered(e.number) != e || !e.idleTooLong(m.in.Clock().Millis()) {
 			continue
 		}
-		err := m.drop(ctx, e, func(t *host.Change) error { return m.checkIdle(t, e) })
+		err := m.drop(ctx, e, func(t *host.CatalogChange) error { return m.checkIdle(t, e) })
 		if err != nil && !errors.Is(err, errInUse) {
 			return err
 		}

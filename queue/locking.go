@@ -22,7 +22,7 @@ type deliverer interface {
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult, error)
 	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
 	// with CodeMessageNotFound and hands out none.
-	receiveNumbers(ctx context.Context, numbers []int64, how numberedReceive) ([]Delivery, error)
+	receiveNumbers(ctx context.Context, numbers []int64, how sequenceNumberReceive) ([]Delivery, error)
 }
 
 // messageLocks settles, renews and finds the messages of a store by the tokens of their locks.
@@ -53,7 +53,7 @@ type lockTable interface {
 	// inspect returns the locks of sessions and of messages in the state that r shows. Until is set in the
 	// lock of each message; if the message is locked together with its session, it is the end of the
 	// session's lock.
-	inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error)
+	inspect(r engine.Reader, sessions []string, messages []int64) (view.LockSet, error)
 }
 
 // receiveResult is the result of deliverer.receive.
@@ -63,9 +63,9 @@ type receiveResult struct {
 	more bool  // other messages may be available
 }
 
-// numberedReceive has the conditions for a receive of certain sequence numbers.
-type numberedReceive struct {
-	state  layout.State // of the messages
+// sequenceNumberReceive has the conditions for a receive of certain sequence numbers.
+type sequenceNumberReceive struct {
+	state  layout.MessageState // of the messages
 	mode   Mode
 	holder *Receiver // gets the locks; nil: no receiver
 }

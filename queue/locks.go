@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// claim reserves a message in memory for one operation, so that no other operation uses the message at the
-// same time. There are two kinds. A claim with a token (locked is set) is Service Bus's peek-lock: the client
-// owns it, and it ends when the client settles the message or when its deadline passes. A claim without a
-// token belongs to an operation of the server that is in progress, such as a receive, a purge or a deletion,
-// and ends with that operation. Claims do not survive a restart. If several servers share the engine, the
-// locks are stored in the engine instead (storedlocks.go).
-type claim struct {
+// messageClaim reserves a message in memory for one operation, so that no other operation uses the message at
+// the same time. There are two kinds. A claim with a token (locked is set) is Service Bus's peek-lock: the
+// client owns it, and it ends when the client settles the message or when its deadline passes. A claim
+// without a token belongs to an operation of the server that is in progress, such as a receive, a purge or a
+// deletion, and ends with that operation. Claims do not survive a restart. If several servers share the
+// engine, the locks are stored in the engine instead (storedlocks.go).
+type messageClaim struct {
 	seq      int64
 	token    message.UUID
 	locked   bool          // it was handed out and has a token
@@ -25,7 +25,7 @@ type claim struct {
 	group    string        // session of the message, if that has been read
 	header   layout.Header // of a locked message
 	holder   *Receiver     // the claim ends with this receiver; nil: with none
-	deadline
+	lockDeadline
 }
 
 // sessionLock is the lock of a session. It covers the messages that the session's holder has received.
@@ -35,41 +35,41 @@ type sessionLock struct {
 	token  message.UUID // of the stored lock, if several servers share the engine
 	lost   bool         // the lock is ending and its messages are being released
 	cursor cursor.Cursor
-	deadline
+	lockDeadline
 }
 
-// deadline is the time at which a lock lapses, an element of a heap.
-type deadline struct {
+// lockDeadline is the time at which a lock lapses, an element of a heap.
+type lockDeadline struct {
 	until int64
 	index int // in the heap; -1 if it is in none
-	claim *claim
+	claim *messageClaim
 	lock  *sessionLock
 }
 
-// deadlines is a heap of a store's locks, ordered by the time at which they lapse.
-type deadlines []*deadline
+// lockDeadlineHeap is a heap of a store's locks, ordered by the time at which they lapse.
+type lockDeadlineHeap []*lockDeadline
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (d deadlines) Len() int { return len(d) }
+func (d lockDeadlineHeap) Len() int { return len(d) }
 
 // Less orders by time.
-func (d deadlines) Less(i, j int) bool { return d[i].until < d[j].until }
+func (d lockDeadlineHeap) Less(i, j int) bool { return d[i].until < d[j].until }
 
 // Swap exchanges two elements.
-func (d deadlines) Swap(i, j int) {
+func (d lockDeadlineHeap) Swap(i, j int) {
 	d[i], d[j] = d[j], d[i]
 	d[i].index, d[j].index = i, j
 }
 
 // Push appends an element.
-func (d *deadlines) Push(x any) {
-	one := x.(*deadline)
+func (d *lockDeadlineHeap) Push(x any) {
+	one := x.(*lockDeadline)
 	one.index = len(*d)
 	*d = append(*d, one)
 }
 
 // Pop removes the last element.
-func (d *deadlines) Pop() any {
+func (d *lockDeadlineHeap) Pop() any {
 	last := len(*d) - 1
 	one := (*d)[last]
 	(*d)[last] = nil
@@ -79,7 +79,7 @@ func (d *deadlines) Pop() any {
 }
 
 // set sets the time at which a lock lapses, and adds the lock if it is not in the heap.
-func (d *deadlines) set(one *deadline, until int64) {
+func (d *lockDeadlineHeap) set(one *lockDeadline, until int64) {
 	one.until = until
 	if one.index < 0 {
 		heap.Push(d, one)
@@ -89,7 +89,7 @@ func (d *deadlines) set(one *deadline, until int64) {
 }
 
 // forget removes a lock from the heap.
-func (d *deadlines) forget(one *deadline) {
+func (d *lockDeadlineHeap) forget(one *lockDeadline) {
 	if one.index >= 0 {
 		heap.Remove(d, one.index)
 	}

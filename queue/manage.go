@@ -118,7 +118,7 @@ func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, 
 		rec.Accessed = rec.Created // Service Bus reports no access time for new queues and topics
 	}
 	var version uint64
-	err = m.in.Catalog().Change(ctx, func(t *host.Change) error {
+	err = m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // LSNs begin above those of deleted entities
 			t.RaiseLSN(rec.Scope(), m.in.Catalog().Highest()+1)
 			version = m.firstVersion(t, rec.Scope())
@@ -247,8 +247,8 @@ func TargetPath(target string) string {
 	return a.Entity
 }
 
-func firstRules(kind entity.Kind, rules []entity.Rule) (*record.Rules, error) {
-	set := &record.Rules{}
+func firstRules(kind entity.Kind, rules []entity.Rule) (*record.RuleList, error) {
+	set := &record.RuleList{}
 	if kind != entity.Subscription {
 		return set, nil
 	}
@@ -279,15 +279,15 @@ func (q *Queues) deleteOnce(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return m.drop(ctx, e, func(*host.Change) error { return nil })
+	return m.drop(ctx, e, func(*host.CatalogChange) error { return nil })
 }
 
 // drop deletes an entity. It calls check in the transaction, and deletes nothing if check fails. The caller
 // holds the catalog's lock.
-func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.Change) error) error {
+func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.CatalogChange) error) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	var version uint64
-	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+	err := m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
 		if err := check(t); err != nil {
 			return err
 		}

@@ -25,7 +25,8 @@ func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	return receiveResult{list: list, need: need, more: true}, err
 }
 
-func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how numberedReceive) ([]Delivery,
+func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
+	how sequenceNumberReceive) ([]Delivery,
 	error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64, how nu
 
 // claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
 // how.holder, if that is a receiver of this store.
-func (s memoryLocks) claimAll(numbers []int64, how *numberedReceive) (list []*claim, err error) {
+func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list []*messageClaim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range numbers {
@@ -58,7 +59,8 @@ func (s memoryLocks) claimAll(numbers []int64, how *numberedReceive) (list []*cl
 }
 
 // readNumbers reads the messages of claims. It fails if one cannot be read.
-func (s memoryLocks) readNumbers(ctx context.Context, claims []*claim, how *numberedReceive) ([]stored,
+func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
+	how *sequenceNumberReceive) ([]storedMessage,
 	error) {
 	l := claimReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
 		max: len(claims)}
@@ -115,7 +117,7 @@ func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlemen
 	if err != nil {
 		return err
 	}
-	step := &settleStep{s: s, claim: c, settlement: *st}
+	step := &memorySettleStep{s: s, claim: c, settlement: *st}
 	if err := tx.add(1, 0, step); err != nil {
 		step.end(err)
 		return err
@@ -125,7 +127,7 @@ func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlemen
 
 // beginSettle marks a lock as busy, so that until endSettle it cannot lapse or be settled a second time. The
 // caller holds the mutex.
-func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) {
+func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, error) {
 	c := s.held(token, now)
 	if c == nil {
 		return nil, s.LockLost()
@@ -137,7 +139,7 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*claim, error) 
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
 // lock ends, and what says what becomes of the message. Otherwise the holder keeps the lock. The caller holds
 // the mutex.
-func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
+func (s memoryLocks) endSettle(c *messageClaim, what lockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -148,27 +150,27 @@ func (s memoryLocks) endSettle(c *claim, what lockOutcome, err error) {
 	case s.ended != nil || lost || c.stale:
 		s.unclaim(c)
 	case c.session == nil:
-		s.rearm(&c.deadline, c.deadline.until)
+		s.rearm(&c.lockDeadline, c.lockDeadline.until)
 	}
 }
 
-// settleStep is the settlement of a locked message, as a step of a transaction. Until the transaction ends,
-// the lock is busy: it cannot lapse, and no other operation can settle the message.
-type settleStep struct {
+// memorySettleStep is the settlement of a locked message, as a step of a transaction. Until the transaction
+// ends, the lock is busy: it cannot lapse, and no other operation can settle the message.
+type memorySettleStep struct {
 	s          memoryLocks
-	claim      *claim
+	claim      *messageClaim
 	settlement Settlement
 	outcome    lockOutcome
 }
 
-func (s *settleStep) entities() []*entityState { return []*entityState{s.s.e} }
+func (s *memorySettleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
-func (s *settleStep) apply(w *messageTx) (err error) {
+func (s *memorySettleStep) apply(w *messageTx) (err error) {
 	s.outcome, err = w.settleClaim(s.s.messageStore, s.claim, &s.settlement)
 	return err
 }
 
-func (s *settleStep) end(err error) {
+func (s *memorySettleStep) end(err error) {
 	if err != nil {
 		s.outcome = messageReady
 	}
@@ -179,7 +181,7 @@ func (s *settleStep) end(err error) {
 
 // settleClaim settles the message of a claim. It uses the header that was read when the message was handed
 // out, since no other operation changes a claimed message.
-func (w *messageTx) settleClaim(s *messageStore, c *claim, st *Settlement) (lockOutcome, error) {
+func (w *messageTx) settleClaim(s *messageStore, c *messageClaim, st *Settlement) (lockOutcome, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -198,7 +200,7 @@ func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time
 		}
 	}
 	for _, token := range tokens {
-		s.rearm(&s.tokens[token].deadline, at)
+		s.rearm(&s.tokens[token].lockDeadline, at)
 	}
 	return moment(at), nil
 }
@@ -232,7 +234,7 @@ func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, 
 	if r.lock.lost || r.lock.until <= now {
 		return 0, s.SessionLost()
 	}
-	s.rearm(&r.lock.deadline, at)
+	s.rearm(&r.lock.lockDeadline, at)
 	return at, nil
 }
 
@@ -265,8 +267,8 @@ func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
-	found := view.Locks{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
+func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (view.LockSet, error) {
+	found := view.LockSet{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +296,8 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 // refusesNumbers checks the messages that were read for a receive by sequence numbers. It fails with
 // CodeMessageNotFound if one of the messages to receive by their numbers is missing, has expired or belongs
 // to another session.
-func (s *messageStore) refusesNumbers(list []stored, missing []*claim, how *numberedReceive,
+func (s *messageStore) refusesNumbers(list []storedMessage, missing []*messageClaim,
+	how *sequenceNumberReceive,
 	now int64) error {
 	if len(missing) > 0 {
 		return s.MessageNotFound(missing[len(missing)-1].seq)

@@ -17,7 +17,7 @@ import (
 // far they have read. All other state is in the engine. A messageStore is created with its entity, and
 // loaded when the dataset is opened. end is called when the entity is deleted or the dataset closes.
 type messageStore struct {
-	view.Store
+	view.MessageStore
 	e *entityState
 
 	messages deliverer
@@ -26,41 +26,41 @@ type messageStore struct {
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting
 	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them
-	claims    map[int64]*claim
-	tokens    map[message.UUID]*claim
-	due       deadlines     // of message locks and session locks
-	cursor    cursor.Cursor // of the receivers of a store without sessions
+	claims    map[int64]*messageClaim
+	tokens    map[message.UUID]*messageClaim
+	due       lockDeadlineHeap // of message locks and session locks
+	cursor    cursor.Cursor    // of the receivers of a store without sessions
 	sessions  map[string]*sessionLock
 	free      cursor.Waiters // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
-	waiting   int    // receivers that wait for messages or for a session
-	activates int64  // earliest due time, in ms, of a scheduled message; host.Never if there is none
-	schedules uint64 // rises with each message that is scheduled
-	forwards  int64  // time in ms at which the timers forward messages; host.Never if there are none
-	ticking   bool   // an operation holds turn: it is making the due changes
-	timer     timer  // used by the timers
+	waiting   int        // receivers that wait for messages or for a session
+	activates int64      // earliest due time, in ms, of a scheduled message; host.Never if there is none
+	schedules uint64     // rises with each message that is scheduled
+	forwards  int64      // time in ms at which the timers forward messages; host.Never if there are none
+	ticking   bool       // an operation holds turn: it is making the due changes
+	timer     storeTimer // used by the timers
 
-	kept keptCounters // guarded by transactions over the scope
+	kept cachedCounters // guarded by transactions over the scope
 
-	turn         host.Mutex   // held while lapsed locks end and due messages are activated
-	forwarding   host.Mutex   // held while messages are forwarded, so that they stay in order
-	latest       atomic.Int64 // the latest time stored, in ms
-	size         atomic.Int64 // bytes of all messages
-	scheduled    atomic.Int64 // number of scheduled messages
-	active       atomic.Int64 // number of active messages; used only if several servers share the engine
-	lastReceived atomic.Int64 // the time of the last receive, in ms
-	expiry       expiryPasses // used only by the reaper's sweep
+	turn         host.Mutex     // held while lapsed locks end and due messages are activated
+	forwarding   host.Mutex     // held while messages are forwarded, so that they stay in order
+	latest       atomic.Int64   // the latest time stored, in ms
+	size         atomic.Int64   // bytes of all messages
+	scheduled    atomic.Int64   // number of scheduled messages
+	active       atomic.Int64   // number of active messages; used only if several servers share the engine
+	lastReceived atomic.Int64   // the time of the last receive, in ms
+	expiry       expiryProgress // used only by the reaper's sweep
 }
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is
 // used.
-func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
-	s := &messageStore{e: e, Store: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
+func newMessageStore(e *entityState, sub entity.SubQueue) *messageStore {
+	s := &messageStore{e: e, MessageStore: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
 		turn:       host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
-		claims: make(map[int64]*claim), tokens: make(map[message.UUID]*claim),
+		claims: make(map[int64]*messageClaim), tokens: make(map[message.UUID]*messageClaim),
 		sessions:  make(map[string]*sessionLock),
-		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: timer{index: -1}}
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: storeTimer{index: -1}}
 	s.messages, s.locks, s.table = memoryLocks{s}, memoryLocks{s}, memoryLocks{s}
 	if s.Shared = e.m.shared; s.Shared {
 		s.messages, s.locks, s.table = storedLocks{s}, storedLocks{s}, storedLocks{s}
@@ -69,11 +69,11 @@ func newMessageStore(e *entityState, sub entity.Sub) *messageStore {
 }
 
 // storesOf returns the sub-queues that an entity of a kind has.
-func storesOf(kind entity.Kind) []entity.Sub {
+func storesOf(kind entity.Kind) []entity.SubQueue {
 	if kind == entity.Topic {
-		return []entity.Sub{entity.Main}
+		return []entity.SubQueue{entity.Main}
 	}
-	return []entity.Sub{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
+	return []entity.SubQueue{entity.Main, entity.DeadLetters, entity.TransferDeadLetters}
 }
 
 // load reads from the engine what is kept in memory about the store.

@@ -77,7 +77,7 @@ func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error 
 }
 
 // browse reads messages in the order of their numbers.
-func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []stored, err error) {
+func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []storedMessage, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes
 		return s.EachHeader(ctx, r, o.From, func(seq int64, h layout.Header) (bool, error) {
@@ -89,7 +89,7 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 			}
 			body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 			if err == nil {
-				list = append(list, stored{seq: seq, Header: h, body: bytes.Clone(body)})
+				list = append(list, storedMessage{seq: seq, Header: h, body: bytes.Clone(body)})
 			}
 			return len(list) < o.Max, err
 		})
@@ -121,7 +121,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 		return 0, err
 	}
 	now := s.now()
-	var claims []*claim
+	var claims []*messageClaim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		locked, err := s.LockedNumbers(r)
 		if err != nil {
@@ -158,7 +158,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 }
 
 // deleteClaimed deletes claimed messages and returns how many of them still existed.
-func (s *messageStore) deleteClaimed(ctx context.Context, claims []*claim) (n int, err error) {
+func (s *messageStore) deleteClaimed(ctx context.Context, claims []*messageClaim) (n int, err error) {
 	if len(claims) == 0 {
 		return 0, nil
 	}

@@ -25,7 +25,7 @@ type queueModel struct {
 type modelMessage struct {
 	text, session, reason string
 	seq                   int64
-	state                 layout.State
+	state                 layout.MessageState
 	count                 int32
 	enqueued, ttl, due    int64
 	until                 int64 // of its lock; 0: none
@@ -241,7 +241,7 @@ func (w *queueModel) lines() (main, dead []string) {
 	return main, dead
 }
 
-func line(seq int64, text string, st layout.State, count int32, enqueued, ttl, due int64) string {
+func line(seq int64, text string, st layout.MessageState, count int32, enqueued, ttl, due int64) string {
 	return fmt.Sprintf("%d %s state=%d +%d enqueued=%d ttl=%d due=%d",
 		seq, text, st, count, enqueued, ttl, due)
 }

@@ -22,10 +22,10 @@ const (
 	maxPurge    = 32  // expired messages that a receive purges
 )
 
-// stored is a message with its header and body as they were read from the engine.
-type stored struct {
-	*claim // nil if the message was read without being claimed
-	seq    int64
+// storedMessage is a message with its header and body as they were read from the engine.
+type storedMessage struct {
+	*messageClaim // nil if the message was read without being claimed
+	seq           int64
 	layout.Header
 	body []byte
 }
@@ -68,7 +68,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 
 // claimNext claims the next messages in the order of their numbers, at most n. A message may have been
 // settled or changed after it was found and before it was claimed.
-func (r *Receiver) claimNext(ctx context.Context, n int) (list []*claim, err error) {
+func (r *Receiver) claimNext(ctx context.Context, n int) (list []*messageClaim, err error) {
 	s := r.s
 	s.mu.Lock()
 	if r.err != nil {
@@ -128,7 +128,7 @@ func (r *Receiver) readyPrefix() []byte {
 // receive reads claimed messages and hands out those that are available, at most max. paid is the number of
 // bytes already taken from the memory limit for one large message. If the limit does not allow even the first
 // message, need is the size of that message in bytes.
-func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid int64) (out []Delivery,
+func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
 	look := claimReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
@@ -158,7 +158,8 @@ func (r *Receiver) receive(ctx context.Context, claims []*claim, max int, paid i
 
 // deliver locks claimed messages or, in ReceiveAndDelete mode, deletes them. If it fails, it ends the
 // claims.
-func (s *messageStore) deliver(ctx context.Context, list []stored, mode Mode) (out []Delivery, err error) {
+func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode Mode) (out []Delivery,
+	err error) {
 	out = make([]Delivery, len(list))
 	for i := range list {
 		if out[i], err = s.delivery(&list[i]); err != nil {
@@ -183,25 +184,25 @@ func (s *messageStore) deliver(ctx context.Context, list []stored, mode Mode) (o
 type claimReader struct {
 	s      *messageStore
 	now    int64
-	state  layout.State // the required state
-	max    int          // maximal number of messages
-	all    bool         // ignore the size limit, and do not exclude expired messages
-	memory MemoryLimit  // memory limit that bodies count against; nil: no limit
-	held   int64        // bytes taken from memory
-	need   int64        // bytes that the first message needs, if memory had too few; 0: none
-	paid   int64        // bytes already taken from memory for one large message; 0: none
-	large  bool         // paid was used for that message
+	state  layout.MessageState // the required state
+	max    int                 // maximal number of messages
+	all    bool                // ignore the size limit, and do not exclude expired messages
+	memory MemoryLimit         // memory limit that bodies count against; nil: no limit
+	held   int64               // bytes taken from memory
+	need   int64               // bytes that the first message needs, if memory had too few; 0: none
+	paid   int64               // bytes already taken from memory for one large message; 0: none
+	large  bool                // paid was used for that message
 
-	expired []*claim
-	missing []*claim
+	expired []*messageClaim
+	missing []*messageClaim
 }
 
 // read returns the claimed messages that are available. It appends expired messages to expired, removes the
 // claims on messages that no longer exist, and releases the claims on messages that exceed the limits.
-func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored, err error) {
+func (l *claimReader) read(ctx context.Context, claims []*messageClaim) (live []storedMessage, err error) {
 	s := l.s
 	settled := false
-	var rest []*claim
+	var rest []*messageClaim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{s.e.scope})
 		if err != nil {
@@ -234,7 +235,7 @@ func (l *claimReader) read(ctx context.Context, claims []*claim) (live []stored,
 }
 
 // headers reads the headers of claimed messages and drops messages that are missing or have expired.
-func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, err error) {
+func (l *claimReader) headers(r engine.Reader, claims []*messageClaim) (live []storedMessage, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
 		keys[i] = l.s.Keys.Key(layout.FamilyMessage, c.seq)
@@ -254,7 +255,7 @@ func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, 
 		case !l.all && l.s.expired(&h, l.now):
 			l.expired = append(l.expired, claims[i])
 		default:
-			live = append(live, stored{claim: claims[i], seq: claims[i].seq, Header: h})
+			live = append(live, storedMessage{messageClaim: claims[i], seq: claims[i].seq, Header: h})
 		}
 		return true, nil
 	})
@@ -263,7 +264,8 @@ func (l *claimReader) headers(r engine.Reader, claims []*claim) (live []stored, 
 
 // bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
 // in live. rest are the claims of the other messages.
-func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, rest []*claim, err error) {
+func (l *claimReader) bodies(r engine.Reader, list []storedMessage) (live []storedMessage,
+	rest []*messageClaim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
 		bytesOf += list[i].Size
@@ -274,7 +276,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 	}
 	keys = keys[:l.fit(list[:len(keys)])]
 	for _, m := range list[len(keys):] {
-		rest = append(rest, m.claim)
+		rest = append(rest, m.messageClaim)
 	}
 	list = list[:len(keys)]
 	err = engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
@@ -288,7 +290,7 @@ func (l *claimReader) bodies(r engine.Reader, list []stored) (live []stored, res
 }
 
 // fit takes memory for as many of the first messages in list as possible, and returns their number.
-func (l *claimReader) fit(list []stored) int {
+func (l *claimReader) fit(list []storedMessage) int {
 	l.releaseMemory()
 	l.need, l.large = 0, false
 	if l.memory == nil || len(list) == 0 {
@@ -320,7 +322,7 @@ func (l *claimReader) releaseMemory() {
 
 // removeAll deletes the claimed messages in list durably, ends the claims, and gives each element of out a
 // token that no lock has. If it fails, the claims remain.
-func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Delivery) error {
+func (s *messageStore) removeAll(ctx context.Context, list []storedMessage, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)
 		if err != nil {
@@ -340,13 +342,13 @@ func (s *messageStore) removeAll(ctx context.Context, list []stored, out []Deliv
 	defer s.mu.Unlock()
 	for i := range list {
 		out[i].Token = newToken()
-		s.forget(list[i].claim)
+		s.forget(list[i].messageClaim)
 	}
 	return nil
 }
 
 // lockAll turns the claims in list into locks, and sets the token and the end of each lock in out.
-func (s *messageStore) lockAll(list []stored, out []Delivery) error {
+func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,7 +359,7 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 		return s.SessionLost()
 	}
 	for i := range list {
-		c := list[i].claim
+		c := list[i].messageClaim
 		c.header = list[i].Header
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
@@ -371,10 +373,10 @@ func (s *messageStore) lockAll(list []stored, out []Delivery) error {
 }
 
 // unclaimAll ends the claims on messages and makes the messages available to receivers again.
-func (s *messageStore) unclaimAll(list []stored) {
+func (s *messageStore) unclaimAll(list []storedMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range list {
-		s.unclaim(m.claim)
+		s.unclaim(m.messageClaim)
 	}
 }

@@ -62,8 +62,8 @@ type Receiver struct {
 	ended chan struct{}
 	lock  *sessionLock // nil: it has no session
 
-	err  *entity.Error    // guarded by the store's mutex
-	held map[int64]*claim // claims on the messages it has locked; guarded by the store's mutex
+	err  *entity.Error           // guarded by the store's mutex
+	held map[int64]*messageClaim // claims on the messages it has locked; guarded by the store's mutex
 }
 
 // OpenReceiver opens a receiver. If it requests the next session, it waits for one until ctx ends, and then
@@ -80,7 +80,7 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 	now := s.now()
 	s.lastReceived.Store(now)
 	s.e.recordUse(now)
-	r := &Receiver{s: s, o: o, ended: make(chan struct{}), held: make(map[int64]*claim)}
+	r := &Receiver{s: s, o: o, ended: make(chan struct{}), held: make(map[int64]*messageClaim)}
 	if o.Session != nil {
 		err = r.openSession(ctx)
 	} else {
@@ -135,8 +135,8 @@ func (r *Receiver) register() error {
 // Delivery is a received or peeked message.
 type Delivery struct {
 	Message *message.Message
-	Broker  message.Broker // the properties set by the broker
-	Token   message.UUID   // token of the lock; it is unique even if there is no lock
+	Broker  message.BrokerProperties // the properties set by the broker
+	Token   message.UUID             // token of the lock; it is unique even if there is no lock
 
 	memory MemoryLimit // memory limit against which it counts; nil: none
 	held   int64       // bytes taken from memory

@@ -106,7 +106,7 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 // acceptSent validates the messages of a client, also against the entity's size limit, and encodes them for
 // storage.
 func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
-	list []*message.Message) (*entityState, []arrival, error) {
+	list []*message.Message) (*entityState, []validatedMessage, error) {
 	e, arrivals, err := q.accept(ctx, to, list)
 	if err != nil || len(arrivals) == 0 {
 		return nil, nil, err
@@ -123,7 +123,7 @@ func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 
 // arrive stores accepted messages in a transaction of its own.
 func (q *Queues) arrive(ctx context.Context, e *entityState,
-	arrivals []arrival) (numbers []int64, err error) {
+	arrivals []validatedMessage) (numbers []int64, err error) {
 	e.m.in.Enter()
 	defer e.m.in.Leave()
 	err = e.m.update(ctx, [][]byte{e.scope}, func(w *messageTx) (err error) {
@@ -152,7 +152,7 @@ func (e *entityState) counterKeys() (keys [][]byte) {
 
 // accept validates messages and encodes them for storage.
 func (q *Queues) accept(ctx context.Context, to entity.Address,
-	list []*message.Message) (*entityState, []arrival, error) {
+	list []*message.Message) (*entityState, []validatedMessage, error) {
 	s, err := q.store(ctx, to)
 	if err != nil {
 		return nil, nil, err
@@ -163,7 +163,7 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 	if no := s.sendError(); no != nil {
 		return nil, nil, no
 	}
-	arrivals := make([]arrival, len(list))
+	arrivals := make([]validatedMessage, len(list))
 	for i, m := range list {
 		if arrivals[i], err = s.arrivalOf(m); err != nil {
 			return nil, nil, err
@@ -173,7 +173,7 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 }
 
 // enqueueAll stores messages in their order.
-func (w *messageTx) enqueueAll(e *entityState, arrivals []arrival) (numbers []int64, err error) {
+func (w *messageTx) enqueueAll(e *entityState, arrivals []validatedMessage) (numbers []int64, err error) {
 	if no := e.stores[entity.Main].sendError(); no != nil && w.m.shared {
 		return nil, no // another server has disabled the entity
 	}
@@ -206,7 +206,7 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 		if err != nil {
 			return wrap(err)
 		}
-		return tx.add(len(numbers), 0, &cancelStep{s, numbers})
+		return tx.add(len(numbers), 0, &cancelScheduledStep{s, numbers})
 	}
 	err = s.e.m.update(ctx, [][]byte{s.e.scope},
 		func(w *messageTx) error { return w.cancelScheduled(s, numbers) })

@@ -124,7 +124,7 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 			if len(ids) == 0 || ctx.Err() != nil {
 				break
 			}
-			var locked view.Locks
+			var locked view.LockSet
 			locked, err = s.table.inspect(r, ids, nil)
 			for i := 0; err == nil && head == 0 && i < len(ids); i++ {
 				if _, is := locked.Sessions[ids[i]]; !is {
@@ -142,7 +142,8 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 
 // firstAlive returns the number of the first message of a session that has not expired, or 0 if there is
 // none. It claims the expired messages before it, unless the reaper is paused.
-func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*claim, err error) {
+func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*messageClaim,
+	err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.ReadyPrefix(id)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
@@ -248,7 +249,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 		return s.Refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
 	}
 	if tx != nil {
-		return tx.add(1, 0, &stateStep{r, state})
+		return tx.add(1, 0, &sessionStateStep{r, state})
 	}
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		return w.setOwnState(r, state)

@@ -70,7 +70,7 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 type pendingSettlement struct {
 	Settlement
 	token   message.UUID
-	claim   *claim // if locks are in memory
+	claim   *messageClaim // if locks are in memory
 	outcome lockOutcome
 	err     error
 }
@@ -142,7 +142,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 			return s.Argument("The reason and the description of a dead letter have at most 4096 characters.")
 		}
 	}
-	return content.CheckProperties(&s.Store, st.Modify)
+	return content.CheckProperties(&s.MessageStore, st.Modify)
 }
 
 // settle settles a message whose lock the caller holds.
@@ -162,7 +162,7 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 }
 
 // settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
-func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
+func (w *messageTx) settleHeader(p *storeChanges, seq int64, h layout.Header,
 	st *Settlement) (lockOutcome, error) {
 	switch st.Outcome {
 	case Complete:
@@ -180,7 +180,7 @@ func (w *messageTx) settleHeader(p *storePart, seq int64, h layout.Header,
 		if err := w.modify(p, seq, &h, st.Modify); err != nil {
 			return messageRemoved, err
 		}
-		why := content.Reason{Reason: st.Reason, Description: st.Description}
+		why := content.DeadLetterReason{Reason: st.Reason, Description: st.Description}
 		return messageRemoved, w.deadLetter(p, seq, &h, why)
 	}
 }

@@ -24,7 +24,7 @@ var errDue = errors.New("queue: changes of the store are due")
 
 // run runs a transaction on the store, after the changes that are due. The engine reads the given keys in
 // the same round trip in which it locks the scope.
-func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart) error,
+func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
@@ -53,9 +53,9 @@ func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storePart
 func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
 	error) {
 	var got receiveResult
-	var live []stored
+	var live []storedMessage
 	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
-	err := s.run(ctx, func(w *messageTx, p *storePart) error {
+	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if r.lock != nil {
 			if err := w.holdsSession(s.messageStore, r.lock); err != nil {
 				return err
@@ -100,16 +100,16 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 
 // operations returns claims with the sequence numbers seqs. They only carry the numbers: the running
 // transaction excludes all other operations on the messages.
-func operations(seqs []int64) []*claim {
-	list := make([]*claim, len(seqs))
+func operations(seqs []int64) []*messageClaim {
+	list := make([]*messageClaim, len(seqs))
 	for i, seq := range seqs {
-		list[i] = &claim{seq: seq}
+		list[i] = &messageClaim{seq: seq}
 	}
 	return list
 }
 
 // purgeSome purges expired messages, at most maxPurge. While the reaper is paused it purges none.
-func (w *messageTx) purgeSome(s *messageStore, list []*claim) error {
+func (w *messageTx) purgeSome(s *messageStore, list []*messageClaim) error {
 	if w.m.in.ReaperPaused() {
 		return nil
 	}
@@ -125,7 +125,8 @@ func (w *messageTx) purgeSome(s *messageStore, list []*claim) error {
 }
 
 // giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
-func (w *messageTx) giveOut(p *storePart, list []stored, mode Mode, r *Receiver) ([]Delivery, error) {
+func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode Mode, r *Receiver) ([]Delivery,
+	error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
 	if err := w.unlinkAll(p, list); err != nil {
@@ -172,11 +173,11 @@ func tokenOf(seq int64) message.UUID {
 func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8:])) }
 
 func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
-	how numberedReceive) (list []Delivery,
+	how sequenceNumberReceive) (list []Delivery,
 	err error) {
 	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
-	err = s.run(ctx, func(w *messageTx, p *storePart) error {
+	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if s.BySession {
 			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
 				return err
@@ -222,8 +223,8 @@ func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
-		c := &claim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true, holder: r}
-		c.deadline = deadline{index: -1, claim: c}
+		c := &messageClaim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true, holder: r}
+		c.lockDeadline = lockDeadline{index: -1, claim: c}
 		if old := r.held[c.seq]; old != nil { // that lock has ended on another server
 			s.forget(old)
 		}
@@ -256,7 +257,7 @@ func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
 		for i := range part {
 			tokens[i] = part[i].token
 		}
-		return s.run(ctx, func(w *messageTx, _ *storePart) error { return fn(w) }, s.ahead(tokens...)...)
+		return s.run(ctx, func(w *messageTx, _ *storeChanges) error { return fn(w) }, s.ahead(tokens...)...)
 	}
 	settleTogether(list, run, func(w *messageTx, st *pendingSettlement) error {
 		p, err := w.partOf(s.messageStore)
@@ -285,12 +286,12 @@ func isLockLost(err error) bool {
 	return err != nil && (code == entity.CodeMessageLockLost || code == entity.CodeSessionLockLost)
 }
 
-func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.Locks, error) {
+func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.LockSet, error) {
 	return s.StoredLocks(r, sessions, messages)
 }
 
 func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
-	err = s.run(ctx, func(w *messageTx, p *storePart) error {
+	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		at := saturate(w.now, millis(s.e.properties.Load().LockDuration))
 		until = moment(at)
 		for _, token := range tokens {

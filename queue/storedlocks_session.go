@@ -10,7 +10,7 @@ import (
 
 func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
 	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
-	err = s.run(ctx, func(w *messageTx, p *storePart) error {
+	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		_, there, err := s.SessionLockOf(w, id)
 		if locked = !there; err != nil || there {
 			return err
@@ -37,7 +37,7 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 }
 
 func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
-	err = s.run(ctx, func(w *messageTx, p *storePart) error {
+	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		l, ok, err := s.SessionLockOf(w, r.lock.id)
 		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
 			err = s.SessionLost()
@@ -60,7 +60,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 	if r.lock.lost {
 		return 0, s.SessionLost()
 	}
-	s.rearm(&r.lock.deadline, until)
+	s.rearm(&r.lock.lockDeadline, until)
 	return until, nil
 }
 

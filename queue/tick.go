@@ -133,7 +133,7 @@ func (s *messageStore) nextWakeup() int64 {
 
 // lapsedLock is a lock whose time has passed and that has to be ended.
 type lapsedLock struct {
-	*claim
+	*messageClaim
 	at      int64       // when it lapsed
 	outcome lockOutcome // what becomes of its message
 }
@@ -164,16 +164,16 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 		l.busy = false
 		switch {
 		case i < done && l.outcome == messageReady, i >= done && l.stale:
-			s.unclaim(l.claim)
+			s.unclaim(l.messageClaim)
 		case i < done || s.ended != nil:
-			s.forget(l.claim)
+			s.forget(l.messageClaim)
 		case l.session == nil:
-			s.due.set(&l.deadline, l.at)
+			s.due.set(&l.lockDeadline, l.at)
 		}
 	}
 	for _, l := range locks {
 		if err != nil && s.ended == nil {
-			s.due.set(&l.deadline, l.deadline.until)
+			s.due.set(&l.lockDeadline, l.lockDeadline.until)
 			continue
 		}
 		s.endSession(l)
@@ -193,7 +193,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sess
 		if d.claim != nil {
 			if !d.claim.busy { // the claim on a message that is being settled is ended by the settlement
 				d.claim.busy = true
-				list = append(list, lapsedLock{claim: d.claim, at: d.until})
+				list = append(list, lapsedLock{messageClaim: d.claim, at: d.until})
 			}
 			continue
 		}
@@ -203,7 +203,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sess
 		for _, c := range l.holder.held {
 			if !c.busy {
 				c.busy = true
-				list = append(list, lapsedLock{claim: c, at: d.until})
+				list = append(list, lapsedLock{messageClaim: c, at: d.until})
 			}
 		}
 		sessions = append(sessions, l)
@@ -253,7 +253,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 // activate makes scheduled messages active in the order of their due times. next is the due time of the next
 // scheduled message. last is the due time of the last message that was activated, or 0 if none was.
 func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
-	var due []host.Entry
+	var due []host.DeadlineEntry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.Keys.Family(layout.FamilyDue)), false), maxActivate+1)
 	for next == host.Never && it.Next() {

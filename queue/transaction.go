@@ -149,7 +149,7 @@ func transactionEnded() error {
 }
 
 // watch makes the timers roll a transaction back when its time is over.
-func (t *timers) watch(tx *Transaction) {
+func (t *storeTimers) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = append(t.open, tx)
@@ -157,7 +157,7 @@ func (t *timers) watch(tx *Transaction) {
 }
 
 // unwatch removes a transaction that has ended.
-func (t *timers) unwatch(tx *Transaction) {
+func (t *storeTimers) unwatch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.open, tx); i >= 0 {
@@ -166,7 +166,7 @@ func (t *timers) unwatch(tx *Transaction) {
 }
 
 // overdue returns the transactions whose time is over. The caller holds the mutex.
-func (t *timers) overdue(now int64) (list []*Transaction) {
+func (t *storeTimers) overdue(now int64) (list []*Transaction) {
 	for _, tx := range t.open {
 		if tx.until <= now {
 			list = append(list, tx)

@@ -9,7 +9,7 @@ import (
 // sendStep stores accepted messages.
 type sendStep struct {
 	e        *entityState
-	arrivals []arrival
+	arrivals []validatedMessage
 }
 
 func (s *sendStep) entities() []*entityState { return []*entityState{s.e} }
@@ -29,7 +29,7 @@ func (s *sendStep) end(err error) {
 // target does not accept are moved to the transfer dead-letter queue of the entity via.
 type transferStep struct {
 	via, to  *entityState
-	arrivals []arrival
+	arrivals []validatedMessage
 }
 
 func (s *transferStep) entities() []*entityState { return []*entityState{s.via, s.to} }
@@ -52,7 +52,7 @@ func (s *transferStep) end(err error) {
 }
 
 // transfer stores a message that was sent through another entity.
-func (w *messageTx) transfer(via, to *entityState, a *arrival) error {
+func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
 	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
 	if err != nil {
 		return err
@@ -70,17 +70,17 @@ func (w *messageTx) transfer(via, to *entityState, a *arrival) error {
 	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }
 
-// cancelStep deletes scheduled messages. The commit fails if one of them has become active before.
-type cancelStep struct {
+// cancelScheduledStep deletes scheduled messages. The commit fails if one of them has become active before.
+type cancelScheduledStep struct {
 	s       *messageStore
 	numbers []int64
 }
 
-func (c *cancelStep) entities() []*entityState { return []*entityState{c.s.e} }
+func (c *cancelScheduledStep) entities() []*entityState { return []*entityState{c.s.e} }
 
-func (c *cancelStep) apply(w *messageTx) error { return w.cancelScheduled(c.s, c.numbers) }
+func (c *cancelScheduledStep) apply(w *messageTx) error { return w.cancelScheduled(c.s, c.numbers) }
 
-func (c *cancelStep) end(err error) {
+func (c *cancelScheduledStep) end(err error) {
 	if err == nil {
 		c.s.e.recordUse(c.s.now())
 		// Call tick without the canceled messages, to find out when the next one is due.
@@ -88,27 +88,28 @@ func (c *cancelStep) end(err error) {
 	}
 }
 
-// stateStep sets the state of a session. The session lock must still be held at the commit.
-type stateStep struct {
+// sessionStateStep sets the state of a session. The session lock must still be held at the commit.
+type sessionStateStep struct {
 	r     *Receiver
 	state []byte
 }
 
-func (s *stateStep) entities() []*entityState { return []*entityState{s.r.s.e} }
+func (s *sessionStateStep) entities() []*entityState { return []*entityState{s.r.s.e} }
 
-func (s *stateStep) apply(w *messageTx) error {
+func (s *sessionStateStep) apply(w *messageTx) error {
 	if err := s.r.holds(); err != nil {
 		return err
 	}
 	return w.setOwnState(s.r, s.state)
 }
 
-func (s *stateStep) end(error) {}
+func (s *sessionStateStep) end(error) {}
 
 // reserve assigns sequence numbers to messages that are scheduled in a transaction, because the sender
 // receives the numbers before the commit. The numbers are never used again, even if the transaction is
 // rolled back.
-func (s *messageStore) reserve(ctx context.Context, arrivals []arrival) (numbers []int64, err error) {
+func (s *messageStore) reserve(ctx context.Context, arrivals []validatedMessage) (numbers []int64,
+	err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)

@@ -18,13 +18,13 @@ type messageTx struct {
 	m      *dataset
 	now    int64
 	moved  int64 // bytes of messages written so far
-	parts  []*storePart
-	scopes []scopeUse // scopes in use; only if the engine is not shared
-	keyBuf []byte     // see key
+	parts  []*storeChanges
+	scopes []takenScopeLSN // scopes in use; only if the engine is not shared
+	keyBuf []byte          // see key
 }
 
-// storePart is the part of a transaction that concerns one message store.
-type storePart struct {
+// storeChanges is the part of a transaction that concerns one message store.
+type storeChanges struct {
 	*messageStore
 	layout.Counters
 	dirty  bool         // a key of the store was written
@@ -113,7 +113,7 @@ func (m *dataset) begin(t engine.Txn) *messageTx {
 
 // partOf returns the part of the transaction that concerns a store. It fails with CodeEntityNotFound if the
 // store no longer exists.
-func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
+func (w *messageTx) partOf(s *messageStore) (*storeChanges, error) {
 	for _, p := range w.parts {
 		if p.messageStore == s {
 			return p, nil
@@ -127,14 +127,14 @@ func (w *messageTx) partOf(s *messageStore) (*storePart, error) {
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storePart{messageStore: s, Counters: c}
+	p := &storeChanges{messageStore: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
 
 // setFirst notes for the rest of the transaction which message is the first active one of a session; 0: there
 // is none.
-func (p *storePart) setFirst(session string, seq int64) {
+func (p *storeChanges) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
 	}
@@ -142,7 +142,7 @@ func (p *storePart) setFirst(session string, seq int64) {
 }
 
 // setUnlinked notes for the rest of the transaction that a message has no index entries.
-func (p *storePart) setUnlinked(seq int64) {
+func (p *storeChanges) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
 	}
@@ -197,7 +197,7 @@ func dropStores(t engine.Txn, number uint32) {
 }
 
 // put stores a message under a sequence number, with its index entries.
-func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) error {
+func (w *messageTx) put(p *storeChanges, seq int64, h *layout.Header, body []byte) error {
 	h.Size = int64(len(body))
 	w.Set(w.key(p, layout.FamilyBody, seq), body)
 	w.moved += h.Size
@@ -219,19 +219,19 @@ func (w *messageTx) put(p *storePart, seq int64, h *layout.Header, body []byte) 
 }
 
 // key returns a key of a store. It is valid until the next call.
-func (w *messageTx) key(p *storePart, family byte, seq int64) []byte {
+func (w *messageTx) key(p *storeChanges, family byte, seq int64) []byte {
 	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
 	return w.keyBuf
 }
 
 // rewrite stores a message's header without changing its index entries.
-func (w *messageTx) rewrite(p *storePart, seq int64, h *layout.Header) {
+func (w *messageTx) rewrite(p *storeChanges, seq int64, h *layout.Header) {
 	p.dirty = true
 	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
 // take removes a message and its index entries.
-func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
+func (w *messageTx) take(p *storeChanges, seq int64, h *layout.Header) error {
 	p.dirty = true
 	w.Delete(w.key(p, layout.FamilyBody, seq))
 	w.Delete(w.key(p, layout.FamilyMessage, seq))
@@ -248,7 +248,7 @@ func (w *messageTx) take(p *storePart, seq int64, h *layout.Header) error {
 
 // link writes the index entries of an active message, for receivers and for the reaper. A message that has
 // just arrived is the last one of its session. A message whose lock has ended may come before others.
-func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
+func (w *messageTx) link(p *storeChanges, seq int64, h *layout.Header) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]
 		if !known {
@@ -275,7 +275,7 @@ func (w *messageTx) link(p *storePart, seq int64, h *layout.Header) error {
 }
 
 // unlink deletes the index entries of an active message.
-func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
+func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.Header) error {
 	if p.unlinked[seq] {
 		return nil
 	}
@@ -304,7 +304,7 @@ func (w *messageTx) unlink(p *storePart, seq int64, h *layout.Header) error {
 // unlinkAll deletes the index entries of several active messages of one store, for a receive. unlink looks
 // for the next first message of a session after every message that it removes; unlinkAll looks for it once
 // per session, because the messages of a receive are often consecutive from the first one on.
-func (w *messageTx) unlinkAll(p *storePart, list []stored) error {
+func (w *messageTx) unlinkAll(p *storeChanges, list []storedMessage) error {
 	ids := make(map[string]bool)
 	for i := range list {
 		h := &list[i].Header

@@ -50,7 +50,7 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
 // in the topic as scheduled and due at once, until the other subscriptions have their copies. In these,
 // later messages may arrive before it.
-func (w *messageTx) publishAll(p *storePart, h *layout.Header, m *message.Message, body []byte) error {
+func (w *messageTx) publishAll(p *storeChanges, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
 		var err error
@@ -79,7 +79,7 @@ func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message
 // publishScheduled publishes a scheduled message. at becomes its enqueued time. done is false if another
 // transaction must continue.
 func (w *messageTx) publishScheduled(
-	p *storePart,
+	p *storeChanges,
 	seq int64,
 	h *layout.Header,
 	at int64,
@@ -109,7 +109,8 @@ func (w *messageTx) publishScheduled(
 // each matching rule with an action. If the action of a rule fails, there is no copy for that rule; if
 // DeadLetterOnFilterErrors is set, the message is then stored once in the dead-letter queue of the
 // subscription.
-func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layout.Header, m *message.Message,
+func (w *messageTx) copy(p *storeChanges, c *fanout.Recipient[*entityState], h layout.Header,
+	m *message.Message,
 	body []byte) error {
 	if c.Plain {
 		plain := h
@@ -117,7 +118,7 @@ func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layo
 			return err
 		}
 	}
-	var failed *content.Reason
+	var failed *content.DeadLetterReason
 	for _, r := range c.Actions {
 		acted, why := c.To.applyAction(r, m, &h)
 		if why != nil && failed == nil {
@@ -141,12 +142,12 @@ func (w *messageTx) copy(p *storePart, c *fanout.Recipient[*entityState], h layo
 // applyAction returns a copy of a message that a rule's action has changed, or the reason why the action
 // failed.
 func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
-	h *layout.Header) (acted *message.Message, why *content.Reason) {
+	h *layout.Header) (acted *message.Message, why *content.DeadLetterReason) {
 	acted = m.Clone()
-	err := r.Action.Run(&fanout.View{Message: acted, Header: h})
+	err := r.Action.Run(&fanout.MessageView{Message: acted, Header: h})
 	if err == nil {
 		acted.SetString("RuleName", r.Name)
-		err = content.Check(&e.topic.stores[entity.Main].Store, acted)
+		err = content.Check(&e.topic.stores[entity.Main].MessageStore, acted)
 	}
 	if err == nil {
 		return acted, nil

@@ -37,8 +37,8 @@ func (w *messageTx) advance(s *messageStore) (c layout.Counters, last int64, err
 }
 
 // lapseMessages ends lapsed locks of messages, at most maxLapse.
-func (w *messageTx) lapseMessages(p *storePart) error {
-	var list []host.Entry
+func (w *messageTx) lapseMessages(p *storeChanges) error {
+	var list []host.DeadlineEntry
 	next := int64(host.Never)
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.Family(layout.FamilyLapse)), false), maxLapse+1)
 	for next == host.Never && it.Next() {
@@ -82,7 +82,7 @@ func (w *messageTx) lapseMessages(p *storePart) error {
 }
 
 // lapseSessions ends locks of sessions that have lapsed, a limited number of them.
-func (w *messageTx) lapseSessions(p *storePart) error {
+func (w *messageTx) lapseSessions(p *storeChanges) error {
 	if p.Sub != entity.Main {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // sender can cancel the message. It is 0 for a duplicate, which is dropped, and for a message that a topic
 // publishes at once. A message with a scheduled time always has a number. Errors: CodeQuotaExceeded, and
 // CodeEntityNotFound if the entity no longer exists.
-func (w *messageTx) enqueue(e *entityState, a *arrival) (number int64, err error) {
+func (w *messageTx) enqueue(e *entityState, a *validatedMessage) (number int64, err error) {
 	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {
 		return 0, err
@@ -36,7 +36,7 @@ func (w *messageTx) enqueue(e *entityState, a *arrival) (number int64, err error
 }
 
 // admit stores a message unless it is a duplicate. The caller has checked the quota.
-func (w *messageTx) admit(p *storePart, a *arrival) (number int64, err error) {
+func (w *messageTx) admit(p *storeChanges, a *validatedMessage) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (w *messageTx) admit(p *storePart, a *arrival) (number int64, err error) {
 
 // duplicate reports whether duplicate detection is on and a message with the id has been accepted within the
 // window.
-func (w *messageTx) duplicate(p *storePart, id string) (bool, error) {
+func (w *messageTx) duplicate(p *storeChanges, id string) (bool, error) {
 	props := p.e.properties.Load()
 	if !props.RequiresDuplicateDetection {
 		return false, nil
@@ -65,7 +65,7 @@ func (w *messageTx) duplicate(p *storePart, id string) (bool, error) {
 
 // store stores an active message, or publishes it if the store is that of a topic. number is 0 if the
 // message is published, or dead-lettered at once. body is the encoding of m.
-func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, body []byte) (number int64,
+func (w *messageTx) store(p *storeChanges, h *layout.Header, m *message.Message, body []byte) (number int64,
 	err error) {
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
@@ -78,8 +78,8 @@ func (w *messageTx) store(p *storePart, h *layout.Header, m *message.Message, bo
 }
 
 // storeDeadLetter stores a message in a dead-letter queue of an entity that cannot accept or forward it.
-func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Header, body []byte,
-	why content.Reason) error {
+func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layout.Header, body []byte,
+	why content.DeadLetterReason) error {
 	body, err := content.SetReason(body, why)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (w *messageTx) storeDeadLetter(p *storePart, in entity.Sub, h *layout.Heade
 }
 
 // insert stores an active message as the last one of its store. Its time to live begins.
-func (w *messageTx) insert(p *storePart, h *layout.Header, body []byte) (number int64, err error) {
+func (w *messageTx) insert(p *storeChanges, h *layout.Header, body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
@@ -133,7 +133,7 @@ func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, er
 }
 
 // body reads the encoded sections that a message's sender wrote.
-func (w *messageTx) body(p *storePart, seq int64) ([]byte, error) {
+func (w *messageTx) body(p *storeChanges, seq int64) ([]byte, error) {
 	return w.Get(p.Keys.Key(layout.FamilyBody, seq))
 }
 
@@ -163,7 +163,7 @@ func (w *messageTx) checkQuota(e *entityState, size int64) error {
 }
 
 // modify sets application properties of a message.
-func (w *messageTx) modify(p *storePart, seq int64, h *layout.Header, list []message.Property) error {
+func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.Header, list []message.Property) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -193,7 +193,7 @@ const (
 // returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
 // set. The message can then be received again, unless it is dead-lettered because of MaxDeliveryCount, or
 // purged because it had expired at the time at. A deferred message stays deferred.
-func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at int64, counts bool,
+func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.Header, at int64, counts bool,
 	list []message.Property) (lockOutcome, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return messageRemoved, err
@@ -216,7 +216,7 @@ func (w *messageTx) returnMessage(p *storePart, seq int64, h *layout.Header, at 
 
 // deferMessage defers a message, so that it can be received only by its sequence number. The deferral counts
 // as a delivery. If the message has reached MaxDeliveryCount, it is dead-lettered instead.
-func (w *messageTx) deferMessage(p *storePart, seq int64, h *layout.Header) (lockOutcome, error) {
+func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.Header) (lockOutcome, error) {
 	if p.Sub == entity.Main {
 		h.Count++
 	}
@@ -240,13 +240,13 @@ func (s *messageStore) exhausted(h *layout.Header) bool {
 }
 
 // exhaust dead-letters a message that has reached MaxDeliveryCount.
-func (w *messageTx) exhaust(p *storePart, seq int64, h *layout.Header) error {
+func (w *messageTx) exhaust(p *storeChanges, seq int64, h *layout.Header) error {
 	return w.deadLetter(p, seq, h, content.NewReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends an expired message: it is deleted, or dead-lettered if DeadLetterOnExpiration is set.
-func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
+func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.Header) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
 			content.NewReason("TTLExpiredException", "The message expired and was dead lettered."))
@@ -257,7 +257,8 @@ func (w *messageTx) lapse(p *storePart, seq int64, h *layout.Header) error {
 // deadLetter moves a message to the dead-letter queue of its entity; why becomes its dead-letter reason. The
 // message keeps its sequence number. A message that already is in that queue and cannot be forwarded moves to
 // the transfer dead-letter queue.
-func (w *messageTx) deadLetter(p *storePart, seq int64, h *layout.Header, why content.Reason) error {
+func (w *messageTx) deadLetter(p *storeChanges, seq int64, h *layout.Header,
+	why content.DeadLetterReason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 			continue
 		}
 		last := e.accessed.Load()
-		own := view.Use{Server: m.server, Accessed: last, Until: max(now, last) + useAhead}
+		own := view.LastUse{Server: m.server, Accessed: last, Until: max(now, last) + useAhead}
 		err := m.update(ctx, [][]byte{e.scope}, func(w *messageTx) error {
 			stored, err := view.ReadUse(w, e.number)
 			if err != nil {
@@ -59,7 +59,7 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 }
 
 // noteUse records a stored use by another server.
-func (e *entityState) noteUse(u view.Use) {
+func (e *entityState) noteUse(u view.LastUse) {
 	if u.Server == e.m.server {
 		return
 	}
@@ -101,7 +101,7 @@ func (m *dataset) isIdle(ctx context.Context, e *entityState) (bool, error) {
 }
 
 // checkIdle fails with errInUse if another server uses an entity that is about to be deleted as idle.
-func (m *dataset) checkIdle(t *host.Change, e *entityState) error {
+func (m *dataset) checkIdle(t *host.CatalogChange, e *entityState) error {
 	if !m.shared {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 
 // created adds to the state in memory an entity that this server has just stored. parent is the topic of a
 // subscription.
-func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.Rules,
+func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.RuleList,
 	version uint64) (e *entityState) {
 	m.recordTime(rec.Created)
 	add := func() {
@@ -136,7 +136,7 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 
 // adoptOne is like adoptAll, for one entity. If complete is not set, an entity that is not in memory is only
 // loaded if its topic is in memory with an older version; otherwise adoptOne returns nil for it.
-func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*entityState, error) {
+func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)
@@ -152,7 +152,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *record.Stored, complete bool) (*
 }
 
 // adopt applies a change of the entity that another server has stored. rules are the rules that it has now.
-func (e *entityState) adopt(rec *record.Entity, rules *record.Rules) {
+func (e *entityState) adopt(rec *record.Entity, rules *record.RuleList) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)

@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// watcher detects the changes that other servers make in a shared engine, for callers of this server that
-// wait for messages, for a session, or for a change of an entity. It reads the engine every watchEvery
-// milliseconds, with three reads for all entities together. It only wakes callers: each transaction itself
-// reads the state that it needs.
-type watcher struct {
+// sharedEngineWatcher detects the changes that other servers make in a shared engine, for callers of this
+// server that wait for messages, for a session, or for a change of an entity. It reads the engine every
+// watchEvery milliseconds, with three reads for all entities together. It only wakes callers: each
+// transaction itself reads the state that it needs.
+type sharedEngineWatcher struct {
 	*alarm.Alarm
 	m    *dataset
 	seen map[uint32]uint64 // LSN of each scope at the last read, by entity
@@ -24,21 +24,21 @@ type watcher struct {
 // watchEvery is the interval of the watcher's reads in milliseconds.
 const watchEvery = int64(time.Second / time.Millisecond)
 
-func newWatcher(m *dataset) *watcher {
-	w := &watcher{m: m, seen: make(map[uint32]uint64)}
+func newWatcher(m *dataset) *sharedEngineWatcher {
+	w := &sharedEngineWatcher{m: m, seen: make(map[uint32]uint64)}
 	w.Alarm = alarm.New(m.in.Clock(), w.ring)
 	return w
 }
 
 // ring reads the engine for changes by other servers, and returns the millisecond of the next read.
-func (w *watcher) ring(ctx context.Context, now int64) (next int64) {
+func (w *sharedEngineWatcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)
 	}
 	return now + watchEvery
 }
 
-func (w *watcher) look(ctx context.Context) error {
+func (w *sharedEngineWatcher) look(ctx context.Context) error {
 	if err := w.m.learn(ctx); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (w *watcher) look(ctx context.Context) error {
 }
 
 // wake wakes the callers that wait for entities which have changed since the last read.
-func (w *watcher) wake(ctx context.Context, list []*entityState, at []engine.Position,
+func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at []engine.Position,
 	counts map[*messageStore]layout.Counters) error {
 	outdated := false
 	next := make(map[uint32]uint64, len(list))

@@ -12,8 +12,8 @@ import (
 
 // This file encodes sent messages, and adds the broker's properties to received ones.
 
-// arrival is a validated message that is about to be stored in an entity.
-type arrival struct {
+// validatedMessage is a validated message that is about to be stored in an entity.
+type validatedMessage struct {
 	layout.Header                  // Session, the sender's TTL, Origin, Hops, Source
 	msg           *message.Message // the message to store
 	body          []byte           // the encoding of msg
@@ -23,7 +23,7 @@ type arrival struct {
 }
 
 // bodyBytes returns the total size of encoded messages in bytes.
-func bodyBytes(list []arrival) (n int) {
+func bodyBytes(list []validatedMessage) (n int) {
 	for i := range list {
 		n += len(list[i].body)
 	}
@@ -31,8 +31,8 @@ func bodyBytes(list []arrival) (n int) {
 }
 
 // arrivalOf validates a message and encodes it.
-func (s *messageStore) arrivalOf(m *message.Message) (a arrival, err error) {
-	if err := content.Check(&s.Store, m); err != nil {
+func (s *messageStore) arrivalOf(m *message.Message) (a validatedMessage, err error) {
+	if err := content.Check(&s.MessageStore, m); err != nil {
 		return a, err
 	}
 	m = m.Clone()
@@ -60,7 +60,7 @@ func (e *entityState) idOf(m *message.Message) string {
 }
 
 // delivery returns a message in the form in which a receiver gets it, without its lock.
-func (s *messageStore) delivery(m *stored) (Delivery, error) {
+func (s *messageStore) delivery(m *storedMessage) (Delivery, error) {
 	d, err := s.shown(m)
 	if err != nil {
 		return d, err
@@ -78,13 +78,14 @@ func (s *messageStore) delivery(m *stored) (Delivery, error) {
 
 // shown returns a stored message in the form in which Peek returns it. Its expiry time is set only if the
 // message has a time to live of its own, since an expiry time from the entity's default may still change.
-func (s *messageStore) shown(m *stored) (Delivery, error) {
+func (s *messageStore) shown(m *storedMessage) (Delivery, error) {
 	body, err := content.Parse(m.body)
 	if err != nil {
 		return Delivery{}, err
 	}
-	b := message.Broker{SequenceNumber: m.seq, EnqueuedSequenceNumber: m.Origin, EnqueuedTime: m.Enqueued,
-		LockedUntil: message.Absent, ExpiresAt: message.Absent, TTL: message.Absent,
+	b := message.BrokerProperties{SequenceNumber: m.seq, EnqueuedSequenceNumber: m.Origin,
+		EnqueuedTime: m.Enqueued,
+		LockedUntil:  message.Absent, ExpiresAt: message.Absent, TTL: message.Absent,
 		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source,
 		ShowZeroOrigin: true, ShowActive: true}
 	if m.TTL != layout.NoTTL {

@@ -17,7 +17,8 @@ import (
 )
 
 // untold is what a broker tells of a message that is not locked and does not expire.
-var untold = &message.Broker{LockedUntil: message.Absent, ExpiresAt: message.Absent, TTL: message.Absent}
+var untold = &message.BrokerProperties{LockedUntil: message.Absent, ExpiresAt: message.Absent,
+	TTL: message.Absent}
 
 // amqpScalar makes one of the values that both sides know as properties.
 func amqpScalar(r *rand.Rand) any {
@@ -118,9 +119,10 @@ func TestMessagesOfGo(t *testing.T) {
 		}
 		got := read(
 			t,
-			stored.AppendWire(nil, &message.Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
-				ExpiresAt: message.Absent, TTL: ours.OwnTTL(), State: message.Deferred, DeliveryCount: 7,
-				DeadLetterSource: "q", LockToken: &message.UUID{9}}),
+			stored.AppendWire(nil,
+				&message.BrokerProperties{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
+					ExpiresAt: message.Absent, TTL: ours.OwnTTL(), State: message.Deferred, DeliveryCount: 7,
+					DeadLetterSource: "q", LockToken: &message.UUID{9}}),
 		)
 		want := read(t, raw)
 		want.Header.DeliveryCount = 7
@@ -152,7 +154,7 @@ func TestMessagesOfGo(t *testing.T) {
 // compareWithGo compares what we have read of a message with what they have written.
 func compareWithGo(t *testing.T, ours *message.Message, sent *amqp.Message) {
 	t.Helper()
-	for slot, want := range map[message.Slot]*string{message.To: sent.Properties.To,
+	for slot, want := range map[message.PropertyField]*string{message.To: sent.Properties.To,
 		message.Subject: sent.Properties.Subject, message.ReplyTo: sent.Properties.ReplyTo,
 		message.ContentType: sent.Properties.ContentType, message.GroupID: sent.Properties.GroupID,
 		message.ReplyToGroupID: sent.Properties.ReplyToGroupID} {

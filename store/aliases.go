@@ -15,7 +15,7 @@ import (
 type ThrottledError = fault.ThrottledError
 
 // Memory is the budget of bytes that all running requests share.
-type Memory = work.Memory
+type Memory = work.MemoryBudget
 
 // DefaultMemory is the number of bytes that running requests may hold together if Options.Memory is 0.
 const DefaultMemory = work.DefaultMemory
@@ -110,7 +110,7 @@ type (
 	Change          = feed.Change
 	ChangeMode      = feed.Mode
 	ChangeKind      = feed.Kind
-	ChangesStart    = feed.Start
+	ChangesStart    = feed.StartPosition
 	ChangesPage     = feed.Page
 	Expiration      = feed.Expiration
 	ExpirationsPage = feed.LogPage
@@ -132,14 +132,14 @@ const (
 // write.
 type (
 	LintCount = lint.Count
-	LintCase  = lint.Case
+	LintCase  = lint.LastViolation
 )
 
 // Resource is one version of a small resource. Resources are the children of one kind of one owner.
 type (
 	Resource  = resource.Resource
 	Resources = resource.Resources
-	Grant     = resource.Grant // the access that a permission gives
+	Grant     = resource.PermissionGrant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource.

@@ -86,14 +86,14 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 		first.leave()
 		return nil, nil, err
 	}
-	b := transaction.Archive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
+	b := transaction.LockedArchive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
 		ToState: a.state.Load()}
-	return b.State, &archiver{Archive: b, c: c, archive: a}, nil
+	return b.State, &archiver{LockedArchive: b, c: c, archive: a}, nil
 }
 
 // Purge moves an expired item to the container's expiry sink, in a transaction of its own.
 func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
-	_, left, err := (*Container)(c).purge(ctx, s, []sweep.Candidate{{RID: rid}})
+	_, left, err := (*Container)(c).purge(ctx, s, []sweep.ExpiryCandidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{
 			Code: fault.CodeTooLarge,
@@ -107,7 +107,7 @@ func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint6
 
 // archiver is the expiry sink that moves ghosts to the archive.
 type archiver struct {
-	transaction.Archive
+	transaction.LockedArchive
 	c       *Container
 	archive *Container
 	ranges  []*container.Partition // of the archive; the transaction has their scopes
@@ -115,10 +115,10 @@ type archiver struct {
 	there   []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	seen := make(map[*container.Partition]bool)
-	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
+	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
 		for _, item := range items {
 			to, err := a.Convert(r, item, a.archive.moment())
 			if err != nil {
@@ -150,7 +150,7 @@ func (a *archiver) begin(t *transaction.Tx) error {
 // take creates the document in the archive for a ghost (an expired item that is not purged yet). It returns
 // false if the document belongs to a range of the archive whose scope is not part of the transaction; that
 // is known only once the document is built.
-func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
+func (a *archiver) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
@@ -163,7 +163,7 @@ func (a *archiver) take(ghost *transaction.Stored) (taken bool, err error) {
 			a.t.Blocked = t.Blocked
 			return false, err
 		}
-		t.Written = append(t.Written, &to.Prepared)
+		t.Written = append(t.Written, &to.PreparedOperation)
 		return true, nil
 	}
 	return false, nil

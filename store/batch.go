@@ -68,7 +68,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
-	b := &batch{c: c, o: o, ops: ops, list: make([]*transaction.Prepared, len(ops)),
+	b := &batch{c: c, o: o, ops: ops, list: make([]*transaction.PreparedOperation, len(ops)),
 		results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
 	if err := c.large(ctx, weightOfAll(ops), func() { b.prepare(ctx, pk) }); err != nil {
@@ -146,7 +146,7 @@ type batch struct {
 	c       *Container
 	o       BatchOptions
 	ops     []Operation
-	list    []*transaction.Prepared // nil if results has the operation's error already
+	list    []*transaction.PreparedOperation // nil if results has the operation's error already
 	results []OperationResult
 	receipt Receipt
 	answer  int // bytes of the documents in the response so far
@@ -187,7 +187,7 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 // admit fails with CodeRangeGone if the item of an operation is not in the range that the client named. It
 // is called before the transaction, to save a useless transaction in another range, and again inside it,
 // where the state cannot change.
-func (b *batch) admit(st *container.State, p *transaction.Prepared) error {
+func (b *batch) admit(st *container.State, p *transaction.PreparedOperation) error {
 	if b.o.Range == "" {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 // the first. It returns the others in left.
 func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
-	patches := make([]*transaction.Prepared, 0, len(list))
+	patches := make([]*transaction.PreparedOperation, 0, len(list))
 	for _, i := range list {
 		patches = append(patches, b.list[i])
 	}

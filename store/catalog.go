@@ -24,7 +24,7 @@ type catalog struct {
 	offers     []record.Offer
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
-	resources  resource.Set
+	resources  resource.ResourceSet
 }
 
 // catalogKinds returns the letters of the record kinds that the store keeps in the catalog.
@@ -82,7 +82,7 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 func (ds *dataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(resource.Set)}
+		resources: make(resource.ResourceSet)}
 	for _, load := range []func(engine.Reader, *catalog) error{
 		ds.loadDatabases,
 		func(r engine.Reader, cat *catalog) error { return ds.loadContainers(r, cat, known) },
@@ -239,7 +239,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 }
 
 // dropDatabaseRecords removes a database from the catalog. Its containers have been removed before.
-func dropDatabaseRecords(t *host.Change, d *Database, offers []record.Offer) {
+func dropDatabaseRecords(t *host.CatalogChange, d *Database, offers []record.Offer) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
 			t.Delete(layout.OfferKey(o.Num))

@@ -58,7 +58,7 @@ func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
 
 // check checks one container. more is false if report has returned false.
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
-	err = c.inspect(ctx, func(state *view.State, st *container.State, r engine.Reader) (err error) {
+	err = c.inspect(ctx, func(state *view.ContainerState, st *container.State, r engine.Reader) (err error) {
 		state.Now = c.moment() // the snapshot shows nothing that is later
 		if name := st.Rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)

@@ -42,13 +42,13 @@ func (c *Container) momentOf(now int64, at engine.Position) int64 {
 
 // recordTime records that an event of kind k (a write or a purge, for example) is stored with second t, so
 // that the clock is not set back behind t. The caller holds the container's gate, or is opening the store.
-func (c *Container) recordTime(k container.Mark, t int64) {
+func (c *Container) recordTime(k container.MomentKind, t int64) {
 	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 
 // Note records that an event of kind k is stored with second t: see recordTime.
-func (c *itemOwner) Note(k container.Mark, t int64) { (*Container)(c).recordTime(k, t) }
+func (c *itemOwner) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

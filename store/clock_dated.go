@@ -78,7 +78,7 @@ func (c *Container) loadLast(ctx context.Context) error {
 
 // Latest returns the latest moment that is stored by one of the clocks. The clocks must not be set back
 // behind it.
-func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
+func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
 	}
@@ -92,18 +92,19 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.Moment) {
 
 // Expired returns the last expiry of an item that is dated by one of the clocks, whether or not the item is
 // purged, if that expiry is later than to. The clocks must not be set back behind it.
-func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.Moment, error) {
+func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
+	error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
 		if err != nil {
-			return host.Moment{}, err
+			return host.StoredMoment{}, err
 		}
 		if died > to.Unix() {
 			what := "an item expired in " + c.d.ID() + "/" + c.name
-			return host.Moment{At: time.Unix(died, 0), What: what}, nil
+			return host.StoredMoment{At: time.Unix(died, 0), What: what}, nil
 		}
 	}
-	return host.Moment{}, nil
+	return host.StoredMoment{}, nil
 }
 
 // Moved wakes everything that waits for a time of one of the clocks.

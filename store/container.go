@@ -43,19 +43,19 @@ type Container struct {
 
 	count             itemCount
 	spending          work.RequestBudget // of the container's own throughput
-	plans             work.Plans
-	marks             container.Marks
+	plans             work.PlanCache
+	marks             container.LatestMoments
 	notifier          host.Notifier
 	expirySubscribers host.Notifier // subscribers of the log of expiries
 	splitEnds         host.Notifier // notified when another server's change of the state has been read
-	reaping           reaping
+	reaping           containerReaping
 	// used is the last second in which the container was used: see idle.go. It is kept only if
 	// AutoDeleteOnIdle is set
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
 	lints      lint.Counters
-	violations procedure.Violations // of the container's scripts
-	purged     atomic.Uint64        // number of items purged since Open
+	violations procedure.ViolationCounts // of the container's scripts
+	purged     atomic.Uint64             // number of items purged since Open
 }
 
 // itemCount caches the last count, which is valid until the next write.
@@ -125,8 +125,8 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		items: transaction.Container{
-			Keys: view.Keys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-			Identity: view.Identity{Database: d.rec.Num, CID: rec.CID,
+			Keys: view.ItemKeys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+			Identity: view.ContainerIdentity{Database: d.rec.Num, CID: rec.CID,
 				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
 			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
 		},

@@ -110,7 +110,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	d := &Database{ds: ds, byName: make(map[string]*Container)}
 	var offer *record.Offer
-	err := ds.changeCatalog(ctx, func(t *host.Change) error {
+	err := ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		d.rec = record.Database{ID: id, Num: t.Number(), TS: ds.stamp(), LSN: t.NextLSN(host.CatalogScope())}
 		if offer = nil; !asked.IsZero() {
 			offer = &record.Offer{Num: t.Number(), Database: d.rec.Num, Asked: asked}
@@ -153,7 +153,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	}
 	containers := d.Containers()
 	err = closeAll(ctx, containers, func() error {
-		return ds.commitDrop(ctx, containers, func(t *host.Change) error {
+		return ds.commitDrop(ctx, containers, func(t *host.CatalogChange) error {
 			for _, c := range containers {
 				if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
 					return err

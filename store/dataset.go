@@ -29,12 +29,12 @@ type dataset struct {
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
-	marks      container.Marks // of the catalog
+	marks      container.LatestMoments // of the catalog
 	rids       work.RIDCache
-	txs        transaction.Pool // of writes
-	sweepSizes sweepSizes
-	pageStates *work.PageStates // the state that a page of results keeps for the next page
-	tallies    *work.Tallies    // the numbers of index entries that queries have counted
+	txs        transaction.TransactionPool // of writes
+	sweepSizes sweepLimits
+	pageStates *work.PageStateCache // the state that a page of results keeps for the next page
+	tallies    *work.TallyCache     // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  splitter
@@ -44,7 +44,7 @@ type dataset struct {
 	cat catalog
 
 	incarnation uint32
-	timed       bool   // the engine has a clock: see engine.Teller
+	timed       bool   // the engine has a clock: see engine.ClockReporter
 	server      uint32 // identifies this server in the marks of ranges: see state.go. Never 0
 	purged      atomic.Uint64
 }
@@ -87,7 +87,7 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error)
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		sweepSizes: sweepSizesOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
-	_, db.timed = db.eng.(engine.Teller)
+	_, db.timed = db.eng.(engine.ClockReporter)
 	db.rids.Seed()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
@@ -160,7 +160,8 @@ func (ds *dataset) lockCatalog(ctx context.Context) error {
 
 // changeCatalog runs one transaction on the catalog's scope and on scopes. The caller holds the catalog's
 // lock.
-func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.Change) error, scopes ...[]byte) error {
+func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChange) error,
+	scopes ...[]byte) error {
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 

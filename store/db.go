@@ -27,7 +27,7 @@ type DB struct {
 	dataset atomic.Pointer[dataset]
 
 	// A restore does not change the following fields.
-	heavy        *work.Heavy
+	heavy        *work.HeavyQueue
 	memory       *Memory
 	temp         *spill.Dir    // nil if there is no such folder
 	catalogWatch host.Notifier // see CatalogChanged

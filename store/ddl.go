@@ -88,7 +88,7 @@ func (d *Database) CreateContainerWith(ctx context.Context, spec definition.Cont
 	}
 	var offer *record.Offer
 	var rec record.Container
-	err := db.changeCatalog(ctx, func(txn *host.Change) error {
+	err := db.changeCatalog(ctx, func(txn *host.CatalogChange) error {
 		now := d.clock.Seconds()
 		var err error
 		ranges := db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now)
@@ -144,7 +144,7 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 
 // newRecord returns the record of a container that is being created, and prepares its ranges in the same
 // transaction. The caller holds the catalog's lock.
-func (d *Database) newRecord(txn *host.Change, spec *definition.ContainerSpec, ranges []record.Range,
+func (d *Database) newRecord(txn *host.CatalogChange, spec *definition.ContainerSpec, ranges []record.Range,
 	now int64) (rec record.Container, err error) {
 	db := d.ds
 	rec = record.Container{
@@ -318,7 +318,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 		if err := check(); err != nil {
 			return err
 		}
-		return db.commitDrop(ctx, []*Container{c}, func(t *host.Change) error {
+		return db.commitDrop(ctx, []*Container{c}, func(t *host.CatalogChange) error {
 			t.RecordHighest(highest([]*Container{c}))
 			return dropContainerRecords(t, c, db.cat.offers)
 		})

@@ -75,9 +75,9 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 	now int64) (more bool, next int64, err error) {
 	window := st.EventRetention()
 	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyExpired, window, now,
-		func(value []byte) (layout.Version, error) {
+		func(value []byte) (layout.ItemVersion, error) {
 			e, err := layout.DecodeExpiry(value)
-			return e.Version, err
+			return e.ItemVersion, err
 		})
 	if err != nil || old.Last == 0 {
 		return false, old.Next, err
@@ -111,7 +111,7 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return false, never, err
 	}
-	var survivors []sweep.Candidate
+	var survivors []sweep.ExpiryCandidate
 	for items := l.Items; len(items) > 0 && err == nil; {
 		var judged int
 		judged, survivors, err = c.announceBatch(ctx, s, items, survivors)
@@ -125,8 +125,8 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 // the number of candidates that it has checked. alive is survivors, followed by those of the checked
 // candidates that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
-	survivors []sweep.Candidate) (judged int,
-	alive []sweep.Candidate, err error) {
+	survivors []sweep.ExpiryCandidate) (judged int,
+	alive []sweep.ExpiryCandidate, err error) {
 	st, _, err := c.enter(ctx)
 	if err != nil {
 		return 0, nil, err
@@ -138,7 +138,7 @@ func (c *Container) announceBatch(ctx context.Context, s *container.Partition, b
 			return err
 		}
 		alive = survivors
-		var ghosts []*transaction.Stored
+		var ghosts []*transaction.StoredItem
 		var err error
 		if judged, ghosts, err = t.SelectExpired(batch, c.ds.sweepSizes.bytes, &alive); err != nil {
 			return err

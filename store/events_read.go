@@ -31,7 +31,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	}
 	var r feed.LogReader
 	err = c.withSources(ctx, Scope{},
-		func(sp *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+		func(sp *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			r = feed.LogReader{Owner: (*itemOwner)(c), Ranges: sp.Ranges, At: make([]uint64, len(sources)),
 				Share: max(1, PageLimit(limit)/len(sources))}
 			for i, src := range sources {
@@ -55,10 +55,10 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	var sp *scan.Span
+	var sp *scan.ResolvedScope
 	var ranges []*container.Partition
 	err := c.withSources(ctx, Scope{},
-		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+		func(s *scan.ResolvedScope, sources []*scan.Source, in []*container.Partition) error {
 			sp, ranges = s, in
 			return feed.KeepsLog(sources[0].State)
 		})

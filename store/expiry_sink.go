@@ -23,12 +23,12 @@ import (
 type expirySink interface {
 	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
 	// items among the candidates.
-	scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) ([][]byte, error)
+	scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) ([][]byte, error)
 	// begin begins the sink's part of transaction t, which includes the result of scopes. It is called
 	// again if the transaction is repeated.
 	begin(t *transaction.Tx) error
 	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
-	take(ghost *transaction.Stored) (taken bool, err error)
+	take(ghost *transaction.StoredItem) (taken bool, err error)
 	// finish ends the sink's part: no more ghosts follow.
 	finish()
 	// leave releases the locks of the container and of the sink. committed reports whether the transaction
@@ -43,7 +43,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
-			h = noSink{c}
+			h = missingSink{c}
 		case definition.SinkArchive:
 			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
@@ -59,7 +59,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 // withMoved calls fn, in a view of the engine, with those candidates that have expired and have to be
 // moved. It does not call fn if there are none.
 func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
-	batch []sweep.Candidate, fn func(r engine.Reader, items []*transaction.Stored) error) error {
+	batch []sweep.ExpiryCandidate, fn func(r engine.Reader, items []*transaction.StoredItem) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		items, err := c.items.Moved(r, st, s, batch, c.moment())
 		if err != nil || len(items) == 0 {
@@ -69,16 +69,16 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// noSink is the expiry sink of a container whose settings have none.
-type noSink struct{ c *Container }
+// missingSink is the expiry sink of a container whose settings have none.
+type missingSink struct{ c *Container }
 
-func (noSink) scopes(context.Context, *container.Partition, []sweep.Candidate) ([][]byte, error) {
+func (missingSink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
 	return nil, nil
 }
-func (noSink) begin(*transaction.Tx) error            { return nil }
-func (noSink) take(*transaction.Stored) (bool, error) { return true, nil }
-func (noSink) finish()                                {}
-func (h noSink) leave(bool)                           { h.c.leave() }
+func (missingSink) begin(*transaction.Tx) error                { return nil }
+func (missingSink) take(*transaction.StoredItem) (bool, error) { return true, nil }
+func (missingSink) finish()                                    {}
+func (h missingSink) leave(bool)                               { h.c.leave() }
 
 // tenantSink is an expiry sink that belongs to another tenant.
 type tenantSink struct {
@@ -126,15 +126,15 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead returns a ghost in the form in which the expiry sink receives it.
-func (h *tenantSink) dead(ghost *transaction.Stored) host.ExpiredItem {
+func (h *tenantSink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (
+func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
-	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.Stored) error {
+	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
 		dead := make([]host.ExpiredItem, len(items))
 		for i, item := range items {
 			dead[i] = h.dead(item)
@@ -153,7 +153,7 @@ func (h *tenantSink) begin(t *transaction.Tx) error {
 
 // take moves a ghost to the other tenant's sink. If the sink refuses the first ghost of a transaction, a
 // new transaction would not help, and the purge fails.
-func (h *tenantSink) take(ghost *transaction.Stored) (taken bool, err error) {
+func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:

@@ -30,7 +30,7 @@ type sharedHost struct {
 	last  bool // the documents are the second tenant
 	h     *host.Host
 	db    *store.DB
-	books *hosttest.Reminders
+	books *hosttest.ReminderTenant
 	c     *store.Container
 }
 
@@ -57,7 +57,7 @@ func (w *sharedHost) open() {
 	w.must(err)
 	w.db, err = store.New(store.Options{})
 	w.must(err)
-	w.books = &hosttest.Reminders{}
+	w.books = &hosttest.ReminderTenant{}
 	tenants := []host.Tenant{w.db.Tenant(), w.books}
 	if w.last {
 		slices.Reverse(tenants)

@@ -36,12 +36,12 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 		return ChangesPage{}, c.refused(), err
 	}
 	f := feed.Reader{Owner: (*itemOwner)(c), Mode: req.Mode, Start: req.Start, Limit: PageLimit(req.MaxItems)}
-	var sp *scan.Span
+	var sp *scan.ResolvedScope
 	var ranges []*container.Partition
 	var served *container.Partition
 	var at []uint64
 	err = c.withSources(ctx, req.Scope,
-		func(s *scan.Span, sources []*scan.Source, in []*container.Partition) error {
+		func(s *scan.ResolvedScope, sources []*scan.Source, in []*container.Partition) error {
 			sp, ranges, at = s, in, make([]uint64, len(sources))
 			for i, src := range sources {
 				at[i] = from.Of(src.Range)

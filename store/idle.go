@@ -141,7 +141,7 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 // keepUse stores a second until which the container counts as used, unless it has been dropped. If relaxed is
 // set, it does not wait until that is durable.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
-	err := c.ds.changeCatalog(ctx, func(t *host.Change) error {
+	err := c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil

@@ -122,7 +122,7 @@ func BenchmarkReplaceBy(b *testing.B) {
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
 	err := c.withSources(context.Background(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			fn(sources[0])
 			return nil
 		})

@@ -8,11 +8,11 @@ import (
 )
 
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
-func (c *Container) lintItem(st *container.State, p *transaction.Prepared) definition.Lint {
+func (c *Container) lintItem(st *container.State, p *transaction.PreparedOperation) definition.Lint {
 	item := &p.Item.Item
 	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
-		c.noteLint(found, &lint.Case{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
+		c.noteLint(found, &lint.LastViolation{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})
 	}
 	return found
@@ -24,12 +24,12 @@ func (c *itemOwner) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)
 		of.noteLint(definition.LintNull,
-			&lint.Case{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
+			&lint.LastViolation{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
 	}
 }
 
 // noteLint counts found, the rules that a write has broken, and logs them. last describes the write.
-func (c *Container) noteLint(found definition.Lint, last *lint.Case) {
+func (c *Container) noteLint(found definition.Lint, last *lint.LastViolation) {
 	c.lints.Note(found, last, func(rule definition.Lint, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
 			"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))

@@ -65,9 +65,9 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 }
 
 func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
-	p := pager{c: c, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
+	p := listPager{c: c, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
 	err := c.withSources(ctx, o.Scope,
-		func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
+		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
 			spans := sp.Spans()
 			from, err := scan.ParseContinuation(o.Continuation, sp, spans)
 			for i, src := range sources {
@@ -97,8 +97,8 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 	return p.page, r, nil
 }
 
-// pager fills one page of a list.
-type pager struct {
+// listPager fills one page of a list.
+type listPager struct {
 	c       *Container
 	limit   int
 	certain bool // find out whether an item follows a full page
@@ -110,7 +110,7 @@ type pager struct {
 }
 
 // fill adds the items of one range that follow a rid.
-func (p *pager) fill(src *scan.Source, after uint64) error {
+func (p *listPager) fill(src *scan.Source, after uint64) error {
 	docs := src.Documents(after)
 	docs.Expect(p.limit + 1)
 	docs.Skip(func(rid uint64) bool {
@@ -131,7 +131,7 @@ func (p *pager) fill(src *scan.Source, after uint64) error {
 	return docs.Close()
 }
 
-func (p *pager) full() bool { return len(p.page.Items) >= p.limit || p.bytes >= MaxPageBytes }
+func (p *listPager) full() bool { return len(p.page.Items) >= p.limit || p.bytes >= MaxPageBytes }
 
 // Page is one page of items in insertion order.
 type Page struct {

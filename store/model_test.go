@@ -40,7 +40,7 @@ func TestRandomHistories(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		for _, test := range []struct {
 			name  string
-			modes []metatest.Mode
+			modes []metatest.HistoryMode
 			open  metatest.Opener
 		}{
 			{"OnDisk", all, onDisk(t)},
@@ -48,7 +48,7 @@ func TestRandomHistories(t *testing.T) {
 			{"Interleaved", interleaved(), inMemory(t)},
 			{"TwoStores", twoStores(splits), onDisk(t)},
 			{"InMemory", slices.DeleteFunc(slices.Clone(all),
-				func(m metatest.Mode) bool { return m.Reopen != metatest.Never }), inMemory(t)},
+				func(m metatest.HistoryMode) bool { return m.Reopen != metatest.Never }), inMemory(t)},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
@@ -59,7 +59,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 // twoStores are modes in which two stores over one engine answer in turns.
-func twoStores(modes []metatest.Mode) []metatest.Mode {
+func twoStores(modes []metatest.HistoryMode) []metatest.HistoryMode {
 	modes = slices.Clone(modes)
 	for i := range modes {
 		modes[i].Doors = 2
@@ -68,9 +68,9 @@ func twoStores(modes []metatest.Mode) []metatest.Mode {
 }
 
 // interleaved are the modes in which something comes between the steps of operations.
-func interleaved() []metatest.Mode {
+func interleaved() []metatest.HistoryMode {
 	modes := slices.DeleteFunc(metatest.Modes(),
-		func(m metatest.Mode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
+		func(m metatest.HistoryMode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
 	for i := range modes {
 		modes[i].Between = true
 	}

@@ -178,7 +178,8 @@ func (ds *dataset) replaceOffer(
 	}
 	rec.Ranges = rec.Target(t)
 	rec.Asked = t
-	err = ds.changeOffer(ctx, &rec, func(txn *host.Change) error { return putOffer(txn, &rec, ds.stamp()) })
+	err = ds.changeOffer(ctx, &rec,
+		func(txn *host.CatalogChange) error { return putOffer(txn, &rec, ds.stamp()) })
 	if err != nil {
 		return Offer{}, err
 	}
@@ -190,7 +191,8 @@ func (ds *dataset) replaceOffer(
 
 // changeOffer runs the catalog transaction put, which writes an offer's record, and then updates the
 // catalog in memory. The caller holds the catalog's lock.
-func (ds *dataset) changeOffer(ctx context.Context, rec *record.Offer, put func(*host.Change) error) error {
+func (ds *dataset) changeOffer(ctx context.Context, rec *record.Offer,
+	put func(*host.CatalogChange) error) error {
 	if err := ds.changeCatalog(ctx, put); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ const maxCondition = 5 * time.Second
 
 // evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the
 // item itself are left to the transaction.
-func (c *Container) evaluateAhead(ctx context.Context, p *transaction.Prepared) error {
+func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOperation) error {
 	if p == nil || p.Patch == nil || p.Patch.Only == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ const maxEvaluations = 10
 // updateConditional runs fn as one transaction, like update. Before the transaction it evaluates the
 // conditions of patches.
 func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
-	list []*transaction.Prepared, fn func(t *transaction.Tx) error) (r Receipt, err error) {
+	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {
 		for _, p := range list {
 			if err := c.evaluateAhead(ctx, p); err != nil {

@@ -78,7 +78,7 @@ func TestEntriesAreCountedOnce(t *testing.T) {
 func inSources(t *testing.T, c *Container, fn func(*scan.Source)) {
 	t.Helper()
 	err := c.withSources(t.Context(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				fn(s)
 			}

@@ -119,8 +119,8 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l scan.Stage
-	var state *view.State
+	var l scan.ReadStage
+	var state *view.ContainerState
 	if over != nil {
 		state = c.viewState(st, 0)
 		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
@@ -170,7 +170,7 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 	session []SessionPosition, o query.RunOptions) (page query.Page, served *container.Partition, err error) {
 	stale := false
 	err = c.withSources(ctx, scope,
-		func(sp *scan.Span, sources []*scan.Source, ranges []*container.Partition) error {
+		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
 			list := make([]query.Source, len(sources))
 			for i, src := range sources {
 				if stale = src.State.Terms != st.Terms; stale {

@@ -32,7 +32,7 @@ type bench struct {
 	db    *store.DB
 	c     *store.Container
 
-	shared *doors.Shared // what several stores are over: see servers_test.go
+	shared *doors.SharedEngine // what several stores are over: see servers_test.go
 }
 
 func newBench(t *testing.T, spec string, ranges int) *bench {

@@ -18,8 +18,8 @@ import (
 // candidates in the index of expiry (the key families w and x, see package store/internal/layout) in a short
 // view, then delete at most a batch of them in a transaction, which reads and checks each candidate again.
 
-// sweepSizes limits the steps and transactions of the reaper.
-type sweepSizes struct {
+// sweepLimits limits the steps and transactions of the reaper.
+type sweepLimits struct {
 	step  int // items that one step finds and purges, in several transactions
 	items int // items that one transaction deletes
 	bytes int // of the bodies of these items; a transaction deletes one item of any size
@@ -31,11 +31,11 @@ type sweepSizes struct {
 // sweepSizesOf returns the limits for an engine. On an engine without a network, a transaction costs little
 // in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
 // less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
-func sweepSizesOf(e engine.Engine) sweepSizes {
+func sweepSizesOf(e engine.Engine) sweepLimits {
 	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
-		return sweepSizes{step: n, items: n, bytes: 4 << 20}
+		return sweepLimits{step: n, items: n, bytes: 4 << 20}
 	}
-	return sweepSizes{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
+	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
 // rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning of
@@ -92,25 +92,26 @@ func (w sweeper) find(r ttl.Range) (*Container, *container.Partition) {
 }
 
 // Sweep purges at most limit items of one range.
-func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
+func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
 	c, s := w.find(r)
 	if c == nil {
-		return ttl.Swept{Next: never}, nil
+		return ttl.SweepResult{Next: never}, nil
 	}
 	return c.sweep(ctx, s, limit, false)
 }
 
 // sweep purges at most limit items of one range. force ignores everything that holds the reaper back.
-func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int, force bool) (ttl.Swept,
+func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int,
+	force bool) (ttl.SweepResult,
 	error) {
 	rescan := s.Rescan.Swap(false)
 	st, now, _, err := c.stateAndTime(ctx)
 	if ctx.Err() != nil {
 		s.Rescan.Store(true)
-		return ttl.Swept{}, classify.ToFault(ctx.Err())
+		return ttl.SweepResult{}, classify.ToFault(ctx.Err())
 	}
 	if err != nil {
-		return ttl.Swept{Next: never}, nil // dropped since
+		return ttl.SweepResult{Next: never}, nil // dropped since
 	}
 	if rescan {
 		s.Announcing.Restart(0)
@@ -146,9 +147,9 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 	if err != nil {
 		s.Rescan.Store(true)
 		if again, failed := c.refreshed(ctx, err); again || failed == nil {
-			return ttl.Swept{Purged: out.Purged, More: true, Next: now}, nil
+			return ttl.SweepResult{Purged: out.Purged, More: true, Next: now}, nil
 		} else if err = failed; fault.ErrorCode(classify.ToFault(err)) == fault.CodeOwnerNotFound {
-			return ttl.Swept{Next: never}, nil
+			return ttl.SweepResult{Next: never}, nil
 		}
 	}
 	return out, classify.ToFault(err)
@@ -156,7 +157,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 
 // trim deletes the entries of a range's log of expiries and feed of all versions that are too old.
 func (c *Container) trim(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	out *ttl.Swept) (err error) {
+	out *ttl.SweepResult) (err error) {
 	var next int64
 	if st.EventRetention() > 0 {
 		out.More, next, err = c.trimExpiries(ctx, st, s, now)
@@ -171,23 +172,23 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 
 // sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
-	h purgeLimits) (ttl.Swept, error) {
+	h purgeLimits) (ttl.SweepResult, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
-		return ttl.Swept{}, err
+		return ttl.SweepResult{}, err
 	}
 	purged, survivors, err := c.purge(ctx, s, l.Items)
 	more := l.Finish(survivors)
 	if err == nil && purged > 0 {
 		err = c.clearPurged(ctx, s, l.Items[0], purged)
 	}
-	return ttl.Swept{Purged: purged, More: more, Next: l.Next}, err
+	return ttl.SweepResult{Purged: purged, More: more, Next: l.Next}, err
 }
 
 // clearPurged deletes the place of purged items as ranges, once there are enough of them. It changes nothing
 // but the speed of reads. So it does not wait for the disk, and nothing is lost if it is never called.
-func (c *Container) clearPurged(ctx context.Context, s *container.Partition, first sweep.Candidate,
+func (c *Container) clearPurged(ctx context.Context, s *container.Partition, first sweep.ExpiryCandidate,
 	purged int) error {
 	if s.Purged == 0 {
 		s.FirstPurged = first
@@ -216,12 +217,13 @@ func (c *Container) clearPurged(ctx context.Context, s *container.Partition, fir
 // transaction. It does not wait for the disk: a purge that a crash undoes is repeated later. survivors are
 // the candidates that have not expired, because of a lease or a newer policy, and whose entry in the index
 // of expiry is still correct.
-func (c *Container) purge(ctx context.Context, s *container.Partition, items []sweep.Candidate) (purged int,
-	survivors []sweep.Candidate,
+func (c *Container) purge(ctx context.Context, s *container.Partition,
+	items []sweep.ExpiryCandidate) (purged int,
+	survivors []sweep.ExpiryCandidate,
 	err error) {
 	for len(items) > 0 && err == nil {
 		var judged, n int
-		var alive []sweep.Candidate
+		var alive []sweep.ExpiryCandidate
 		judged, n, alive, err = c.purgeBatch(ctx, s, items[:min(len(items), c.ds.sweepSizes.items)])
 		items = items[judged:]
 		purged += n
@@ -233,11 +235,12 @@ func (c *Container) purge(ctx context.Context, s *container.Partition, items []s
 // purgeBatch deletes, in one transaction, those candidates of a batch that have expired. judged is the number
 // of candidates that it has checked, which may be less than all: a few large items fill a transaction. An
 // item that no transaction can move to the archive stays among the survivors.
-func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
+func (c *Container) purgeBatch(ctx context.Context, s *container.Partition,
+	batch []sweep.ExpiryCandidate) (judged,
 	purged int,
-	alive []sweep.Candidate, err error) {
+	alive []sweep.ExpiryCandidate, err error) {
 	for {
-		var blocked *transaction.Blocker
+		var blocked *transaction.BlockingItem
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
 		if blocked != nil {
 			if err = blocked.Clear(ctx); err == nil {
@@ -259,9 +262,10 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition, batc
 
 // tryPurge deletes the expired items of a batch in one transaction, without retries. The results are those of
 // purgeBatch.
-func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch []sweep.Candidate) (judged,
+func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
+	batch []sweep.ExpiryCandidate) (judged,
 	purged int,
-	alive []sweep.Candidate, blocked *transaction.Blocker, err error) {
+	alive []sweep.ExpiryCandidate, blocked *transaction.BlockingItem, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
@@ -311,10 +315,12 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition, batch 
 
 // before returns the number n of candidates in batch that precede the one with the given rid, and those
 // candidates of alive that are among these n.
-func before(batch []sweep.Candidate, rid uint64, alive []sweep.Candidate) (n int, left []sweep.Candidate) {
-	n = slices.IndexFunc(batch, func(cand sweep.Candidate) bool { return cand.RID == rid })
-	left = slices.DeleteFunc(alive, func(cand sweep.Candidate) bool {
-		return slices.ContainsFunc(batch[n:], func(late sweep.Candidate) bool { return late.RID == cand.RID })
+func before(batch []sweep.ExpiryCandidate, rid uint64, alive []sweep.ExpiryCandidate) (n int,
+	left []sweep.ExpiryCandidate) {
+	n = slices.IndexFunc(batch, func(cand sweep.ExpiryCandidate) bool { return cand.RID == rid })
+	left = slices.DeleteFunc(alive, func(cand sweep.ExpiryCandidate) bool {
+		return slices.ContainsFunc(batch[n:],
+			func(late sweep.ExpiryCandidate) bool { return late.RID == cand.RID })
 	})
 	return n, left
 }

@@ -43,7 +43,7 @@ const maxFormer = 256
 func (c *Container) keepFormer(t engine.Txn) error {
 	rec := &c.state.Load().Rec
 	key := layout.FormerKey(c.d.ID(), c.name)
-	var former record.Former
+	var former record.FormerContainers
 	raw, err := t.Get(key)
 	if err == nil {
 		err = host.DecodeRecord(raw, &former)
@@ -100,7 +100,7 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.Former) error {
+		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.FormerContainers) error {
 			i := slices.IndexFunc(
 				former.Containers,
 				func(c record.FormerContainer) bool { return c.RID == rid },
@@ -143,7 +143,7 @@ func (set RangeSet) childrenOf(gone []int) RangeSet {
 
 // beginAbove makes the ranges of a new container begin above every LSN that a dropped container has issued.
 // So a session token or a feed position of the old container is never ahead of the new one.
-func beginAbove(t *host.Change, rec record.Container) {
+func beginAbove(t *host.CatalogChange, rec record.Container) {
 	gone := t.Highest()
 	if gone == 0 {
 		return
@@ -156,9 +156,9 @@ func beginAbove(t *host.Change, rec record.Container) {
 // assignRangeIDs assigns ids to the ranges of a container that is being created. The ranges keep the ids
 // that they have, unless an id may have named another span of keys in an earlier container of the same
 // name; then all ranges get new ids. The caller holds the catalog's lock.
-func (ds *dataset) assignRangeIDs(t *host.Change, database, id string,
+func (ds *dataset) assignRangeIDs(t *host.CatalogChange, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
-	var former record.Former
+	var former record.FormerContainers
 	raw, err := t.Get(layout.FormerKey(database, id))
 	switch {
 	case isAbsent(err):
@@ -185,7 +185,7 @@ func (ds *dataset) assignRangeIDs(t *host.Change, database, id string,
 // assignFormerIDs assigns ids to the ranges of a new container whose name an earlier container has had: see
 // assignRangeIDs.
 func (ds *dataset) assignFormerIDs(def *definition.PartitionKeyDefinition, rec *record.Container,
-	former record.Former) error {
+	former record.FormerContainers) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {
 		for i := range same {

@@ -37,7 +37,7 @@ const (
 
 // reindexer is the goroutine that reindexes documents.
 type reindexer struct {
-	work.Background
+	work.BackgroundTask
 	ds *dataset
 }
 
@@ -173,7 +173,7 @@ func (c *Container) reindexSome(ctx context.Context, st *container.State, s *con
 		})
 	}
 	at := s.Reindexed.Load()
-	var found []transaction.Reindexed
+	var found []transaction.ReindexedDocument
 	var next uint64
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {
 		found, next, err = transaction.Remake(r, st, s, at)

@@ -84,7 +84,7 @@ func TestReindexUnderWrites(t *testing.T) {
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
 	err := g.c.withSources(context.Background(), Scope{},
-		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				g.verifySource(s)
 			}

@@ -56,12 +56,12 @@ func (cat resourceCatalog) Lock(ctx context.Context) error { return cat.ds.lockC
 func (cat resourceCatalog) Unlock() { cat.ds.in.Catalog().Unlock() }
 
 // Change runs fn as one transaction on the catalog. The caller holds the lock.
-func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.Change) error) error {
+func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.CatalogChange) error) error {
 	return cat.ds.changeCatalog(ctx, fn)
 }
 
 // Resources returns the small resources of the catalog. Guard protects them.
-func (cat resourceCatalog) Resources() resource.Set { return cat.ds.cat.resources }
+func (cat resourceCatalog) Resources() resource.ResourceSet { return cat.ds.cat.resources }
 
 // Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
@@ -82,7 +82,7 @@ func (n grantNames) HasDatabase(id string) error {
 }
 
 // Target returns the container that a permission names.
-func (n grantNames) Target(database, container string) (resource.Target, error) {
+func (n grantNames) Target(database, container string) (resource.PermissionTarget, error) {
 	d, err := n.ds.database(database)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 }
 
 // families returns all families of small resources that belong to a container.
-func (c *Container) families() []record.Family {
-	return []record.Family{
+func (c *Container) families() []record.ResourceFamily {
+	return []record.ResourceFamily{
 		record.FamilyOf(KindStoredProcedure, c.cid),
 		record.FamilyOf(KindTrigger, c.cid),
 		record.FamilyOf(KindFunction, c.cid),
@@ -140,8 +140,8 @@ func (c *Container) families() []record.Family {
 
 // families returns all families of small resources that belong to a database, without those of its
 // containers. The caller holds the catalog's lock.
-func (d *Database) families() []record.Family {
-	all := []record.Family{
+func (d *Database) families() []record.ResourceFamily {
+	all := []record.ResourceFamily{
 		record.FamilyOf(KindUser, d.rec.Num),
 		record.FamilyOf(KindEncryptionKey, d.rec.Num),
 	}

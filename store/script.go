@@ -56,7 +56,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err := c.scripts().Ready(&res); err != nil {
 		return Execution{}, c.refused(), err
 	}
-	var out script.Outcome
+	var out script.ProcedureResult
 	var charge float64
 	var r Receipt
 	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
@@ -138,7 +138,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	var patch *transaction.Prepared
+	var patch *transaction.PreparedOperation
 	// No trigger changes a patch, so its condition can be evaluated before the transaction.
 	if op.Kind == OperationPatch {
 		if patch, err = c.prepare(key, op); err != nil {
@@ -153,7 +153,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 		r, err = c.updateConditional(
 			ctx,
 			c.items.Locate(key, ""),
-			[]*transaction.Prepared{patch},
+			[]*transaction.PreparedOperation{patch},
 			func(t *transaction.Tx) error {
 				h := c.scripts().Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
 				var err error
@@ -201,7 +201,7 @@ func (c *Container) scripts() *procedure.Runner {
 type scriptTransaction struct {
 	c     *Container
 	t     *transaction.Tx
-	patch *transaction.Prepared // the patch of a write with triggers, prepared before; nil if there is none
+	patch *transaction.PreparedOperation // the prepared patch of a write with triggers; nil if there is none
 }
 
 // Container returns the links and the usage of the container, for the script's view of its collection.

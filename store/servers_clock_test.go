@@ -33,7 +33,7 @@ func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.C
 		system := struct{ ttl.Clock }{machine} // a virtual clock would be moved by the store
 		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
-	var shared *doors.Shared
+	var shared *doors.SharedEngine
 	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.Engine) engine.Engine {
 		var err error
 		if shared, err = doors.Share(p); err != nil {
@@ -120,7 +120,7 @@ func TestWaitForAnotherServer(t *testing.T) {
 type stalled struct {
 	engine.Engine
 	engine.Getter
-	engine.Teller
+	engine.ClockReporter
 	stop  chan struct{} // closed when the server is stopped
 	on    chan struct{} // closed when it goes on
 	calls int           // of the goroutine that splits
@@ -149,7 +149,7 @@ func splitStalled(t *testing.T) (s *splitBeside) {
 	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock},
 		func(of engine.Engine) engine.Engine {
-			s.e.Engine, s.e.Getter, s.e.Teller = of, of.(engine.Getter), of.(engine.Teller)
+			s.e.Engine, s.e.Getter, s.e.ClockReporter = of, of.(engine.Getter), of.(engine.ClockReporter)
 			return s.e
 		})
 	s.a.fill(3000, 100)

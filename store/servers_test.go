@@ -30,7 +30,7 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 	other *bench) {
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
-	var shared *doors.Shared
+	var shared *doors.SharedEngine
 	b = newBenchOver(t, testdisk.New(t), spec, o, func(p testdisk.Engine) (e engine.Engine) {
 		var err error
 		if shared, err = doors.Share(p); err != nil {

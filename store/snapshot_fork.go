@@ -65,13 +65,13 @@ type databaseCopy struct {
 	d          *Database
 	containers []*Container
 	offers     []*record.Offer
-	families   []broughtFamily
+	families   []copiedFamily
 }
 
-// broughtFamily is a copied family of small resources (all users of a database, for instance) under its new
+// copiedFamily is a copied family of small resources (all users of a database, for instance) under its new
 // owner.
-type broughtFamily struct {
-	record.Family
+type copiedFamily struct {
+	record.ResourceFamily
 	records []*record.Resource
 }
 
@@ -132,7 +132,7 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 	if err := settle(b); err != nil {
 		return err
 	}
-	return db.changeCatalog(ctx, func(t *host.Change) error {
+	return db.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		b.containers, b.offers, b.families = nil, nil, nil
 		b.number(t)
 		if err := b.makeContainers(t); err != nil {
@@ -145,7 +145,7 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 
 // number creates the record of the new database with a new number, and copies its small resources and its
 // throughput.
-func (b *databaseCopy) number(next *host.Change) {
+func (b *databaseCopy) number(next *host.CatalogChange) {
 	db, from := b.db, b.from
 	if b.into != nil {
 		b.d = b.into
@@ -165,7 +165,7 @@ func (b *databaseCopy) number(next *host.Change) {
 }
 
 // addFamily copies a family of small resources to another owner, with new numbers.
-func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
+func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFamily,
 	owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
@@ -173,14 +173,14 @@ func (b *databaseCopy) addFamily(next *host.Change, f record.Family,
 		records = append(records, &fresh)
 	}
 	if len(records) > 0 {
-		b.families = append(b.families, broughtFamily{record.FamilyOf(f.Kind, owner), records})
+		b.families = append(b.families, copiedFamily{record.FamilyOf(f.Kind, owner), records})
 	}
 	return records
 }
 
 // addOffer copies a throughput to the new database: that of the container that has number was in the
 // original and number is in the copy. If both are 0, it copies the throughput of the database itself.
-func (b *databaseCopy) addOffer(next *host.Change, was, is uint32) {
+func (b *databaseCopy) addOffer(next *host.CatalogChange, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
 			b.offers = append(b.offers, &record.Offer{Num: next.Number(), Database: b.d.rec.Num, CID: is,
@@ -197,7 +197,7 @@ func (b *databaseCopy) sources() []*Container {
 	return b.from.containers
 }
 
-func (b *databaseCopy) makeContainers(next *host.Change) error {
+func (b *databaseCopy) makeContainers(next *host.CatalogChange) error {
 	for _, was := range b.sources() {
 		st := was.state.Load()
 		rec := st.Rec
@@ -239,7 +239,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 	if err != nil {
 		return err
 	}
-	var families []record.Family
+	var families []record.ResourceFamily
 	if b.old != nil {
 		families = b.old.families()
 	}
@@ -307,7 +307,7 @@ func (b *databaseCopy) publish() {
 	}
 	for _, f := range b.families {
 		for _, rec := range f.records {
-			cat.resources.Family(f.Family).Set(nil, rec)
+			cat.resources.Family(f.ResourceFamily).Set(nil, rec)
 		}
 	}
 }

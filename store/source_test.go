@@ -256,7 +256,7 @@ func (g *indexRig) compareSources(scope Scope) {
 	var counted int64
 	exact := true
 	err := g.c.withSources(context.Background(), scope,
-		func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				live := g.verifySource(s)
 				for _, r := range live {
@@ -366,7 +366,7 @@ func (g *indexRig) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
 	for key, rids := range byKey {
 		g.verifyPostings(s, p.String(), func() postingsIter { return s.Postings([]byte(key)) }, rids, true)
 	}
-	if slices.ContainsFunc(p, func(s index.Segment) bool { return s.Element }) {
+	if slices.ContainsFunc(p, func(s index.PathSegment) bool { return s.Element }) {
 		return
 	}
 	lack := func(from uint64, reverse bool) postingsIter {
@@ -503,7 +503,7 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
 		err := g.c.withSources(t.Context(), Scope{},
-			func(_ *scan.Span, sources []*scan.Source, _ []*container.Partition) error {
+			func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 				usable = sources[0].Index().RangeIndexed(lower)
 				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
 				n = len(g.liveOf(sources[0], sources[0].Postings(key)))

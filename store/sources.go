@@ -15,11 +15,11 @@ import (
 // with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
 // is durable.
 func (c *Container) withSources(ctx context.Context, scope Scope,
-	fn func(*scan.Span, []*scan.Source, []*container.Partition) error) error {
+	fn func(*scan.ResolvedScope, []*scan.Source, []*container.Partition) error) error {
 	var sources []*scan.Source
 	var ranges []*container.Partition
-	var state *view.State
-	var sp scan.Span
+	var state *view.ContainerState
+	var sp scan.ResolvedScope
 	watch := c.ds.pageWatch(ctx)
 	pick := func(st *container.State) (_ []*container.Partition, err error) {
 		state = c.viewState(st, 0)
@@ -64,7 +64,7 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 }
 
 // scope resolves a Scope against a state.
-func (c *Container) scope(st *container.State, s Scope) (scan.Span, error) {
+func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
@@ -72,10 +72,10 @@ func (c *Container) scope(st *container.State, s Scope) (scan.Span, error) {
 type itemOwner Container
 
 // Identity returns the container's names and numbers.
-func (c *itemOwner) Identity() *view.Identity { return &c.items.Identity }
+func (c *itemOwner) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
-// Present returns the container's current state as a view.State, a plain value without locks.
-func (c *itemOwner) Present() *view.State {
+// Present returns the container's current state as a view.ContainerState, a plain value without locks.
+func (c *itemOwner) Present() *view.ContainerState {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

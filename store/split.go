@@ -240,7 +240,7 @@ func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [
 	return err
 }
 
-// checkOngoing fails with *container.ElsewhereError if another server has undone the split, which it does
+// checkOngoing fails with *container.OutdatedStateError if another server has undone the split, which it does
 // if it takes this server for dead.
 func (m *splitRun) checkOngoing(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
@@ -248,7 +248,7 @@ func (m *splitRun) checkOngoing(r engine.Reader) error {
 		return err
 	}
 	if err != nil || rec.CID != m.c.cid || !m.isOngoing(&rec) {
-		return &container.ElsewhereError{Version: m.c.state.Load().Version}
+		return &container.OutdatedStateError{Version: m.c.state.Load().Version}
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bo
 		// Another server undoes the split, and deletes the copies, if this server was stopped for so long
 		// that its lease has expired. Taking the catalog's lock has brought the record up to date.
 		if !m.isOngoing(&st.Rec) {
-			return &container.ElsewhereError{Version: st.Version}
+			return &container.OutdatedStateError{Version: st.Version}
 		}
 		if st.Rec.IndexRound != m.Round() {
 			return split.ErrReindexed

@@ -31,7 +31,7 @@ import (
 
 // splitter is the goroutine that splits ranges.
 type splitter struct {
-	work.Background
+	work.BackgroundTask
 	ds *dataset
 }
 
@@ -115,7 +115,7 @@ func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error
 	}
 	rec.Ranges = 0
 	return false, db.changeOffer(ctx, &rec,
-		func(t *host.Change) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
+		func(t *host.CatalogChange) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
 // splitNext splits the next range. done is false if no range can be split. wanted is called as by split: if

@@ -49,7 +49,7 @@ import (
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
 // writable is the first step of a transaction. It fails if the transaction must not write to the range:
-// with *container.ElsewhereError if the state is outdated, or with container.ErrSplitElsewhere if another
+// with *container.OutdatedStateError if the state is outdated, or with container.ErrSplitElsewhere if another
 // server is splitting the range.
 func (c *Container) writable(t engine.Txn, st *container.State, s *container.Partition) error {
 	mark := t.Mark(s.Scope)
@@ -68,7 +68,7 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 // the gate.
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
-	return c.ds.changeCatalog(ctx, func(t *host.Change) error {
+	return c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		t.RecordNumber(uint32(record.HighestID(next.Rec.Ranges)))
 		return st.Commit(t, next, func() error { return fn(t) })
 	}, st.Scopes()...)
@@ -122,7 +122,7 @@ func (c *Container) refreshed(ctx context.Context, err error) (bool, error) {
 	if err == nil {
 		return false, nil
 	}
-	var gone *container.ElsewhereError
+	var gone *container.OutdatedStateError
 	if !errors.As(err, &gone) {
 		return false, err
 	}
@@ -194,12 +194,12 @@ func (c *Container) againChange(ctx context.Context,
 // commitDrop makes the drop of several containers durable in one transaction. The caller holds the catalog's
 // lock and all gates.
 func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
-	fn func(*host.Change) error) error {
+	fn func(*host.CatalogChange) error) error {
 	var scopes [][]byte
 	for _, c := range containers {
 		scopes = append(scopes, c.state.Load().Scopes()...)
 	}
-	return ds.changeCatalog(ctx, func(t *host.Change) error {
+	return ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		for _, c := range containers {
 			st := c.state.Load()
 			for _, s := range st.Ranges {
@@ -255,7 +255,7 @@ func (c *Container) followSplit(ctx context.Context) error {
 	if !c.state.Load().Elsewhere {
 		return nil
 	}
-	return c.inspect(ctx, func(*view.State, *container.State, engine.Reader) error { return nil })
+	return c.inspect(ctx, func(*view.ContainerState, *container.State, engine.Reader) error { return nil })
 }
 
 // While a server splits a range, the other servers cannot write to it, since the copy would miss their

@@ -41,7 +41,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 			if reopen == metatest.Always && i != len(d.Input)%len(sweeps) {
 				continue // opening is what takes the time: once for each timeline, beside one of the sweeps
 			}
-			m := metatest.Mode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
+			m := metatest.HistoryMode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
 			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk(t))
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos,

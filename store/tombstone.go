@@ -84,7 +84,7 @@ func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s 
 			return purged, true, nil
 		}
 		want := limit - purged
-		var found []sweep.Candidate
+		var found []sweep.ExpiryCandidate
 		err = c.ds.view(ctx, func(r engine.Reader) (err error) {
 			found, err = sweep.BelowTombstone(r, c.cid, name, lsn, want)
 			return err

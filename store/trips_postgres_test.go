@@ -75,7 +75,7 @@ func TestTripsOfPostgres(t *testing.T) {
 
 // tripsOn returns the exchanges since the last call, without those that open connections or prepare
 // statements, and their statements.
-func tripsOn(wire *trips.Wire) (n int, detail string) {
+func tripsOn(wire *trips.RecordingProxy) (n int, detail string) {
 	for _, x := range wire.Take() {
 		text := x.String()
 		opens := func(prefix string) bool { return strings.HasPrefix(text, prefix) }

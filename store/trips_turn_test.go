@@ -98,7 +98,7 @@ func (e *quietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at 
 // quietDatabase is a quietEngine over a database with a clock and notifications.
 type quietDatabase struct {
 	quietEngine
-	engine.Teller
+	engine.ClockReporter
 	notifier engine.Notifier
 }
 

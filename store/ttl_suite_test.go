@@ -114,7 +114,8 @@ func (g *fixture) settle() {
 // put upserts an item of the partition x.
 func (g *fixture) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
-	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.Event{ID: id, Partition: "x", TTL: own}, 0),
+	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.TimelineEvent{ID: id, Partition: "x", TTL: own},
+		0),
 		store.WriteOptions{})
 	g.must(err)
 }

@@ -60,13 +60,13 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 		if err == nil {
 			continue
 		}
-		again := func(events []metatest.Event) error {
+		again := func(events []metatest.TimelineEvent) error {
 			s := newTimelineRig(t, i%2 == 1)
 			defer s.close()
-			return s.play(metatest.World{Default: world.Default, Events: events}, seed, reaper)
+			return s.play(metatest.TimelineContainer{Default: world.Default, Events: events}, seed, reaper)
 		}
 		world.Events = metatest.ShrinkList(world.Events,
-			func(less []metatest.Event) bool { return again(less) != nil })
+			func(less []metatest.TimelineEvent) bool { return again(less) != nil })
 		t.Errorf("a world went wrong (-worlds.seed=%d, reaper %s, manual: %v): %v\nfirst seen as: %v\n\ncut down:\n%s",
 			seed, reaper, s.manual, again(world.Events), err, world)
 		return
@@ -162,7 +162,7 @@ func (s *timelineRig) close() {
 
 // play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its
 // simulation.
-func (s *timelineRig) play(w metatest.World, seed uint64, reaper string) error {
+func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
@@ -209,7 +209,7 @@ func (s *timelineRig) play(w metatest.World, seed uint64, reaper string) error {
 }
 
 // step lets one event happen in both, and looks where seconds pass: before and after.
-func (s *timelineRig) step(e metatest.Event) error {
+func (s *timelineRig) step(e metatest.TimelineEvent) error {
 	if e.Verb == metatest.Pass {
 		if err := s.look(); err != nil {
 			return fmt.Errorf("before: %w", err)
@@ -273,7 +273,7 @@ func (s *timelineRig) lookAhead(alive map[metatest.Key]seen) error {
 }
 
 // do lets an event happen in the store. Its answer is that of the simulation's Do.
-func (s *timelineRig) do(e metatest.Event) (answer string, err error) {
+func (s *timelineRig) do(e metatest.TimelineEvent) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
 	case metatest.Pass:
@@ -328,7 +328,7 @@ func outcome(err error) (string, error) {
 	return "", err
 }
 
-func (s *timelineRig) batch(e metatest.Event) (string, error) {
+func (s *timelineRig) batch(e metatest.TimelineEvent) (string, error) {
 	ops := make([]store.Operation, len(e.Batch))
 	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate,
 		metatest.Upsert:  store.OperationUpsert,
@@ -364,7 +364,7 @@ func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
 }
 
 // document is what an event writes.
-func document(e metatest.Event, began int64) []byte {
+func document(e metatest.TimelineEvent, began int64) []byte {
 	b := fmt.Appendf(nil, `{"id":%q,"pk":%q,`, e.ID, e.Partition)
 	if e.TTL != 0 {
 		b = fmt.Appendf(b, `"ttl":%d,`, e.TTL)
@@ -379,7 +379,7 @@ func document(e metatest.Event, began int64) []byte {
 }
 
 // patchTo sets what an event writes.
-func patchTo(t *testing.T, e metatest.Event, began int64) store.Patch {
+func patchTo(t *testing.T, e metatest.TimelineEvent, began int64) store.Patch {
 	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {
 		text += fmt.Sprintf(`,{"op":"set","path":"/ttl","value":%d}`, e.TTL)

@@ -8,8 +8,8 @@ import (
 var _ host.Upgrader = tenant{}
 
 // Upgrades returns the steps that bring data of older formats up to date.
-func (tenant) Upgrades() []host.Upgrade {
-	return []host.Upgrade{
+func (tenant) Upgrades() []host.TenantUpgrade {
+	return []host.TenantUpgrade{
 		{From: 1, What: "sequences of writes get a position", Run: upgrade.PlaceSequences},
 		{From: 2, What: "vector indexes get codes of their vectors", Run: upgrade.CodeVectors},
 	}

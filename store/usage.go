@@ -20,7 +20,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	defer c.count.Unlock()
 	var u inspect.Usage
 	var version string
-	err := c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
+	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
 		if version, err = c.usageVersion(state, r); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 // purges, which may change no LSN. A server that is alone counts its purges. If there may be several servers,
 // each purge stores its second; while that second lasts, another purge may follow, and usageVersion returns
 // "".
-func (c *Container) usageVersion(state *view.State, r engine.Reader) (version string, err error) {
+func (c *Container) usageVersion(state *view.ContainerState, r engine.Reader) (version string, err error) {
 	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
 	for i := range state.Ranges {
 		scopes[i] = state.Ranges[i].Scope
@@ -74,7 +74,7 @@ func (c *Container) usageVersion(state *view.State, r engine.Reader) (version st
 
 // Statistics measures each partition range. Everything it measures is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
-	err = c.inspectDurable(ctx, func(state *view.State, r engine.Reader) (err error) {
+	err = c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
 		list, err = inspect.MeasureRanges(state, r)
 		return err
 	})

@@ -48,7 +48,7 @@ type WaitResult struct {
 // the moment at which the item expires, so it uses no CPU while it waits. If ctx ends first, the error is
 // CodeCanceled and the result has the current state. If the store is closed, the error is CodeUnavailable.
 func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
-	w := waiter{c: c, req: req}
+	w := itemWait{c: c, req: req}
 	if req.For != WaitQuiet {
 		var err error
 		if w.place, err = c.keyPlace(req.Key.Partition, req.Key.ID); err != nil {
@@ -88,8 +88,8 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 	return nil
 }
 
-// waiter is a running Wait.
-type waiter struct {
+// itemWait is a running Wait.
+type itemWait struct {
 	c     *Container
 	req   WaitRequest
 	place inspect.Place
@@ -98,13 +98,13 @@ type waiter struct {
 
 // check reports whether the condition is true. If not, wake is the second at which to check again even
 // without a change.
-func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
+func (w *itemWait) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)
 		return done, never, err
 	}
 	wake = never
-	err = w.c.lookAt(ctx, w.place, func(state *view.State, r engine.Reader) error {
+	err = w.c.lookAt(ctx, w.place, func(state *view.ContainerState, r engine.Reader) error {
 		e, lsn, err := inspect.Explain(state, r, w.place)
 		if err != nil {
 			return err
@@ -128,7 +128,7 @@ func (w *waiter) check(ctx context.Context) (done bool, wake int64, err error) {
 
 // checkFeed reports whether the feed has a change of the item after the requested LSN. lsn is that of the
 // item's current version, if it has one.
-func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool, error) {
+func (w *itemWait) checkFeed(state *view.ContainerState, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope
 		v, lsn, found, err := inspect.LastEntry(r, scope, layout.FamilyVersions, w.place, w.req.After)
@@ -144,8 +144,8 @@ func (w *waiter) checkFeed(state *view.State, r engine.Reader, lsn uint64) (bool
 	return true, nil
 }
 
-func (w *waiter) checkQuiet(ctx context.Context) (quiet bool, err error) {
-	err = w.c.inspect(ctx, func(state *view.State, _ *container.State, r engine.Reader) error {
+func (w *itemWait) checkQuiet(ctx context.Context) (quiet bool, err error) {
+	err = w.c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
 		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {

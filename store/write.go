@@ -40,7 +40,7 @@ func (c *Container) update(ctx context.Context, p transaction.Location, fn func(
 }
 
 func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
-	Receipt, *transaction.Blocker, error) {
+	Receipt, *transaction.BlockingItem, error) {
 	wait := &work.WaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
@@ -82,7 +82,7 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn fu
 // writeOne carries out one operation in its own transaction, without triggers.
 func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
 	error) {
-	var p *transaction.Prepared
+	var p *transaction.PreparedOperation
 	var err error
 	if late := c.large(ctx, weightOfOperation(&op), func() { p, err = c.prepare(pk, op) }); late != nil {
 		err = late
@@ -91,10 +91,11 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.updateConditional(ctx, p.Location, []*transaction.Prepared{p}, func(t *transaction.Tx) error {
-		out = t.Apply(p)
-		return out.Err
-	})
+	r, err := c.updateConditional(ctx, p.Location, []*transaction.PreparedOperation{p},
+		func(t *transaction.Tx) error {
+			out = t.Apply(p)
+			return out.Err
+		})
 	if err != nil {
 		return Item{}, r, err
 	}
@@ -134,8 +135,8 @@ func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id s
 	return r, err
 }
 
-// begin begins a transaction. It fails with *container.ElsewhereError if st is not the current state of the
-// container.
+// begin begins a transaction. It fails with *container.OutdatedStateError if st is not the current state of
+// the container.
 func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State,
 	s *container.Partition) error {
 	if err := c.writable(txn, st, s); err != nil {
@@ -168,7 +169,8 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 }
 
 // prepare checks an operation against the current state.
-func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.Prepared, error) {
+func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.PreparedOperation,
+	error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }
 

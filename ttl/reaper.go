@@ -15,8 +15,8 @@ type Range struct {
 	Part   uint16 // number of the range within the owner
 }
 
-// Swept is the result of a call of Sweeper.Sweep, which purges a batch of expired items.
-type Swept struct {
+// SweepResult is the result of a call of Sweeper.Sweep, which purges a batch of expired items.
+type SweepResult struct {
 	Purged int  // items removed
 	More   bool // more due candidates are left
 	// if More is false: the earliest second since 1970 at which an item of the range may expire;
@@ -31,8 +31,8 @@ type Sweeper interface {
 	// Sweep removes at most limit expired items of r. While it reports More, each call must make
 	// progress, even if it purges nothing because the items that it checked are live. Next is a hint: see
 	// Reaper.Wake. A range that no longer exists is not an error. If Sweep returns an error, nothing has
-	// been removed and Swept is ignored.
-	Sweep(ctx context.Context, r Range, limit int) (Swept, error)
+	// been removed and SweepResult is ignored.
+	Sweep(ctx context.Context, r Range, limit int) (SweepResult, error)
 	// Clock returns the clock that decides expiry in r; nil: the clock of the reaper's options.
 	Clock(r Range) Clock
 }
@@ -215,7 +215,7 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	var failed []error
 	queue, err := r.list(ctx, func(rangeState) bool { return true })
 	for err == nil && len(queue) > 0 {
-		queue, err = r.pass(ctx, queue, func(b batch) {
+		queue, err = r.pass(ctx, queue, func(b sweepBatch) {
 			purged += b.Purged
 			if b.err != nil {
 				failed = append(failed, b.err)

@@ -94,11 +94,11 @@ func (y *yard) Ranges(context.Context) ([]ttl.Range, error) {
 	return out, y.listErr
 }
 
-func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
+func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
 	defer y.enter()()
 	if y.before != nil {
 		if err := y.before(ctx, r); err != nil {
-			return ttl.Swept{}, err
+			return ttl.SweepResult{}, err
 		}
 	}
 	y.mu.Lock()
@@ -115,7 +115,7 @@ func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, er
 	}
 	due = due[n:]
 	y.due[r] = due
-	sw := ttl.Swept{Purged: n, Next: math.MaxInt64}
+	sw := ttl.SweepResult{Purged: n, Next: math.MaxInt64}
 	if len(due) > 0 {
 		sw.Next, sw.More = due[0], due[0] <= now
 	}

@@ -24,19 +24,19 @@ func (r *Reaper) clockOf(rg Range) Clock {
 	return r.opts.Clock
 }
 
-// A signal is a signal from timers. Several rings before it is received count as one.
-type signal chan struct{}
+// A wakeSignal is a signal from timers. Several rings before it is received count as one.
+type wakeSignal chan struct{}
 
-func (b signal) send() {
+func (b wakeSignal) send() {
 	select {
 	case b <- struct{}{}:
 	default:
 	}
 }
 
-// A batch is the outcome of one call of Sweep.
-type batch struct {
-	Swept
+// A sweepBatch is the outcome of one call of Sweep.
+type sweepBatch struct {
+	SweepResult
 	took time.Duration
 	err  error // a *RangeError, or nil
 }
@@ -60,7 +60,7 @@ func (r *Reaper) loop() {
 func (r *Reaper) sleep(began time.Time) (woken bool) {
 	r.wait(r.life, minGap)
 	var tick <-chan time.Time
-	otherTick := make(signal, 1)
+	otherTick := make(wakeSignal, 1)
 	if !r.Metrics().Paused {
 		for _, c := range r.otherClocks() {
 			defer AfterFunc(c, r.opts.Interval, otherTick.send)()
@@ -105,7 +105,7 @@ func (r *Reaper) round(all bool) (ended bool) {
 		func(v rangeState) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
-			queue, err = r.pass(ctx, queue, func(b batch) { r.afterBatch(ctx, b, began) })
+			queue, err = r.pass(ctx, queue, func(b sweepBatch) { r.afterBatch(ctx, b, began) })
 		}
 		if err == nil {
 			queue, err = r.list(ctx, func(v rangeState) bool { return retried(v) && v.idleUntil.IsZero() })
@@ -123,7 +123,7 @@ func (r *Reaper) round(all bool) (ended bool) {
 }
 
 // afterBatch is called after each batch of the loop. It reports an error, or pauses for foreground work.
-func (r *Reaper) afterBatch(ctx context.Context, b batch, began time.Time) {
+func (r *Reaper) afterBatch(ctx context.Context, b sweepBatch, began time.Time) {
 	if b.err != nil {
 		r.opts.OnError(b.err)
 		return
@@ -199,7 +199,7 @@ func (r *Reaper) otherClocks() []Clock {
 
 // pass sweeps one batch of each range in the queue, calls digest with the outcome of each batch, and returns
 // the ranges that have more to purge. It returns an error only if ctx has ended.
-func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (left []Range, err error) {
+func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(sweepBatch)) (left []Range, err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)
 		if err != nil {
@@ -218,32 +218,32 @@ func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(batch)) (l
 
 // sweep waits for its turn, sweeps one batch of rg and records the result. It returns an error only if
 // ctx has ended; an error of the Sweeper is in the batch.
-func (r *Reaper) sweep(ctx context.Context, rg Range) (b batch, err error) {
+func (r *Reaper) sweep(ctx context.Context, rg Range) (b sweepBatch, err error) {
 	if err := r.acquire(ctx); err != nil {
 		return b, err
 	}
 	defer r.release()
 	clock := r.clockOf(rg)
 	now, began := clock.Now(), r.opts.Pace.Now()
-	b.Swept, b.err = r.sweeper.Sweep(ctx, rg, r.opts.Batch)
+	b.SweepResult, b.err = r.sweeper.Sweep(ctx, rg, r.opts.Batch)
 	b.took = r.opts.Pace.Now().Sub(began)
 	switch {
 	case b.err == nil:
 		r.count(b.Purged, false)
-		r.rangeStates[rg] = rangeState{clock: clock, idleUntil: r.idleUntil(b.Swept, now)}
+		r.rangeStates[rg] = rangeState{clock: clock, idleUntil: r.idleUntil(b.SweepResult, now)}
 		return b, nil
 	case ctx.Err() != nil:
 		return b, ctx.Err()
 	}
 	r.count(0, true)
-	b.Swept, b.err = Swept{}, &RangeError{rg, b.err}
+	b.SweepResult, b.err = SweepResult{}, &RangeError{rg, b.err}
 	failures := r.rangeStates[rg].failures + 1
 	r.rangeStates[rg] = rangeState{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
 	return b, nil
 }
 
 // idleUntil returns when a range that was swept at now must be swept again.
-func (r *Reaper) idleUntil(sw Swept, now time.Time) time.Time {
+func (r *Reaper) idleUntil(sw SweepResult, now time.Time) time.Time {
 	if sw.More {
 		return time.Time{}
 	}

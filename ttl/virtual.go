@@ -30,8 +30,8 @@ type Virtual struct {
 	mu      sync.Mutex
 	base    Clock
 	state   State
-	waiters []*waiter // sorted by deadline
-	disarm  func()    // stops the timer of the base, or nil
+	waiters []*clockTimer // sorted by deadline
+	disarm  func()        // stops the timer of the base, or nil
 }
 
 // A State is the state of a Virtual clock: its time is At + Rate × (the base's time − Mark). It is stored
@@ -49,8 +49,8 @@ func (e *RateError) Error() string {
 	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
 }
 
-// waiter is a timer of a Virtual clock.
-type waiter struct {
+// clockTimer is a timer of a Virtual clock.
+type clockTimer struct {
 	deadline time.Time
 	fire     func(now time.Time)
 }
@@ -293,8 +293,8 @@ func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 }
 
 // insert adds a waiter without a check whether its deadline has passed. The caller holds the lock.
-func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
-	w := &waiter{deadline, fire}
+func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
+	w := &clockTimer{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
 	v.waiters = slices.Insert(v.waiters, i, w)
 	if i == 0 {
@@ -304,7 +304,7 @@ func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *waiter {
 }
 
 // remove removes a waiter if it is still waiting. The caller holds the lock.
-func (v *Virtual) remove(w *waiter) {
+func (v *Virtual) remove(w *clockTimer) {
 	i := slices.Index(v.waiters, w)
 	if i < 0 {
 		return

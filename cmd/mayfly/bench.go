@@ -117,11 +117,12 @@ func benchServerCommand() *cobra.Command {
 // startMayfly starts a Mayfly server in the same way as serve. It returns the address and a function that
 // stops the server.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
-	s := &serve{log: newLogger(os.Stderr, "warn", "text")}
+	s := &serveProcess{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.flags.register(flags)
 	s.flags.port, s.flags.data = 0, dir
-	if err := s.flags.settle(map[string]cli.Source{"port": cli.FromFlag, "data": cli.FromFlag}); err != nil {
+	if err := s.flags.settle(map[string]cli.SettingSource{"port": cli.FromFlag,
+		"data": cli.FromFlag}); err != nil {
 		return nil, nil, err
 	}
 	if err := s.Open(ctx); err != nil {

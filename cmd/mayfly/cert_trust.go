@@ -10,16 +10,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// trustHint says how a language or an operating system is made to trust a certificate. {} in its text stands
-// for the certificate's file.
-type trustHint struct {
+// trustInstruction says how a language or an operating system is made to trust a certificate. {} in its text
+// stands for the certificate's file.
+type trustInstruction struct {
 	For string `json:"for"`
 	How string `json:"how"`
 }
 
 // trustHints lists hints for languages first, then for systems.
-func trustHints() []trustHint {
-	return []trustHint{
+func trustHints() []trustInstruction {
+	return []trustInstruction{
 		{"go", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},
 		{"javascript", "NODE_EXTRA_CA_CERTS={}"},
 		{"python", `CosmosClient(url, key, connection_verify="{}"); for localhost it asks for none`},
@@ -51,7 +51,7 @@ func certTrustCommand() *cobra.Command {
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		list := trustHints()
 		if len(args) > 0 {
-			list = slices.DeleteFunc(list, func(h trustHint) bool { return h.For != args[0] })
+			list = slices.DeleteFunc(list, func(h trustInstruction) bool { return h.For != args[0] })
 		}
 		if len(list) == 0 {
 			return cli.Misuse(
@@ -63,7 +63,8 @@ func certTrustCommand() *cobra.Command {
 			list[i].How = strings.ReplaceAll(list[i].How, "{}", file)
 			fmt.Fprintf(&text, "\n%-11s %s", list[i].For, list[i].How)
 		}
-		return cli.PrintResult(cmd.OutOrStdout(), asJSON, text.String(), map[string][]trustHint{"hints": list})
+		return cli.PrintResult(cmd.OutOrStdout(), asJSON, text.String(),
+			map[string][]trustInstruction{"hints": list})
 	})
 	return cmd
 }

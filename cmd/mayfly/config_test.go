@@ -246,7 +246,7 @@ func TestExitCodes(t *testing.T) {
 		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EACCES}, exitDisk},
 		{&fs.PathError{Op: "mkdir", Path: "d", Err: syscall.EROFS}, exitDisk},
 	} {
-		f := &cli.Failure{Err: errors.Join(fmt.Errorf("opening: %w", c.err), nil)}
+		f := &cli.CommandError{Err: errors.Join(fmt.Errorf("opening: %w", c.err), nil)}
 		if got := exitCode(f); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}

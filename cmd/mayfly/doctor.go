@@ -34,8 +34,8 @@ const (
 	findingFail = "fail"
 )
 
-// finding is the result of one check of `mayfly doctor`.
-type finding struct {
+// doctorFinding is the result of one check of `mayfly doctor`.
+type doctorFinding struct {
 	Check  string `json:"check"`
 	State  string `json:"state"`
 	Found  string `json:"found"`
@@ -72,7 +72,7 @@ func doctorCommand() *cobra.Command {
 		if err := printFindings(cmd.OutOrStdout(), c.JSON, list); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(list, func(f finding) bool { return f.State == findingFail }) {
+		if slices.ContainsFunc(list, func(f doctorFinding) bool { return f.State == findingFail }) {
 			return errCannotConnect
 		}
 		return nil
@@ -80,7 +80,7 @@ func doctorCommand() *cobra.Command {
 	return cmd
 }
 
-func printFindings(out io.Writer, asJSON bool, list []finding) error {
+func printFindings(out io.Writer, asJSON bool, list []doctorFinding) error {
 	var text strings.Builder
 	width := 6
 	for _, f := range list {
@@ -93,7 +93,7 @@ func printFindings(out io.Writer, asJSON bool, list []finding) error {
 		}
 	}
 	return cli.PrintResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
-		map[string][]finding{"checks": list})
+		map[string][]doctorFinding{"checks": list})
 }
 
 // doctor checks whether clients can connect to a server.
@@ -116,18 +116,19 @@ func newDoctor(c *cli.ServerCall, at *url.URL) *doctor {
 
 // examine runs the checks in the order in which a client would meet the problems. If the port does not
 // answer, the remaining checks are skipped.
-func (d *doctor) examine(ctx context.Context) []finding {
-	list := []finding{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
+func (d *doctor) examine(ctx context.Context) []doctorFinding {
+	list := []doctorFinding{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
 	if list[1].State == findingFail {
 		return list
 	}
-	for _, check := range []func(context.Context) finding{d.checkHost, d.checkKey, d.checkTLS, d.checkTrust} {
+	for _, check := range []func(context.Context) doctorFinding{d.checkHost, d.checkKey, d.checkTLS,
+		d.checkTrust} {
 		list = append(list, d.within(ctx, check))
 	}
 	return list
 }
 
-func (d *doctor) within(ctx context.Context, check func(context.Context) finding) finding {
+func (d *doctor) within(ctx context.Context, check func(context.Context) doctorFinding) doctorFinding {
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
 	return check(ctx)
@@ -135,7 +136,7 @@ func (d *doctor) within(ctx context.Context, check func(context.Context) finding
 
 // checkProxy looks for environment variables that make clients use a proxy for host. Go never uses a proxy
 // for localhost, but the SDKs of Python and JavaScript do. lookup has the meaning of os.LookupEnv.
-func checkProxy(host string, lookup func(string) (string, bool)) finding {
+func checkProxy(host string, lookup func(string) (string, bool)) doctorFinding {
 	first := func(names ...string) (name, value string) {
 		for _, name := range names {
 			if value, ok := lookup(name); ok && value != "" {
@@ -146,35 +147,36 @@ func checkProxy(host string, lookup func(string) (string, bool)) finding {
 	}
 	name, _ := first("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 	if name == "" {
-		return finding{"proxy", findingOK, "no variable names a proxy", ""}
+		return doctorFinding{"proxy", findingOK, "no variable names a proxy", ""}
 	}
 	_, except := first("NO_PROXY", "no_proxy")
 	for _, e := range strings.Split(except, ",") {
 		e = strings.TrimPrefix(strings.TrimSpace(e), ".")
 		if e == "*" || e != "" && (strings.EqualFold(e, host) || strings.HasSuffix(host, "."+e)) {
-			return finding{"proxy", findingOK, name + " is set, and NO_PROXY leaves " + host + " out", ""}
+			return doctorFinding{"proxy", findingOK, name + " is set, and NO_PROXY leaves " + host + " out",
+				""}
 		}
 	}
-	return finding{"proxy", findingWarn, name + " is set: some clients ask the proxy for " + host,
+	return doctorFinding{"proxy", findingWarn, name + " is set: some clients ask the proxy for " + host,
 		"export NO_PROXY=" + strings.TrimPrefix(except+","+host, ",")}
 }
 
-func (d *doctor) checkPort(ctx context.Context) finding {
+func (d *doctor) checkPort(ctx context.Context) doctorFinding {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.host)
 	var unknown *net.DNSError
 	switch {
 	case errors.As(err, &unknown):
-		return finding{"port", findingFail, "no address is known for " + d.at.Hostname(),
+		return doctorFinding{"port", findingFail, "no address is known for " + d.at.Hostname(),
 			"name the server by localhost, or its name in the hosts file or the container network"}
 	case err != nil:
-		return finding{"port", findingFail, "nothing answers at " + d.host + ": " + err.Error(),
+		return doctorFinding{"port", findingFail, "nothing answers at " + d.host + ": " + err.Error(),
 			"start `mayfly serve`, publish the port of a container, or give the right --url"}
 	}
 	found := "open at " + conn.RemoteAddr().String()
 	if err := conn.Close(); err != nil {
-		return finding{"port", findingWarn, found + ", but " + err.Error(), ""}
+		return doctorFinding{"port", findingWarn, found + ", but " + err.Error(), ""}
 	}
-	return finding{"port", findingOK, found, ""}
+	return doctorFinding{"port", findingOK, found, ""}
 }
 
 // get sends a request without a proxy and without checking the certificate, since other checks test these.
@@ -192,60 +194,62 @@ func (d *doctor) insecureTLS() *tls.Config {
 }
 
 // checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
-func (d *doctor) checkHost(ctx context.Context) finding {
+func (d *doctor) checkHost(ctx context.Context) doctorFinding {
 	const check = "host"
 	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)
 	if err != nil {
-		return finding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
+		return doctorFinding{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}
 	res, err := d.get(ctx, req)
 	if err != nil {
-		return finding{check, findingFail, err.Error(), "is this the port of a Mayfly server?"}
+		return doctorFinding{check, findingFail, err.Error(), "is this the port of a Mayfly server?"}
 	}
 	defer res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusOK:
 	case http.StatusForbidden, http.StatusMisdirectedRequest:
-		return finding{check, findingFail, "the server does not answer to the name " + d.at.Hostname(),
+		return doctorFinding{check, findingFail, "the server does not answer to the name " + d.at.Hostname(),
 			"start it with --san " + d.at.Hostname() + ", or call it localhost"}
 	default:
 		remedy := "another program has this port, or the server is starting: look into its log"
 		if strings.Trim(d.at.Path, "/") != "" {
 			remedy = "give the --url without the path: " + d.at.Scheme + "://" + d.at.Host
 		}
-		return finding{check, findingFail, req.URL.Path + " answers " + res.Status, remedy}
+		return doctorFinding{check, findingFail, req.URL.Path + " answers " + res.Status, remedy}
 	}
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
-		return finding{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
+		return doctorFinding{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
 	}
 	if off := (ttl.Real{}).Now().Sub(date); off.Abs() > doctorSkew {
-		return finding{check, findingFail, "the clocks differ by " + off.Abs().Round(time.Second).String(),
+		return doctorFinding{check, findingFail,
+			"the clocks differ by " + off.Abs().Round(time.Second).String(),
 			"set the clock of this machine, or start the server with --no-clock-check"}
 	}
-	return finding{check, findingOK,
+	return doctorFinding{check, findingOK,
 		"a server answers to " + d.at.Hostname() + "; its clock and this one agree", ""}
 }
 
-func (d *doctor) checkKey(ctx context.Context) finding {
+func (d *doctor) checkKey(ctx context.Context) doctorFinding {
 	const check = "key"
 	req, err := d.call.Call(ctx, http.MethodGet, "dbs", nil)
 	if err != nil {
-		return finding{check, findingFail, err.Error(), "the key is base64; --key or MAYFLY_KEY gives it"}
+		return doctorFinding{check, findingFail, err.Error(),
+			"the key is base64; --key or MAYFLY_KEY gives it"}
 	}
 	res, err := d.get(ctx, req)
 	if err != nil {
-		return finding{check, findingFail, err.Error(), "look into the server's log"}
+		return doctorFinding{check, findingFail, err.Error(), "look into the server's log"}
 	}
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode == http.StatusOK:
-		return finding{check, findingOK, "the server accepts it", ""}
+		return doctorFinding{check, findingOK, "the server accepts it", ""}
 	case res.StatusCode == http.StatusUnauthorized:
-		return finding{check, findingFail, "the server has another key",
+		return doctorFinding{check, findingFail, "the server has another key",
 			"give the client the key that the server was started with (--key or MAYFLY_KEY)"}
 	}
-	return finding{check, findingFail, "a signed request is answered " + res.Status,
+	return doctorFinding{check, findingFail, "a signed request is answered " + res.Status,
 		"look into the server's log"}
 }
 
@@ -260,38 +264,39 @@ func (d *doctor) handshake(ctx context.Context) (tls.ConnectionState, error) {
 	return state, conn.Close()
 }
 
-func (d *doctor) checkTLS(ctx context.Context) finding {
+func (d *doctor) checkTLS(ctx context.Context) doctorFinding {
 	state, err := d.handshake(ctx)
 	if err != nil {
-		return finding{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
+		return doctorFinding{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
 			"does something stand before the server that passes HTTP alone?"}
 	}
 	version := tls.VersionName(state.Version)
 	if state.NegotiatedProtocol == "" {
-		return finding{"tls", findingWarn, version + ", but no protocol is agreed on (ALPN)",
+		return doctorFinding{"tls", findingWarn, version + ", but no protocol is agreed on (ALPN)",
 			"what stands before the server should pass TLS through: gRPC and HTTP/2 need ALPN"}
 	}
-	return finding{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
+	return doctorFinding{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
 }
 
 // checkTrust verifies the certificate like a client that uses the system's trusted certificates.
-func (d *doctor) checkTrust(ctx context.Context) finding {
+func (d *doctor) checkTrust(ctx context.Context) doctorFinding {
 	const check = "trust"
 	state, err := d.handshake(ctx)
 	if err != nil || len(state.PeerCertificates) == 0 {
-		return finding{check, findingWarn, "there is no certificate to look at", ""}
+		return doctorFinding{check, findingWarn, "there is no certificate to look at", ""}
 	}
 	leaf, others := state.PeerCertificates[0], x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {
 		others.AddCert(c)
 	}
 	if err := leaf.VerifyHostname(d.at.Hostname()); err != nil {
-		return finding{check, findingWarn, err.Error(), "start the server with --san " + d.at.Hostname()}
+		return doctorFinding{check, findingWarn, err.Error(),
+			"start the server with --san " + d.at.Hostname()}
 	}
 	_, err = leaf.Verify(x509.VerifyOptions{Intermediates: others, CurrentTime: ttl.Real{}.Now()})
 	if err != nil {
-		return finding{check, findingWarn, "this system does not trust the certificate",
+		return doctorFinding{check, findingWarn, "this system does not trust the certificate",
 			"`mayfly cert trust` tells how; http:// needs no certificate"}
 	}
-	return finding{check, findingOK, "this system trusts the certificate", ""}
+	return doctorFinding{check, findingOK, "this system trusts the certificate", ""}
 }

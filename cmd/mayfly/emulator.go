@@ -129,7 +129,7 @@ func whenFalse(flag string) func(string) (string, error) {
 // --emulator-variables, from that of an emulator. lookup has the meaning of os.LookupEnv.
 // applyServeVariables returns where the value of each flag comes from.
 func applyServeVariables(flags *pflag.FlagSet,
-	lookup func(string) (string, bool)) (map[string]cli.Source, error) {
+	lookup func(string) (string, bool)) (map[string]cli.SettingSource, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)
 	if on, _ := flags.GetBool(emulatorVariables); err == nil && on {
 		err = applyEmulatorVariables(flags, lookup, sources)
@@ -140,7 +140,7 @@ func applyServeVariables(flags *pflag.FlagSet,
 // applyEmulatorVariables sets the flags that neither the command line nor one of Mayfly's own variables has
 // set. A flag that is a list gets the value as one more member even if it is set.
 func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
-	sources map[string]cli.Source) error {
+	sources map[string]cli.SettingSource) error {
 	for _, v := range emulatorTable() {
 		value, ok := lookup(v.name)
 		f := flags.Lookup(v.flag)
@@ -211,7 +211,7 @@ func convertEmulatorArguments(args []string) []string {
 
 // printEmulator prints, after the lines about the server, the texts by which Microsoft's Testcontainers
 // modules detect that an emulator is ready.
-func (s *serve) printEmulator(w io.Writer) {
+func (s *serveProcess) printEmulator(w io.Writer) {
 	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
 
@@ -249,7 +249,7 @@ const maxKeyFile = 4096
 
 // readKeyFile sets --key to the content of --key-file. If both are given, the one whose source has the
 // higher precedence counts.
-func (f *serveFlags) readKeyFile(sources map[string]cli.Source) error {
+func (f *serveFlags) readKeyFile(sources map[string]cli.SettingSource) error {
 	if f.keyFile == "" || f.key != "" && sources["key"] > sources["key-file"] {
 		return nil
 	}

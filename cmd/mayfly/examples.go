@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// example shows how a command is used: lines that can be pasted. long is the long help text of the command,
-// for commands that do not set one themselves.
-type example struct {
+// commandExample shows how a command is used: lines that can be pasted. long is the long help text of the
+// command, for commands that do not set one themselves.
+type commandExample struct {
 	command string
 	long    string
 	lines   []string
@@ -16,7 +16,7 @@ type example struct {
 
 // examples contains the examples of all commands. A test runs them in this order, so each example depends
 // only on earlier ones.
-var examples = []example{
+var examples = []commandExample{
 	{"serve", "", []string{
 		"mayfly serve",
 		"mayfly serve --memory --virtual-clock --seed shop.yaml",

@@ -22,10 +22,10 @@ const (
 
 // exitCode returns the exit code for the error of a command. It is the only place that maps causes to exit
 // codes.
-func exitCode(f *cli.Failure) int {
+func exitCode(f *cli.CommandError) int {
 	var usage *cli.UsageError
 	var listen *listenError
-	var refusal *cli.Refusal
+	var refusal *cli.ResponseError
 	switch {
 	case errors.As(f, &usage):
 		return exitUsage

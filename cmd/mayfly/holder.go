@@ -12,8 +12,8 @@ import (
 // lockFile is the file in a data folder that the engine locks.
 const lockFile = "LOCK"
 
-// lockedFolder reports a data folder that another process uses.
-type lockedFolder struct {
+// lockedFolderError reports a data folder that another process uses.
+type lockedFolderError struct {
 	dir    string
 	holder int // process id; 0: not known
 	err    error
@@ -21,10 +21,10 @@ type lockedFolder struct {
 
 // withHolder adds to the error of a folder that is in use which process uses it and what can be done.
 func withHolder(err error, dir string) error {
-	return &lockedFolder{dir: dir, holder: lockHolder(filepath.Join(dir, lockFile)), err: err}
+	return &lockedFolderError{dir: dir, holder: lockHolder(filepath.Join(dir, lockFile)), err: err}
 }
 
-func (e *lockedFolder) Error() string {
+func (e *lockedFolderError) Error() string {
 	by := "another process"
 	if e.holder > 0 {
 		by = fmt.Sprintf("another process (%d)", e.holder)
@@ -33,7 +33,7 @@ func (e *lockedFolder) Error() string {
 		"or choose another folder (mayfly serve --data DIR, or --memory)", e.dir, by)
 }
 
-func (e *lockedFolder) Unwrap() error { return e.err }
+func (e *lockedFolderError) Unwrap() error { return e.err }
 
 // holderOf returns the id of the process that has locked a file. locks has the format of /proc/locks:
 //

@@ -30,14 +30,14 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	if format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(&boundedLog{h, &lineBudget{same: make(map[string]int)}})
+	return slog.New(&boundedLog{h, &lineRateLimiter{same: make(map[string]int)}})
 }
 
 // boundedLog is a slog.Handler that limits the number of lines a second. It reports how many lines it has
 // dropped.
 type boundedLog struct {
 	slog.Handler
-	lines *lineBudget
+	lines *lineRateLimiter
 }
 
 // Handle implements slog.Handler.
@@ -80,30 +80,31 @@ func (b *boundedLog) WithGroup(name string) slog.Handler {
 	return &boundedLog{b.Handler.WithGroup(name), b.lines}
 }
 
-// lineBudget counts the lines of one second.
-type lineBudget struct {
+// lineRateLimiter counts the lines of one second.
+type lineRateLimiter struct {
 	mu     sync.Mutex
 	second int64
 	debug  int            // lines below info that were written
 	others int            // number of other lines
 	same   map[string]int // number of other lines by message
-	left   droppedLines
+	left   droppedLineCounts
 }
 
-// droppedLines counts lines that were dropped and not reported yet.
-type droppedLines struct {
+// droppedLineCounts counts lines that were dropped and not reported yet.
+type droppedLineCounts struct {
 	debug, others int
 	example       string // message of the first of the other lines
 }
 
 // take reports whether a line may be written in a second. before counts the lines that were dropped in
 // earlier seconds and have not been reported yet.
-func (b *lineBudget) take(second int64, level slog.Level, message string) (ok bool, before droppedLines) {
+func (b *lineRateLimiter) take(second int64, level slog.Level, message string) (ok bool,
+	before droppedLineCounts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if second != b.second {
 		before = b.left
-		b.second, b.debug, b.others, b.left = second, 0, 0, droppedLines{}
+		b.second, b.debug, b.others, b.left = second, 0, 0, droppedLineCounts{}
 		clear(b.same)
 	}
 	if level < slog.LevelInfo {

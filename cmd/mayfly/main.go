@@ -26,7 +26,7 @@ func main() {
 // process.
 func signalled() context.Context {
 	signals := make(chan os.Signal, 2)
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), signalsKey{}, signals))
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), signalsContextKey{}, signals))
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
@@ -37,13 +37,13 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsKey is the key under which the context of signalled holds the channel of signals.
-type signalsKey struct{}
+// signalsContextKey is the key under which the context of signalled holds the channel of signals.
+type signalsContextKey struct{}
 
 // withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C
 // itself.
 func withoutSignals(ctx context.Context) context.Context {
-	if signals, ok := ctx.Value(signalsKey{}).(chan os.Signal); ok {
+	if signals, ok := ctx.Value(signalsContextKey{}).(chan os.Signal); ok {
 		signal.Stop(signals)
 	}
 	return context.WithoutCancel(ctx)
@@ -123,7 +123,7 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 	if !errors.As(err, &already) {
 		fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	var failed *cli.Failure
+	var failed *cli.CommandError
 	if errors.As(err, &failed) {
 		return exitCode(failed)
 	}

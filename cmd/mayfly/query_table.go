@@ -35,7 +35,7 @@ func (t *tableWriter) page(rows []json.RawMessage, charge float64) error {
 		return nil
 	}
 	columns := columnsOf(t.list, rows)
-	var lines table
+	var lines textTable
 	if !slices.Equal(columns, t.columns) {
 		names := make([]string, len(columns))
 		for i, name := range columns {

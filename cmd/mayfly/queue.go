@@ -205,7 +205,7 @@ func queuePeekCommand(name, short string, dead bool) *cobra.Command {
 
 // printMessages prints a line for each message.
 func printMessages(out io.Writer, list laboratory.Messages) error {
-	var w table
+	var w textTable
 	w.add("number", "id", "state", "deliveries", "expires", "body", "properties")
 	for _, m := range list.Messages {
 		expires := "-"

@@ -199,7 +199,7 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 	if err := os.WriteFile(c.har, text, 0o600); err != nil { // it contains documents
 		return err
 	}
-	var archive laboratory.Archive
+	var archive laboratory.HARFile
 	if err := json.Unmarshal(text, &archive); err != nil {
 		return &cli.UnexpectedAnswer{URL: req.URL, Err: err}
 	}

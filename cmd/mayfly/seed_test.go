@@ -94,9 +94,10 @@ func TestSeedCommands(t *testing.T) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	code, out, errs := mayfly(t, "seed", "check", "--json", dir)
-	var c seed.Counts
+	var c seed.ObjectCounts
 	err := json.Unmarshal([]byte(out), &c)
-	if code != 0 || err != nil || c != (seed.Counts{Databases: 1, Containers: 1, Documents: 1, Entities: 1}) {
+	if code != 0 || err != nil ||
+		c != (seed.ObjectCounts{Databases: 1, Containers: 1, Documents: 1, Entities: 1}) {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 	if code, out, _ := mayfly(t, "seed", "schema"); code != 0 || !json.Valid([]byte(out)) {

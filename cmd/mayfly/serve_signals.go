@@ -47,7 +47,8 @@ func (f *signalFlags) telemetry() telemetry.Settings {
 
 // openTelemetry starts to send traces and metrics, as the flags and environment variables say. It returns
 // nil if nothing is to be sent.
-func (s *serve) openTelemetry(ctx context.Context, figures prometheus.Gatherer) (product.Telemetry, error) {
+func (s *serveProcess) openTelemetry(ctx context.Context, figures prometheus.Gatherer) (product.Telemetry,
+	error) {
 	t, err := telemetry.Open(ctx, s.flags.signals.telemetry(), version(), figures, s.log)
 	if t == nil {
 		return nil, err // an interface that holds a nil pointer is not nil

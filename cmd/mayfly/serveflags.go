@@ -33,7 +33,7 @@ type serveFlags struct {
 	host, computePort, data, key, keyFile, advertise, accountID, consistency string
 	logLevel, logFormat, compression, seed                                   string
 	san, corsOrigins, webhookAllow                                           []string
-	webhooks                                                                 hook.Allow // parsed
+	webhooks                                                                 hook.AllowedAddresses // parsed
 	port, ranges                                                             int
 	memory, noAuth, noClockCheck, strict, virtualClock                       bool
 	lenient, serveCrossPartition, throttle, direct                           bool
@@ -126,7 +126,7 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 
 // settle derives the settings that depend on others, and returns an error for an invalid setting. sources
 // says where the value of each setting comes from.
-func (f *serveFlags) settle(sources map[string]cli.Source) error {
+func (f *serveFlags) settle(sources map[string]cli.SettingSource) error {
 	switch memory, data := sources["memory"], sources["data"]; {
 	case !f.memory || f.data == "":
 	case memory == data:

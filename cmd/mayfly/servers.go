@@ -34,7 +34,7 @@ func serversCommand() *cobra.Command {
 }
 
 func printServers(out io.Writer, answer laboratory.Servers) error {
-	var t table
+	var t textTable
 	t.add("name", "address", "version", "started", "last seen", "leases")
 	for _, s := range answer.Servers {
 		t.add(plain(s.Name), plain(s.Address), plain(s.Version), s.Started, s.LastSeen,

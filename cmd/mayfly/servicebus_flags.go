@@ -60,7 +60,7 @@ func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 }
 
 // settle parses the ports and keys. sources says which of them the user has set.
-func (f *servicebusFlags) settle(sources map[string]cli.Source) error {
+func (f *servicebusFlags) settle(sources map[string]cli.SettingSource) error {
 	for i := range f.ports {
 		p := &f.ports[i]
 		_, p.explicit = sources[p.flag]

@@ -17,53 +17,58 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// shellVerb is a built-in command of the shell.
-type shellVerb struct {
+// shellBuiltin is a built-in command of the shell.
+type shellBuiltin struct {
 	name, args, short string
 	whole             bool // the rest of the line is a single argument, passed unchanged
-	run               func(s *shell, ctx context.Context, args []string) error
+	run               func(s *shellSession, ctx context.Context, args []string) error
 }
 
 // shellVerbs returns the built-in commands of the shell. All other commands in the shell are those of
 // mayfly.
-func shellVerbs() []shellVerb {
-	return []shellVerb{
-		{"?", "", "list the commands", false, (*shell).help},
-		{"q", "", "end the shell", false, func(*shell, context.Context, []string) error { return errQuit }},
-		{"use", "DB[/CONTAINER]", "go to a database, or to a container", true, (*shell).use},
-		{"dbs", "", "list the databases", false, func(s *shell, ctx context.Context, _ []string) error {
-			return s.command(ctx, []string{"databases", "list"})
-		}},
-		{"d", "[CONTAINER]", "list the containers, or show one's definition", true, (*shell).describe},
-		{"get", "ID [KEY]", "show an item; the partition key is text or a JSON array", false, (*shell).get},
-		{"put", "ITEM", "store an item, which is JSON", true, (*shell).put},
-		{"delete", "ID [KEY]", "delete an item", false, (*shell).remove},
-		{"why", "ID [KEY]", "tell when an item expires, and why", false, (*shell).why},
+func shellVerbs() []shellBuiltin {
+	return []shellBuiltin{
+		{"?", "", "list the commands", false, (*shellSession).help},
+		{"q", "", "end the shell", false,
+			func(*shellSession, context.Context, []string) error { return errQuit }},
+		{"use", "DB[/CONTAINER]", "go to a database, or to a container", true, (*shellSession).use},
+		{"dbs", "", "list the databases", false,
+			func(s *shellSession, ctx context.Context, _ []string) error {
+				return s.command(ctx, []string{"databases", "list"})
+			}},
+		{"d", "[CONTAINER]", "list the containers, or show one's definition", true, (*shellSession).describe},
+		{"get", "ID [KEY]", "show an item; the partition key is text or a JSON array", false,
+			(*shellSession).get},
+		{"put", "ITEM", "store an item, which is JSON", true, (*shellSession).put},
+		{"delete", "ID [KEY]", "delete an item", false, (*shellSession).remove},
+		{"why", "ID [KEY]", "tell when an item expires, and why", false, (*shellSession).why},
 		{"explain", "QUERY", "show how a query is answered", true,
-			func(s *shell, ctx context.Context, args []string) error {
+			func(s *shellSession, ctx context.Context, args []string) error {
 				return s.command(ctx, []string{"explain", strings.TrimRight(args[0], "; ")})
 			}},
 		{"more", "", "show the next rows of the query before", false,
-			func(s *shell, ctx context.Context, _ []string) error {
+			func(s *shellSession, ctx context.Context, _ []string) error {
 				if s.more == nil {
 					return cli.Misuse("there are no more rows")
 				}
 				return s.pages(ctx, s.more)
 			}},
 		{"param", "[@NAME = VALUE]", "set a parameter for queries, or list them; without a value: unset it",
-			true, (*shell).param},
-		{"table", "", "print rows as a table", false, func(s *shell, _ context.Context, _ []string) error {
-			s.json = false
-			return nil
-		}},
+			true, (*shellSession).param},
+		{"table", "", "print rows as a table", false,
+			func(s *shellSession, _ context.Context, _ []string) error {
+				s.json = false
+				return nil
+			}},
 		{"json", "", "print rows as JSON, a line each", false,
-			func(s *shell, _ context.Context, _ []string) error {
+			func(s *shellSession, _ context.Context, _ []string) error {
 				s.json = true
 				return nil
 			}},
-		{"timing", "", "tell how long each statement takes, or stop that", false, (*shell).toggleTiming},
-		{"o", "[FILE]", "write results to a file, or to the terminal again", true, (*shell).redirect},
-		{"i", "FILE", "run the statements of a file", true, (*shell).include},
+		{"timing", "", "tell how long each statement takes, or stop that", false,
+			(*shellSession).toggleTiming},
+		{"o", "[FILE]", "write results to a file, or to the terminal again", true, (*shellSession).redirect},
+		{"i", "FILE", "run the statements of a file", true, (*shellSession).include},
 	}
 }
 
@@ -74,7 +79,7 @@ var notInShell = []string{"shell", "serve", "completion", "help"}
 var serverCommands = []string{"clock", "faults"}
 
 // dispatch runs one statement.
-func (s *shell) dispatch(ctx context.Context, text string) error {
+func (s *shellSession) dispatch(ctx context.Context, text string) error {
 	if !strings.HasPrefix(text, `\`) {
 		return s.query(ctx, text)
 	}
@@ -106,7 +111,7 @@ func (s *shell) dispatch(ctx context.Context, text string) error {
 
 // command runs a command of mayfly. It adds flags for the shell's server, database and container, if the
 // command has these flags and the user has not given them.
-func (s *shell) command(ctx context.Context, args []string) error {
+func (s *shellSession) command(ctx context.Context, args []string) error {
 	root := rootCommand()
 	cmd, _, err := root.Find(args)
 	top := cmd
@@ -137,7 +142,7 @@ var foreign = map[string]string{"plan": "explain", "l": "dbs", "c": "use", "dt":
 	"h": "?", "help": "?", "x": "table", "set": "param", "del": "delete", "upsert": "put", "insert": "put"}
 
 // unknown returns the error for a command that does not exist, with the command that was probably meant.
-func (s *shell) unknown(name string) error {
+func (s *shellSession) unknown(name string) error {
 	near := foreign[name]
 	if near == "" {
 		var names []string
@@ -165,7 +170,7 @@ func hasFlag(args []string, flag string) bool {
 	})
 }
 
-func (s *shell) help(context.Context, []string) error {
+func (s *shellSession) help(context.Context, []string) error {
 	w := tabwriter.NewWriter(s.output(), 0, 0, 2, ' ', 0)
 	for _, one := range shellVerbs() {
 		fmt.Fprintf(w, "  \\%s %s\t%s\n", one.name, one.args, one.short)
@@ -178,9 +183,9 @@ func (s *shell) help(context.Context, []string) error {
 }
 
 // commands returns mayfly's commands for the shell, without those that the shell has in a shorter form.
-func (s *shell) commands() (list []*cobra.Command) {
+func (s *shellSession) commands() (list []*cobra.Command) {
 	for _, cmd := range rootCommand().Commands() {
-		own := slices.ContainsFunc(shellVerbs(), func(w shellVerb) bool { return w.name == cmd.Name() })
+		own := slices.ContainsFunc(shellVerbs(), func(w shellBuiltin) bool { return w.name == cmd.Name() })
 		if !own && !slices.Contains(notInShell, cmd.Name()) {
 			list = append(list, cmd)
 		}
@@ -189,7 +194,7 @@ func (s *shell) commands() (list []*cobra.Command) {
 }
 
 // use switches to an existing database or container.
-func (s *shell) use(ctx context.Context, args []string) error {
+func (s *shellSession) use(ctx context.Context, args []string) error {
 	there := s.ServerCall
 	there.Database, there.Container, _ = strings.Cut(args[0], "/")
 	path := cli.DatabasePath
@@ -207,7 +212,7 @@ func (s *shell) use(ctx context.Context, args []string) error {
 	return nil
 }
 
-func (s *shell) describe(ctx context.Context, args []string) error {
+func (s *shellSession) describe(ctx context.Context, args []string) error {
 	if args[0] == "" {
 		return s.command(ctx, []string{"containers", "list"})
 	}
@@ -226,7 +231,7 @@ func (s *shell) describe(ctx context.Context, args []string) error {
 
 // itemArgs returns the arguments of a command about an item: its id, and its partition key, if given, as text
 // or as a JSON array.
-func (s *shell) itemArgs(args []string) []string {
+func (s *shellSession) itemArgs(args []string) []string {
 	list := args[:1:1]
 	if len(args) > 1 {
 		key := args[1]
@@ -242,15 +247,15 @@ func (s *shell) itemArgs(args []string) []string {
 	return list
 }
 
-func (s *shell) get(ctx context.Context, args []string) error {
+func (s *shellSession) get(ctx context.Context, args []string) error {
 	return s.command(ctx, append([]string{"get"}, s.itemArgs(args)...))
 }
 
-func (s *shell) why(ctx context.Context, args []string) error {
+func (s *shellSession) why(ctx context.Context, args []string) error {
 	return s.command(ctx, append([]string{"expiry"}, s.itemArgs(args)...))
 }
 
-func (s *shell) remove(ctx context.Context, args []string) error {
+func (s *shellSession) remove(ctx context.Context, args []string) error {
 	i := itemCall{ServerCall: s.ServerCall}
 	i.Item = args[0]
 	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
@@ -270,7 +275,7 @@ func (s *shell) remove(ctx context.Context, args []string) error {
 }
 
 // put stores an item: it creates the item, or replaces the one with the same id.
-func (s *shell) put(ctx context.Context, args []string) error {
+func (s *shellSession) put(ctx context.Context, args []string) error {
 	if !json.Valid([]byte(args[0])) {
 		return cli.Misuse("the item is not JSON")
 	}
@@ -296,7 +301,7 @@ func (s *shell) put(ctx context.Context, args []string) error {
 }
 
 // param sets, unsets or lists parameters.
-func (s *shell) param(_ context.Context, args []string) error {
+func (s *shellSession) param(_ context.Context, args []string) error {
 	if args[0] == "" {
 		for _, p := range s.params {
 			fmt.Fprintln(s.output(), "@"+p)
@@ -312,14 +317,14 @@ func (s *shell) param(_ context.Context, args []string) error {
 	return nil
 }
 
-func (s *shell) toggleTiming(context.Context, []string) error {
+func (s *shellSession) toggleTiming(context.Context, []string) error {
 	s.timing = !s.timing
 	fmt.Fprintln(s.output(), "timing is", map[bool]string{true: "on", false: "off"}[s.timing])
 	return nil
 }
 
 // redirect sends results to a file.
-func (s *shell) redirect(_ context.Context, args []string) (err error) {
+func (s *shellSession) redirect(_ context.Context, args []string) (err error) {
 	if err := s.closeFile(); err != nil || args[0] == "" {
 		return err
 	}
@@ -331,7 +336,7 @@ func (s *shell) redirect(_ context.Context, args []string) (err error) {
 const maxIncluded = 16
 
 // include runs the statements of a file, up to the first failure.
-func (s *shell) include(ctx context.Context, args []string) error {
+func (s *shellSession) include(ctx context.Context, args []string) error {
 	if s.depth >= maxIncluded {
 		return cli.Misuse("files include each other too deeply")
 	}

@@ -25,7 +25,7 @@ type terminalReader struct {
 	history string // history file; empty: the history is not stored
 }
 
-func newTerminalReader(s *shell) *terminalReader {
+func newTerminalReader(s *shellSession) *terminalReader {
 	t := &terminalReader{state: liner.NewLiner(), history: historyFile()}
 	t.state.SetCtrlCAborts(true)
 	t.state.SetMultiLineMode(true)
@@ -76,7 +76,7 @@ func (t *terminalReader) close() error {
 
 // complete is called when the user presses Tab. It returns the words by which the incomplete word at pos can
 // be replaced, and the text before and after that word.
-func (s *shell) complete(line string, pos int) (head string, words []string, tail string) {
+func (s *shellSession) complete(line string, pos int) (head string, words []string, tail string) {
 	runes := []rune(line)
 	from := pos
 	between := "(,=<>+-*/"
@@ -99,7 +99,7 @@ func (s *shell) complete(line string, pos int) (head string, words []string, tai
 }
 
 // proposals returns the words that can follow the text head and begin with begun.
-func (s *shell) proposals(ctx context.Context, head, begun string) (list []string) {
+func (s *shellSession) proposals(ctx context.Context, head, begun string) (list []string) {
 	command, _, _ := strings.Cut(strings.TrimSpace(head), " ")
 	switch {
 	case command == "" && strings.HasPrefix(begun, `\`):
@@ -129,7 +129,7 @@ func clauseWords() []string {
 
 // places returns completions for the argument of \use: databases or, after a database and a slash,
 // containers of it.
-func (s *shell) places(ctx context.Context, begun string) (list []string) {
+func (s *shellSession) places(ctx context.Context, begun string) (list []string) {
 	db, _, inside := strings.Cut(begun, "/")
 	if !inside {
 		return s.named(ctx, cli.DatabasesPath, "Databases")
@@ -144,7 +144,7 @@ func (s *shell) places(ctx context.Context, begun string) (list []string) {
 
 // named returns the ids or names in a list that the server returns for path; list is the member that contains
 // them.
-func (s *shell) named(ctx context.Context, path, list string) []string {
+func (s *shellSession) named(ctx context.Context, path, list string) []string {
 	req, err := s.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil
@@ -157,7 +157,7 @@ func (s *shell) named(ctx context.Context, path, list string) []string {
 }
 
 // flagsOf returns the flags of a command of mayfly.
-func (s *shell) flagsOf(name string) (list []string) {
+func (s *shellSession) flagsOf(name string) (list []string) {
 	cmd, _, err := rootCommand().Find([]string{name})
 	if err != nil {
 		return nil
@@ -185,7 +185,7 @@ const (
 )
 
 // paths returns the paths of some items of the container, as written in a query.
-func (s *shell) paths(ctx context.Context) []string {
+func (s *shellSession) paths(ctx context.Context) []string {
 	at := s.URL + " " + s.Database + "/" + s.Container
 	if s.Container == "" || s.names.of == at {
 		return s.names.paths

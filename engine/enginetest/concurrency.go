@@ -42,7 +42,7 @@ func runConcurrently(n int, fn func(i int)) {
 }
 
 // testNoLostUpdate increments a counter from many goroutines, which name the shared scope in different ways.
-func testNoLostUpdate(t *testing.T, s *subject) {
+func testNoLostUpdate(t *testing.T, s *testedEngine) {
 	const writers, rounds = 32, 25
 	runConcurrently(writers, func(i int) {
 		scopes := [][][]byte{keys("a"), keys("a", "a"), keys("a", "b"), keys("b", "a", "b")}[i%4]
@@ -78,7 +78,7 @@ func testNoLostUpdate(t *testing.T, s *subject) {
 
 // occupy holds a scope with a transaction that writes nothing. release ends the transaction and returns when
 // it has ended.
-func (s *subject) occupy(scope string) (release func()) {
+func (s *testedEngine) occupy(scope string) (release func()) {
 	in, out := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup
 	holder.Go(func() {
@@ -99,7 +99,7 @@ func (s *subject) occupy(scope string) (release func()) {
 }
 
 // testScopesRunSideBySide checks that one scope can commit while another is held.
-func testScopesRunSideBySide(t *testing.T, s *subject) {
+func testScopesRunSideBySide(t *testing.T, s *testedEngine) {
 	release := s.occupy("a")
 	for i := range 10 {
 		s.set("b", "b/1", fmt.Sprint(i))
@@ -108,7 +108,7 @@ func testScopesRunSideBySide(t *testing.T, s *subject) {
 	s.want("b/1", "9")
 }
 
-func testTransfersKeepTheSum(t *testing.T, s *subject) {
+func testTransfersKeepTheSum(t *testing.T, s *testedEngine) {
 	const accounts, writers, rounds = 5, 16, 40
 	name := func(i int) string { return string(rune('a' + i%accounts)) }
 	runConcurrently(writers, func(w int) {
@@ -155,7 +155,7 @@ func panicOf(fn func()) (cause any) {
 	return nil
 }
 
-func testPanicIsCarried(t *testing.T, s *subject) {
+func testPanicIsCarried(t *testing.T, s *testedEngine) {
 	for _, scopes := range [][]string{{"a"}, {"a", "b"}} {
 		cause := panicOf(func() {
 			_, _ = s.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
@@ -182,7 +182,7 @@ func testPanicIsCarried(t *testing.T, s *subject) {
 
 // testPanicOfAWaiter lets some of the transactions that wait for a scope panic: each panic must reach its
 // own caller and the others must commit.
-func testPanicOfAWaiter(t *testing.T, s *subject) {
+func testPanicOfAWaiter(t *testing.T, s *testedEngine) {
 	const n = 24
 	release := s.occupy("a")
 	var wg sync.WaitGroup
@@ -212,7 +212,7 @@ func testPanicOfAWaiter(t *testing.T, s *subject) {
 	}
 }
 
-func testContext(t *testing.T, s *subject) {
+func testContext(t *testing.T, s *testedEngine) {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	never := func() { t.Error("a closure ran after its context was done") }
@@ -240,7 +240,7 @@ func testContext(t *testing.T, s *subject) {
 
 // testContextWhileWaiting cancels transactions that wait for a scope. They must return before it is free, and
 // the later ones must still run.
-func testContextWhileWaiting(t *testing.T, s *subject) {
+func testContextWhileWaiting(t *testing.T, s *testedEngine) {
 	release := s.occupy("b")
 	waiting, cancel := context.WithCancel(ctx)
 	var cancelled, patient sync.WaitGroup

@@ -26,7 +26,7 @@ var (
 // crashSeeds is the number of histories of power cuts that an engine is tested with.
 const crashSeeds = 6
 
-func testCrash(t *testing.T, s *subject) {
+func testCrash(t *testing.T, s *testedEngine) {
 	if s.data.Cut == nil {
 		return // Cut is optional
 	}
@@ -42,7 +42,7 @@ func testCrash(t *testing.T, s *subject) {
 // testCrashAfterEachWrite cuts the power after each of a few transactions of different kinds. Acknowledged
 // writes must have survived. Relaxed writes must have survived if any later write has, and if a barrier
 // followed them.
-func testCrashAfterEachWrite(t *testing.T, s *subject) {
+func testCrashAfterEachWrite(t *testing.T, s *testedEngine) {
 	if s.data.Cut == nil {
 		return // Cut is optional
 	}
@@ -93,13 +93,13 @@ func testCrashAfterEachWrite(t *testing.T, s *subject) {
 // Crash cuts the power several times while writers and a reader work. A transaction that was acknowledged
 // or reported to be durable must survive (ErrLost), any other must survive completely or not at all
 // (ErrTorn), and no LSN may be issued twice (ErrReissued). No engine may be open over the data.
-func Crash(t *testing.T, d Data, seed uint64) error {
+func Crash(t *testing.T, d DataSet, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	l := &ledger{acknowledged: map[string]string{}, issued: map[string]uint64{}}
+	l := &observedResults{acknowledged: map[string]string{}, issued: map[string]uint64{}}
 	for round := range 8 {
-		act := (*ledger).play
+		act := (*observedResults).play
 		if round%2 == 1 {
-			act = (*ledger).settle
+			act = (*observedResults).settle
 		}
 		e := d.Open(t)
 		known, err := act(l, t, d, e, rng)
@@ -123,7 +123,8 @@ func Crash(t *testing.T, d Data, seed uint64) error {
 }
 
 // settle writes one relaxed transaction, reads it, settles it, and cuts the power at once.
-func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
+func (l *observedResults) settle(t *testing.T, d DataSet, e engine.Engine, rng *rand.Rand) (*observedResults,
+	error) {
 	err := l.transact(e, make([]byte, rng.IntN(300)), true, false, "a")
 	if err == nil {
 		err = l.read(e)
@@ -136,22 +137,22 @@ func (l *ledger) settle(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (
 // crashScopes are the scopes of a history.
 var crashScopes = []string{"a", "b", "c"}
 
-// ledger records the results that clients of the engine have received. After a crash the data must agree
-// with it.
-type ledger struct {
+// observedResults records the results that clients of the engine have received. After a crash the data must
+// agree with it.
+type observedResults struct {
 	mu           sync.Mutex
 	acknowledged map[string]string // keys and values that were acknowledged, or read and settled
 	issued       map[string]uint64 // by scope, the highest LSN that a client may have received
 	failed       error
 }
 
-func (l *ledger) copy() *ledger {
+func (l *observedResults) copy() *observedResults {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return &ledger{acknowledged: maps.Clone(l.acknowledged), issued: maps.Clone(l.issued)}
+	return &observedResults{acknowledged: maps.Clone(l.acknowledged), issued: maps.Clone(l.issued)}
 }
 
-func (l *ledger) fail(err error) {
+func (l *observedResults) fail(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.failed = errors.Join(l.failed, err)
@@ -159,7 +160,8 @@ func (l *ledger) fail(err error) {
 
 // play lets writers write and cuts the power at a random moment. It returns the ledger as it was right before
 // the cut.
-func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*ledger, error) {
+func (l *observedResults) play(t *testing.T, d DataSet, e engine.Engine, rng *rand.Rand) (*observedResults,
+	error) {
 	const writers, rounds = 6, 40
 	moment := rng.IntN(writers * rounds)
 	ticks := make(chan bool, writers*rounds)
@@ -193,12 +195,12 @@ func (l *ledger) play(t *testing.T, d Data, e engine.Engine, rng *rand.Rand) (*l
 
 // write writes, in each scope, a key that contains the LSN. Each value begins with the list of all keys of
 // the transaction: see keysOf.
-func (l *ledger) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
+func (l *observedResults) write(e engine.Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	return l.transact(e, make([]byte, r.IntN(300)), relaxed, fails, scopes...)
 }
 
-func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scopes ...string) error {
+func (l *observedResults) transact(e engine.Engine, pad []byte, relaxed, fails bool, scopes ...string) error {
 	written, lsns := map[string]string{}, map[string]uint64{}
 	_, err := e.Update(ctx, keys(scopes...), func(tx engine.Txn) error {
 		clear(written)
@@ -234,13 +236,13 @@ func (l *ledger) transact(e engine.Engine, pad []byte, relaxed, fails bool, scop
 	return err
 }
 
-func (l *ledger) issue(scope string, lsn uint64) {
+func (l *observedResults) issue(scope string, lsn uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.issued[scope] = max(l.issued[scope], lsn)
 }
 
-func (l *ledger) acknowledge(pairs map[string]string) {
+func (l *observedResults) acknowledge(pairs map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.Copy(l.acknowledged, pairs)
@@ -248,7 +250,7 @@ func (l *ledger) acknowledge(pairs map[string]string) {
 
 // read reads all scopes in a View and settles them. After that everything that it has read must survive a
 // power cut, so it is recorded as acknowledged.
-func (l *ledger) read(e engine.Engine) error {
+func (l *observedResults) read(e engine.Engine) error {
 	var at []engine.Position
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -303,7 +305,7 @@ func keysOf(all string) func(yield func(string) bool) {
 }
 
 // verify compares the data after a cut with the ledger from before it, and continues the ledger from there.
-func (l *ledger) verify(e engine.Engine) error {
+func (l *observedResults) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		found, err = readAll(r)
@@ -333,7 +335,7 @@ func (l *ledger) verify(e engine.Engine) error {
 }
 
 // checkNextLSN checks that a scope continues with LSNs above all that clients have received.
-func (l *ledger) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
+func (l *observedResults) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {
 		if key[:1] == scope {

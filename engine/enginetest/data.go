@@ -13,7 +13,7 @@ import (
 
 var errRefused = errors.New("refused by the closure")
 
-func testReadYourWrites(t *testing.T, s *subject) {
+func testReadYourWrites(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "old", "a/2", "old", "a/3", "old")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Set([]byte("a/0"), []byte("new"))
@@ -42,7 +42,7 @@ func testReadYourWrites(t *testing.T, s *subject) {
 
 // testScanWhileWriting deletes keys during a scan: the iterator must continue to show the state in which it
 // was created.
-func testScanWhileWriting(t *testing.T, s *subject) {
+func testScanWhileWriting(t *testing.T, s *testedEngine) {
 	for _, written := range []bool{false, true} {
 		s.set("a", "a/1", "x", "a/2", "x", "a/3", "x")
 		seen := 0
@@ -66,7 +66,7 @@ func testScanWhileWriting(t *testing.T, s *subject) {
 	}
 }
 
-func testDeleteRange(t *testing.T, s *subject) {
+func testDeleteRange(t *testing.T, s *testedEngine) {
 	all := engine.Range{}
 	left := func() (out []string) {
 		if err := s.View(ctx, func(r engine.Reader) error {
@@ -109,7 +109,7 @@ func testDeleteRange(t *testing.T, s *subject) {
 	}
 }
 
-func testBytesAreCopied(t *testing.T, s *subject) {
+func testBytesAreCopied(t *testing.T, s *testedEngine) {
 	key, value := []byte("a/key"), []byte("value")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Set(key, value)
@@ -147,7 +147,7 @@ func testBytesAreCopied(t *testing.T, s *subject) {
 	}
 }
 
-func testErrorDiscards(t *testing.T, s *subject) {
+func testErrorDiscards(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "old")
 	before := s.Metrics().Commits
 	_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
@@ -169,7 +169,7 @@ func testErrorDiscards(t *testing.T, s *subject) {
 	}
 }
 
-func testViewIsOneSnapshot(t *testing.T, s *subject) {
+func testViewIsOneSnapshot(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "old")
 	if err := s.View(ctx, func(r engine.Reader) error {
 		read(t, r, "a/0")
@@ -194,7 +194,7 @@ func testViewIsOneSnapshot(t *testing.T, s *subject) {
 	})
 }
 
-func testGetter(t *testing.T, s *subject) {
+func testGetter(t *testing.T, s *testedEngine) {
 	g, ok := s.Engine.(engine.Getter)
 	if !ok {
 		return // Getter is optional
@@ -216,7 +216,7 @@ func testGetter(t *testing.T, s *subject) {
 	}
 }
 
-func testSurvivesReopen(t *testing.T, s *subject) {
+func testSurvivesReopen(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "one", "a/2", "two", "b/1", "three")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Relax()
@@ -234,7 +234,7 @@ func testSurvivesReopen(t *testing.T, s *subject) {
 	}
 }
 
-func testScopes(t *testing.T, s *subject) {
+func testScopes(t *testing.T, s *testedEngine) {
 	nothing := func(engine.Txn) error { return nil }
 	if _, err := s.Update(ctx, nil, nothing); !errors.Is(err, engine.ErrScope) {
 		t.Errorf("no scope: %v, want ErrScope", err)
@@ -261,7 +261,7 @@ func testScopes(t *testing.T, s *subject) {
 	}
 }
 
-func testClosed(t *testing.T, s *subject) {
+func testClosed(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "x")
 	e := s.Engine
 	s.close()
@@ -282,7 +282,7 @@ func testClosed(t *testing.T, s *subject) {
 }
 
 // testCloseWaits closes the engine while an Update and a View run.
-func testCloseWaits(t *testing.T, s *subject) {
+func testCloseWaits(t *testing.T, s *testedEngine) {
 	e := s.Engine
 	in, out, closed := make(chan bool), make(chan bool), make(chan error, 1)
 	results := make(chan error, 2)
@@ -326,7 +326,7 @@ func testCloseWaits(t *testing.T, s *subject) {
 
 // testOpenIterator leaves iterators open. They must not outlive their function, whether or not the engine
 // returns an error.
-func testOpenIterator(t *testing.T, s *subject) {
+func testOpenIterator(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator
 	_ = s.View(ctx, func(r engine.Reader) error {

@@ -2,9 +2,9 @@
 // pass.
 //
 //	func TestConformance(t *testing.T) {
-//		enginetest.Run(t, func(t *testing.T) enginetest.Data {
+//		enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 //			disk := newDisk()
-//			return enginetest.Data{
+//			return enginetest.DataSet{
 //				Open: func(t *testing.T) engine.Engine { … open an engine over disk … },
 //				Cut:  func(t *testing.T) { … record what a power cut would leave on disk … },
 //			}
@@ -12,6 +12,6 @@
 //	}
 //
 // Each test gets its own data. It may close the engine and reopen it: then it expects what was durable. It
-// may cut the power: then it expects all acknowledged writes. An engine is fully tested only if its Data has
-// a Cut.
+// may cut the power: then it expects all acknowledged writes. An engine is fully tested only if its DataSet
+// has a Cut.
 package enginetest

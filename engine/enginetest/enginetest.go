@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Data is a set of data, for one test. Engines can be opened over it, one after the other.
-type Data struct {
+// DataSet is a set of data, for one test. Engines can be opened over it, one after the other.
+type DataSet struct {
 	// Open opens an engine over the data. It is not called again before the engine returned last has been
 	// closed.
 	Open func(t *testing.T) engine.Engine
@@ -21,10 +21,10 @@ type Data struct {
 }
 
 // Run runs the suite. fresh returns new, empty data.
-func Run(t *testing.T, fresh func(t *testing.T) Data) {
+func Run(t *testing.T, fresh func(t *testing.T) DataSet) {
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *subject)
+		run  func(*testing.T, *testedEngine)
 	}{
 		{"Model", testModel},
 		{"ReadYourWrites", testReadYourWrites},
@@ -82,7 +82,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 		{"CrashAfterEachWrite", testCrashAfterEachWrite},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := &subject{t: t, data: fresh(t)}
+			s := &testedEngine{t: t, data: fresh(t)}
 			s.open()
 			t.Cleanup(s.close)
 			test.run(t, s)
@@ -90,22 +90,22 @@ func Run(t *testing.T, fresh func(t *testing.T) Data) {
 	}
 }
 
-// subject is the engine under test. Its methods end the test on an error, so they must be called on the
+// testedEngine is the engine under test. Its methods end the test on an error, so they must be called on the
 // test's own goroutine.
-type subject struct {
+type testedEngine struct {
 	t    *testing.T
-	data Data
+	data DataSet
 	engine.Engine
 }
 
 var ctx = context.Background()
 
-func (s *subject) open() {
+func (s *testedEngine) open() {
 	s.t.Helper()
 	s.Engine = s.data.Open(s.t)
 }
 
-func (s *subject) close() {
+func (s *testedEngine) close() {
 	s.t.Helper()
 	if s.Engine == nil {
 		return
@@ -117,21 +117,21 @@ func (s *subject) close() {
 	}
 }
 
-func (s *subject) reopen() {
+func (s *testedEngine) reopen() {
 	s.t.Helper()
 	s.close()
 	s.open()
 }
 
 // crash cuts the power and reopens the engine.
-func (s *subject) crash() {
+func (s *testedEngine) crash() {
 	s.t.Helper()
 	s.data.Cut(s.t)
 	s.reopen()
 }
 
 // update runs fn in the scopes, which are given as strings.
-func (s *subject) update(scopes []string, fn func(engine.Txn) error) []engine.Position {
+func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.Position {
 	s.t.Helper()
 	at, err := s.Update(ctx, keys(scopes...), fn)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *subject) update(scopes []string, fn func(engine.Txn) error) []engine.Po
 }
 
 // set writes pairs of keys and values.
-func (s *subject) set(scope string, pairs ...string) {
+func (s *testedEngine) set(scope string, pairs ...string) {
 	s.t.Helper()
 	s.update([]string{scope}, func(t engine.Txn) error {
 		for i := 0; i < len(pairs); i += 2 {
@@ -152,7 +152,7 @@ func (s *subject) set(scope string, pairs ...string) {
 }
 
 // get reads a key. It returns "-" if the key is absent.
-func (s *subject) get(key string) (value string) {
+func (s *testedEngine) get(key string) (value string) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {
 		value = read(s.t, r, key)
@@ -163,14 +163,14 @@ func (s *subject) get(key string) (value string) {
 	return value
 }
 
-func (s *subject) want(key, want string) {
+func (s *testedEngine) want(key, want string) {
 	s.t.Helper()
 	if got := s.get(key); got != want {
 		s.t.Errorf("%q is %q, want %q", key, got, want)
 	}
 }
 
-func (s *subject) next(scope string) (lsn uint64) {
+func (s *testedEngine) next(scope string) (lsn uint64) {
 	s.t.Helper()
 	s.update([]string{scope}, func(t engine.Txn) error {
 		lsn = t.NextLSN([]byte(scope))

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-func testTooLarge(t *testing.T, s *subject) {
+func testTooLarge(t *testing.T, s *testedEngine) {
 	half := make([]byte, engine.MaxTxnBytes/2-4)
 	write := func(more string) error {
 		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
@@ -32,7 +32,7 @@ func testTooLarge(t *testing.T, s *subject) {
 
 // testEnlarge checks that an enlarged transaction may write more, and that the next one has the usual limit
 // again.
-func testEnlarge(t *testing.T, s *subject) {
+func testEnlarge(t *testing.T, s *testedEngine) {
 	value := make([]byte, 2*engine.MaxTxnBytes)
 	write := func(large bool) error {
 		_, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
@@ -61,7 +61,7 @@ func testEnlarge(t *testing.T, s *subject) {
 	}
 }
 
-func testEmptyKey(t *testing.T, s *subject) {
+func testEmptyKey(t *testing.T, s *testedEngine) {
 	for name, write := range map[string]func(engine.Txn){
 		"Set":    func(tx engine.Txn) { tx.Set(nil, []byte("x")) },
 		"Delete": func(tx engine.Txn) { tx.Delete([]byte{}) },

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-func testLSNs(t *testing.T, s *subject) {
+func testLSNs(t *testing.T, s *testedEngine) {
 	a := s.next("a")
 	if a == 0 {
 		t.Error("an LSN is 0")
@@ -34,7 +34,7 @@ func testLSNs(t *testing.T, s *subject) {
 
 // testLSNsOfOneTransaction takes two LSNs in a transaction and checks that no position between them is
 // reported.
-func testLSNsOfOneTransaction(t *testing.T, s *subject) {
+func testLSNsOfOneTransaction(t *testing.T, s *testedEngine) {
 	scope := []byte("a")
 	first := s.next("a")
 	stop := make(chan bool)
@@ -90,7 +90,7 @@ func testLSNsOfOneTransaction(t *testing.T, s *subject) {
 	watcher.Wait()
 }
 
-func testLSNsGivenBack(t *testing.T, s *subject) {
+func testLSNsGivenBack(t *testing.T, s *testedEngine) {
 	a := s.next("a")
 	take := func(tx engine.Txn) uint64 {
 		tx.Set([]byte("a/x"), nil)
@@ -126,7 +126,7 @@ func testLSNsGivenBack(t *testing.T, s *subject) {
 	}
 }
 
-func testLSNsAcrossReopen(t *testing.T, s *subject) {
+func testLSNsAcrossReopen(t *testing.T, s *testedEngine) {
 	last := map[string]uint64{}
 	for round := range 4 {
 		for _, scope := range []string{"a", "b"} {
@@ -146,7 +146,7 @@ func testLSNsAcrossReopen(t *testing.T, s *subject) {
 	}
 }
 
-func testLSNsOfManyScopes(t *testing.T, s *subject) {
+func testLSNsOfManyScopes(t *testing.T, s *testedEngine) {
 	const n = 200
 	firsts := make([]uint64, n)
 	runConcurrently(8, func(w int) {
@@ -171,7 +171,7 @@ func testLSNsOfManyScopes(t *testing.T, s *subject) {
 }
 
 // testLSNsInCommitOrder checks that a snapshot which shows an LSN shows all lower LSNs too.
-func testLSNsInCommitOrder(t *testing.T, s *subject) {
+func testLSNsInCommitOrder(t *testing.T, s *testedEngine) {
 	const writers, rounds = 8, 40
 	key := func(lsn uint64) []byte { return binary.BigEndian.AppendUint64([]byte("a/"), lsn) }
 	first := s.Horizon([]byte("a")) + 1
@@ -222,7 +222,7 @@ func testLSNsInCommitOrder(t *testing.T, s *subject) {
 
 // testScopeEmptied deletes everything in a scope, including its ceiling, in a transaction that then continues
 // to use the scope.
-func testScopeEmptied(t *testing.T, s *subject) {
+func testScopeEmptied(t *testing.T, s *testedEngine) {
 	s.next("a/")
 	var lsn uint64
 	s.update([]string{"a/"}, func(tx engine.Txn) error {
@@ -238,7 +238,7 @@ func testScopeEmptied(t *testing.T, s *subject) {
 }
 
 // testScopeDropped deletes a scope from a transaction that does not name it: nothing of the scope may remain.
-func testScopeDropped(t *testing.T, s *subject) {
+func testScopeDropped(t *testing.T, s *testedEngine) {
 	s.next("a/")
 	s.update([]string{"catalog"}, func(tx engine.Txn) error {
 		tx.DeleteRange(engine.Prefix([]byte("a/")))
@@ -255,7 +255,7 @@ func testScopeDropped(t *testing.T, s *subject) {
 	}
 }
 
-func testHorizon(t *testing.T, s *subject) {
+func testHorizon(t *testing.T, s *testedEngine) {
 	unused := s.Horizon([]byte("a"))
 	first := s.next("a")
 	if unused != first-1 {
@@ -274,7 +274,7 @@ func testHorizon(t *testing.T, s *subject) {
 
 // testHorizonNeverAhead runs transactions of one and of two scopes. It checks that an acknowledged LSN is not
 // above the horizon, that the horizon is not above what has been issued, and that the horizon never falls.
-func testHorizonNeverAhead(t *testing.T, s *subject) {
+func testHorizonNeverAhead(t *testing.T, s *testedEngine) {
 	scopes := keys("a", "b")
 	var mu sync.Mutex
 	issued := map[string]uint64{}
@@ -340,7 +340,7 @@ func testHorizonNeverAhead(t *testing.T, s *subject) {
 }
 
 // testRelax makes relaxed commits and checks that they are durable as soon as a later commit is.
-func testRelax(t *testing.T, s *subject) {
+func testRelax(t *testing.T, s *testedEngine) {
 	s.next("a")
 	var lsn uint64
 	relaxed := func() {
@@ -375,7 +375,7 @@ func testRelax(t *testing.T, s *subject) {
 	}
 }
 
-func testMetrics(t *testing.T, s *subject) {
+func testMetrics(t *testing.T, s *testedEngine) {
 	before := s.Metrics()
 	for range 10 {
 		s.next("a")

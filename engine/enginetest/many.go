@@ -27,7 +27,7 @@ func readMany(t *testing.T, r engine.Reader, names ...string) []string {
 	return out
 }
 
-func testGetMany(t *testing.T, s *subject) {
+func testGetMany(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "one", "a/2", "", "a/3", "three")
 	if err := s.View(ctx, func(r engine.Reader) error {
 		if got := readMany(t, r, "a/2"); got[0] != "" {
@@ -65,7 +65,7 @@ func testGetMany(t *testing.T, s *subject) {
 }
 
 // testGetManyOfLargeValues asks for more values than one GetMany returns.
-func testGetManyOfLargeValues(t *testing.T, s *subject) {
+func testGetManyOfLargeValues(t *testing.T, s *testedEngine) {
 	large := string(make([]byte, engine.ManyBytes/2))
 	names := []string{"a/0", "a/1", "a/2", "a/3", "a/4"}
 	for _, name := range names[1:] {
@@ -102,7 +102,7 @@ func testGetManyOfLargeValues(t *testing.T, s *subject) {
 	})
 }
 
-func testGetManyOfOwnWrites(t *testing.T, s *subject) {
+func testGetManyOfOwnWrites(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "old", "a/2", "old", "a/3", "old", "a/4", "old")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		names := []string{"a/4", "a/3", "a/2", "a/1", "a/0"}
@@ -126,7 +126,7 @@ func testGetManyOfOwnWrites(t *testing.T, s *subject) {
 }
 
 // testGetManyUntilTheContextEnds ends the context while the function runs, between two reads.
-func testGetManyUntilTheContextEnds(t *testing.T, s *subject) {
+func testGetManyUntilTheContextEnds(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "one")
 	look := func(r engine.Reader, end func()) error {
 		readMany(t, r, "a/1")

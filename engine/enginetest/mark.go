@@ -9,7 +9,7 @@ import (
 )
 
 // mark returns the mark of a scope, as a View reports it.
-func (s *subject) mark(scope string) (mark uint64) {
+func (s *testedEngine) mark(scope string) (mark uint64) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {
 		at, err := r.Positions(keys(scope))
@@ -23,14 +23,14 @@ func (s *subject) mark(scope string) (mark uint64) {
 	return mark
 }
 
-func (s *subject) wantMark(scope string, want uint64) {
+func (s *testedEngine) wantMark(scope string, want uint64) {
 	s.t.Helper()
 	if got := s.mark(scope); got != want {
 		s.t.Errorf("the mark of %s is %d, want %d", scope, got, want)
 	}
 }
 
-func testMarks(t *testing.T, s *subject) {
+func testMarks(t *testing.T, s *testedEngine) {
 	s.wantMark("a", 0)
 	at := s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.SetMark([]byte("a"), 7)
@@ -76,7 +76,7 @@ func testMarks(t *testing.T, s *subject) {
 }
 
 // testMarksAreNotBehind checks that no position has a mark older than the data read with it.
-func testMarksAreNotBehind(t *testing.T, s *subject) {
+func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	stop := make(chan bool)
 	var readers sync.WaitGroup
 	getter, _ := s.Engine.(engine.Getter)

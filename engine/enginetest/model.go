@@ -14,7 +14,7 @@ import (
 
 // testModel compares random transactions with a map: what they read while they run, and the data after they
 // have committed or failed.
-func testModel(t *testing.T, s *subject) {
+func testModel(t *testing.T, s *testedEngine) {
 	key := rapid.StringMatching(`a/[a-d]{1,3}`)
 	model := map[string]string{}
 	// Each run starts from an empty scope, so that rapid can shrink a failure independently of earlier runs.

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-func testRaiseLSN(t *testing.T, s *subject) {
+func testRaiseLSN(t *testing.T, s *testedEngine) {
 	const first = 1 << 35
 	// Another scope's transaction raises it before its first use; a lower value has no effect.
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
@@ -53,7 +53,7 @@ func testRaiseLSN(t *testing.T, s *subject) {
 }
 
 // testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to its current position, and above it.
-func testRaiseLSNOfAUsedScope(t *testing.T, s *subject) {
+func testRaiseLSNOfAUsedScope(t *testing.T, s *testedEngine) {
 	lsn := s.next("a")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.RaiseLSN([]byte("a"), lsn)
@@ -81,7 +81,7 @@ func testRaiseLSNOfAUsedScope(t *testing.T, s *subject) {
 }
 
 // testCorruptCeiling stores invalid ceilings.
-func testCorruptCeiling(t *testing.T, s *subject) {
+func testCorruptCeiling(t *testing.T, s *testedEngine) {
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))
 		tx.Set(engine.CeilingKey([]byte("bad 2")), binary.BigEndian.AppendUint64(nil, engine.MaxLSN+2))
@@ -106,7 +106,7 @@ func testCorruptCeiling(t *testing.T, s *subject) {
 	}
 }
 
-func testPositions(t *testing.T, s *subject) {
+func testPositions(t *testing.T, s *testedEngine) {
 	// Keys passed as ahead have no effect on the result, whether they are read, written or neither.
 	lsn := s.next("a")
 	at, err := s.Update(ctx, keys("a"), func(tx engine.Txn) error {
@@ -144,7 +144,7 @@ func testPositions(t *testing.T, s *subject) {
 }
 
 // testPositionsOfAFailure has an Update read committed data and then fail: its position must be settled.
-func testPositionsOfAFailure(t *testing.T, s *subject) {
+func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 	var lsn uint64
 	s.update([]string{"a"}, func(tx engine.Txn) error {
 		tx.Relax()
@@ -160,7 +160,7 @@ func testPositionsOfAFailure(t *testing.T, s *subject) {
 }
 
 // testPositionsOfAView checks that a View which gets a settled position shows only durable data.
-func testPositionsOfAView(t *testing.T, s *subject) {
+func testPositionsOfAView(t *testing.T, s *testedEngine) {
 	for range 20 {
 		s.next("a")
 		var lsn uint64

@@ -8,7 +8,7 @@ import (
 
 // testSettle checks that everything that was read is durable when Settle returns, and that Settle does not
 // wait for running transactions.
-func testSettle(t *testing.T, s *subject) {
+func testSettle(t *testing.T, s *testedEngine) {
 	if err := s.Settle(ctx, []byte("unused"), 0); err != nil {
 		t.Error(err)
 	}

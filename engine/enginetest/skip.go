@@ -8,7 +8,7 @@ import (
 )
 
 // testSkip counts keys with Skip from different positions, with and without own writes.
-func testSkip(t *testing.T, s *subject) {
+func testSkip(t *testing.T, s *testedEngine) {
 	const all = 300
 	var list []string
 	for i := range all {

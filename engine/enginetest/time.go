@@ -14,10 +14,10 @@ func timeless(at engine.Position) engine.Position {
 	return at
 }
 
-// testTime checks an engine.Teller: each result has a time, no result has a time after the one that Told
-// returns, and within an Update the time is not before the scopes were locked.
-func testTime(t *testing.T, s *subject) {
-	teller, ok := s.Engine.(engine.Teller)
+// testTime checks an engine.ClockReporter: each result has a time, no result has a time after the one that
+// Told returns, and within an Update the time is not before the scopes were locked.
+func testTime(t *testing.T, s *testedEngine) {
+	teller, ok := s.Engine.(engine.ClockReporter)
 	s.set("a", "a/1", "one")
 	at := s.update([]string{"a"}, func(engine.Txn) error { return nil })
 	if !ok {

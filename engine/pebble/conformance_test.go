@@ -29,16 +29,16 @@ func TestConformance(t *testing.T) {
 		"memory": func(*testing.T) Options { return Options{Memory: true, FS: vfs.NewMem()} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func(t *testing.T) enginetest.Data {
+			enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 				o := options(t)
 				o.Strict = true
-				return enginetest.Data{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
+				return enginetest.DataSet{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
 			})
 		})
 	}
 	// Ceilings move, write buffers turn over and tables are compacted every few writes, and the power fails.
 	t.Run("small", func(t *testing.T) {
-		enginetest.Run(t, func(t *testing.T) enginetest.Data { return frail(asItIs) })
+		enginetest.Run(t, func(t *testing.T) enginetest.DataSet { return frail(asItIs) })
 	})
 }
 
@@ -46,10 +46,10 @@ func asItIs(e *Engine) engine.Engine { return e }
 
 // frail is data whose power can fail: of what was not synced then a part is left. watch stands between the
 // engine and the suite.
-func frail(watch func(*Engine) engine.Engine) enginetest.Data {
+func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
 	fs, rng := crashdisk.New(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut
-	return enginetest.Data{
+	return enginetest.DataSet{
 		Open: func(t *testing.T) engine.Engine {
 			fs = left
 			o := Options{Dir: "data", FS: fs, Strict: true, lsnBlock: 8, memTable: 64 << 10, FirstLSN: 1000}

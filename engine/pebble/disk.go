@@ -41,16 +41,16 @@ type diskSpace struct {
 	cond    sync.Cond
 	held    bool // the creation of the next table must wait
 	stalled bool // a writer waits for a flush
-	mode    mode
+	mode    tableDelayMode
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// mode determines whether new tables may be delayed. They must not be delayed before the end of Open, which
-// waits for its flushes, nor after the fence has tripped or Close has begun.
-type mode int
+// tableDelayMode determines whether new tables may be delayed. They must not be delayed before the end of
+// Open, which waits for its flushes, nor after the fence has tripped or Close has begun.
+type tableDelayMode int
 
 const (
-	opening mode = iota
+	opening tableDelayMode = iota
 	holding
 	released
 )
@@ -133,7 +133,7 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
 // failed records an error on a file that Pebble survives.
-func (s *diskSpace) failed(k kind, err error) {
+func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return
 	}

@@ -34,10 +34,10 @@
 // # When the disk fails
 //
 // Pebble ends the process if its log, its manifest or a directory cannot be written. A library must not do
-// that. All files therefore go through a fence (fence.go). The first such failure cuts off the disk: Pebble
-// continues in memory as if nothing had happened, and every later Update fails with engine.ErrFailed. From
-// that moment on, nothing is done that could harm the data on disk, nothing hangs, and Close works. Reads
-// continue.
+// that. All files therefore go through a fence (fence_fs.go). The first such failure cuts off the disk:
+// Pebble continues in memory as if nothing had happened, and every later Update fails with engine.ErrFailed.
+// From that moment on, nothing is done that could harm the data on disk, nothing hangs, and Close works.
+// Reads continue.
 //
 // Folders are checked before Pebble opens them (folder.go). Pebble would take a missing manifest for a new
 // database and a damaged manifest for a shorter one, and would delete the tables that the manifest does not
@@ -48,9 +48,9 @@
 //
 // # Reading only
 //
-// With Options.ReadOnly, Pebble works on an overlay of the folder (overlay.go): it reads from disk and writes
-// to memory. So logs can be replayed, and the store can finish what a killed process left half-done, while
-// the folder stays unchanged as evidence.
+// With Options.ReadOnly, Pebble works on an overlay of the folder (overlay_fs.go): it reads from disk and
+// writes to memory. So logs can be replayed, and the store can finish what a killed process left half-done,
+// while the folder stays unchanged as evidence.
 //
 // # Snapshots
 //

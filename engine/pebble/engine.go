@@ -20,7 +20,7 @@ type Engine struct {
 	lock       *pebble.Lock // of dir; nil if Pebble locks the folder itself
 	folder     *dataFolder  // nil for a copy of a snapshot, and for an engine that Restore has replaced
 	afterClose func() error // run at the end of Close
-	fence      *fence
+	fence      *fenceFS
 	space      *diskSpace
 	log        *slog.Logger
 	first      uint64 // the first LSN of a scope without a stored ceiling
@@ -29,10 +29,10 @@ type Engine struct {
 	memory     bool
 	noLog      bool // no log is written, since nothing outlives the engine
 
-	compactions *scheduler
+	compactions *compactionScheduler
 
 	watcher  atomic.Pointer[func(engine.Range, bool)] // see Watch
-	scopes   scopes
+	scopes   scopeTable
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
@@ -122,7 +122,7 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 
 // position returns the position of a scope, valid for everything read before the call. It reads whether the
 // scope is settled before it reads the horizon, because settling raises the horizon first.
-func (e *Engine) position(s *scope) (engine.Position, error) {
+func (e *Engine) position(s *scopeState) (engine.Position, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
 	if err != nil {
@@ -148,7 +148,7 @@ func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) 
 }
 
 // horizon returns the highest durable LSN of a scope.
-func (e *Engine) horizon(s *scope) (uint64, error) {
+func (e *Engine) horizon(s *scopeState) (uint64, error) {
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}

@@ -12,7 +12,7 @@ import (
 // logger sends Pebble's messages to slog. Messages about flushes and compactions have level debug.
 type logger struct {
 	log   *slog.Logger
-	fence *fence
+	fence *fenceFS
 }
 
 func (l *logger) Infof(format string, args ...any) {
@@ -39,7 +39,7 @@ const stallMessage = "writers wait for background work"
 
 // listen returns a listener that logs background work, and trips the fence if the work fails too often in a
 // row. Pebble calls the functions with its locks held: they must not call Pebble and must not block.
-func listen(log *slog.Logger, f *fence) *pebble.EventListener {
+func listen(log *slog.Logger, f *fenceFS) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {

@@ -24,7 +24,7 @@ import (
 //     After a power cut the log may end there all the same, since a disk may write unsynced data in any
 //     order. No program can distinguish the two cases, so the operator decides.
 //   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
-//     moved after a log is created and before one is removed: see logBook.
+//     moved after a log is created and before one is removed: see logListWriter.
 
 // unsyncedTail is the maximum number of broken bytes at the end of a log that are taken for an unsynced
 // group of writes, which a power cut has interrupted. They are not taken for that if a chunk shows that
@@ -197,10 +197,10 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// logBook maintains the marker that lists the logs of one folder. The fence calls its methods before it
+// logListWriter maintains the marker that lists the logs of one folder. The fence calls its methods before it
 // changes Pebble's files. It writes through the fence, so the fence trips if a marker cannot be written.
-type logBook struct {
-	fs  *fence
+type logListWriter struct {
+	fs  *fenceFS
 	dir string
 	log *slog.Logger
 
@@ -211,7 +211,7 @@ type logBook struct {
 
 // recordCreated records a new log, before anything is written to it. It syncs the folder first: after a power
 // cut a marker must not name a log that does not exist on disk.
-func (b *logBook) recordCreated(n uint64) error {
+func (b *logListWriter) recordCreated(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -221,18 +221,18 @@ func (b *logBook) recordCreated(n uint64) error {
 }
 
 // recordRemoved records that a log is about to be removed.
-func (b *logBook) recordRemoved(n uint64) error {
+func (b *logListWriter) recordRemoved(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
 		return slices.DeleteFunc(live, func(l uint64) bool { return l == n })
 	})
 }
 
 // recordNoLogs records that all data are in tables, so that the next Open does not report a log as missing.
-func (b *logBook) recordNoLogs() error {
+func (b *logListWriter) recordNoLogs() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }
 
-func (b *logBook) change(to func(live []uint64) []uint64) error {
+func (b *logListWriter) change(to func(live []uint64) []uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker == nil {
@@ -259,7 +259,7 @@ func (b *logBook) change(to func(live []uint64) []uint64) error {
 }
 
 // close closes the marker.
-func (b *logBook) close() {
+func (b *logListWriter) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker != nil {

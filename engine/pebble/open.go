@@ -87,7 +87,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		strict:  o.Strict,
 		memory:  o.Memory || o.ReadOnly,
 		noLog:   o.noLog,
-		scopes:  scopes{m: map[string]*scope{}},
+		scopes:  scopeTable{m: map[string]*scopeState{}},
 		drained: make(chan struct{}, 1),
 	}
 	if !e.memory {

@@ -16,10 +16,10 @@ import (
 // database. The first read after a write gives the batch an index; most transactions read first and then
 // write, so they need none.
 type txn struct {
-	reads
+	openReads
 	ctx       context.Context
 	e         *Engine
-	scopes    []*scope
+	scopes    []*scopeState
 	firstLSNs []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
 	forced    []bool   // the scope's ceiling was raised while this transaction ran
 	batch     *pebble.Batch
@@ -36,13 +36,14 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingMark is the mark of a scope (see engine.Control) that a transaction has set and not committed yet.
+// pendingMark is the mark of a scope (see engine.TxnControl) that a transaction has set and not committed
+// yet.
 type pendingMark struct {
-	scope *scope
+	scope *scopeState
 	mark  uint64
 }
 
-func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scope) {
+func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scopeState) {
 	t.ctx, t.e, t.scopes = ctx, e, scopes
 	for _, s := range scopes {
 		s.promote()
@@ -134,14 +135,14 @@ func (t *txn) drop() {
 }
 
 func (t *txn) recycle() {
-	t.reads.recycle()
+	t.openReads.recycle()
 	clear(t.marks)
-	*t = txn{reads: t.reads, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
+	*t = txn{openReads: t.openReads, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
 }
 
 // index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
 func (t *txn) index(key []byte) int {
-	return slices.IndexFunc(t.scopes, func(s *scope) bool { return bytes.Equal(s.key, key) })
+	return slices.IndexFunc(t.scopes, func(s *scopeState) bool { return bytes.Equal(s.key, key) })
 }
 
 // source returns the reader for reads: the committed state, with the transaction's own writes over it.
@@ -236,7 +237,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 // Relax lets Update return before the commit is durable.
 func (t *txn) Relax() { t.relaxed = true }
 
-// NextLSN issues the next LSN of a scope: see engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.TxnControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -260,7 +261,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxLSN {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -280,7 +281,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.Control.
+// SetMark stores the mark of a scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
 	t.marks = append(t.marks, pendingMark{s, mark})
@@ -321,7 +322,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := mark{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	m := releasedMark{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
 	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

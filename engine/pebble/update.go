@@ -17,21 +17,21 @@ import (
 // maxGroup is the maximum number of closures that a holder runs before it returns to its own caller.
 const maxGroup = 128
 
-// request is the state of one running Update.
-type request struct {
+// updateRequest is the state of one running Update.
+type updateRequest struct {
 	ctx    context.Context
-	scopes []*scope // in byte order, each once
+	scopes []*scopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []mark // progress of its scopes when they were released
+	marks  []releasedMark // progress of its scopes when they were released
 
 	// The position in a scope's queue, guarded by the scope's mutex.
 	queued     bool
-	prev, next *request
-	ready      chan signal // has at most one message
+	prev, next *updateRequest
+	ready      chan queueSignal // has at most one message
 
 	// The next member of the group. The first member that waits for the disk also syncs for the others.
-	follower *request
+	follower *updateRequest
 
 	// The outcome.
 	err      error
@@ -41,18 +41,18 @@ type request struct {
 	exited   bool
 }
 
-// signal tells the goroutine of a queued request how to continue.
-type signal int
+// queueSignal tells the goroutine of a queued request how to continue.
+type queueSignal int
 
 const (
-	granted  signal = iota // the request now holds the scope
-	finished               // the request has its outcome
+	granted  queueSignal = iota // the request now holds the scope
+	finished                    // the request has its outcome
 	// the request must run the barrier for itself and its followers; then it has its outcome
 	appointed
 	gaveUp // ctx ended while the request was queued
 )
 
-var requests = sync.Pool{New: func() any { return &request{ready: make(chan signal, 1)} }}
+var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan queueSignal, 1)} }}
 
 // Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
 // the package documentation.
@@ -71,13 +71,13 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	e.space.check()
 	defer e.compactions.startWaiting()
 
-	r := requests.Get().(*request)
+	r := requests.Get().(*updateRequest)
 	r.ctx, r.fn = ctx, fn
 	for _, key := range scopes {
 		r.scopes = append(r.scopes, e.scopes.get(key))
 	}
 	if len(r.scopes) > 1 {
-		slices.SortFunc(r.scopes, func(a, b *scope) int { return bytes.Compare(a.key, b.key) })
+		slices.SortFunc(r.scopes, func(a, b *scopeState) int { return bytes.Compare(a.key, b.key) })
 		r.scopes = slices.Compact(r.scopes)
 	}
 	if r.joins() {
@@ -103,7 +103,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // reached returns the positions of the scopes of a request that has run. A position is 0 if its horizon
 // cannot be read.
-func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
+func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.Position {
 	at := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
 		at[i], _ = e.position(r.scopes[r.txn.index(key)])
@@ -114,18 +114,18 @@ func (e *Engine) reached(r *request, scopes [][]byte) []engine.Position {
 // joins reports whether r may run in the group of a scope's holder, that is, whether it has only one scope.
 // r.scopes must contain each scope only once. Update and scope.join must decide this in the same way: Update
 // sends requests that do not join to updateMany, which runs them itself.
-func (r *request) joins() bool { return len(r.scopes) == 1 }
+func (r *updateRequest) joins() bool { return len(r.scopes) == 1 }
 
-func (r *request) recycle() {
+func (r *updateRequest) recycle() {
 	r.txn.recycle()
 	clear(r.scopes)
 	clear(r.marks)
-	*r = request{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
+	*r = updateRequest{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
 	requests.Put(r)
 }
 
 // wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
-func (r *request) wait(s *scope) signal {
+func (r *updateRequest) wait(s *scopeState) queueSignal {
 	select {
 	case sig := <-r.ready:
 		return sig
@@ -139,7 +139,7 @@ func (r *request) wait(s *scope) signal {
 }
 
 // updateOne runs a transaction of one scope, by itself or through the scope's holder.
-func (e *Engine) updateOne(r *request, s *scope) {
+func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
 		case appointed:
@@ -154,7 +154,7 @@ func (e *Engine) updateOne(r *request, s *scope) {
 
 // hold runs r and the requests queued behind it, releases the scope, and makes the group durable. The last
 // two steps are deferred, so that the scope is released even if a closure ends the goroutine.
-func (e *Engine) hold(r *request, s *scope) {
+func (e *Engine) hold(r *updateRequest, s *scopeState) {
 	last := r
 	defer func() {
 		m := s.mark()
@@ -175,8 +175,8 @@ func (e *Engine) hold(r *request, s *scope) {
 
 // signalGroup signals the members of r's group that need not wait for the disk, and appoints one of the
 // others to wait for all of them.
-func (e *Engine) signalGroup(r *request, m mark) {
-	var first, last *request
+func (e *Engine) signalGroup(r *updateRequest, m releasedMark) {
+	var first, last *updateRequest
 	for q := r; q != nil; {
 		next := q.follower
 		q.follower = nil
@@ -205,7 +205,7 @@ func (e *Engine) signalGroup(r *request, m mark) {
 }
 
 // updateMany runs a transaction of several scopes. It acquires them in byte order.
-func (e *Engine) updateMany(r *request) {
+func (e *Engine) updateMany(r *updateRequest) {
 	held := 0
 	defer func() {
 		for _, s := range r.scopes[:held] {
@@ -227,7 +227,7 @@ func (e *Engine) updateMany(r *request) {
 
 // barrier makes everything applied so far durable and signals first and its followers. self is the caller and
 // gets no signal.
-func (e *Engine) barrier(first, self *request) {
+func (e *Engine) barrier(first, self *updateRequest) {
 	err := e.sync()
 	if err == nil {
 		for _, m := range first.marks {
@@ -268,7 +268,7 @@ func (e *Engine) sync() error {
 }
 
 // run runs r's closure while its scopes are held, and applies what it wrote.
-func (e *Engine) run(r *request) {
+func (e *Engine) run(r *updateRequest) {
 	if r.err = r.ctx.Err(); r.err != nil {
 		return
 	}
@@ -289,7 +289,7 @@ func (e *Engine) run(r *request) {
 			}
 			r.txn.rollback()
 		}
-		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*scope).dirty)
+		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*scopeState).dirty)
 	}()
 	r.txn.begin(r.ctx, e, r.scopes)
 	r.err = r.txn.end(r.fn(&r.txn))

@@ -18,7 +18,7 @@ import (
 var scopeA = [][]byte{[]byte("a")}
 
 // waiting counts who waits for a scope.
-func (s *scope) waiting() (n int) {
+func (s *scopeState) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := s.head; r != nil; r = r.next {

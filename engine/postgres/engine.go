@@ -25,27 +25,27 @@ type Engine struct {
 	listener *pgx.ConnConfig // of the connection that waits for notifications
 	silent   atomic.Bool     // the database sends no notifications
 
-	queues  scopeQueues
+	queues  scopeQueueTable
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64
 	epoch   atomic.Uint64 // number of times that all idle connections were closed: see lost
 	told    atomic.Int64  // the latest time of the database's clock, in microseconds since 1970; 0: none yet
 
-	calls  engine.Calls
+	calls  engine.CallTracker
 	ending sync.WaitGroup // connections that are being released
 }
 
 var (
-	_ engine.Engine     = (*Engine)(nil)
-	_ engine.Getter     = (*Engine)(nil)
-	_ engine.Prefetcher = (*reader)(nil)
-	_ engine.Prefetcher = (*iterator)(nil)
-	_ engine.Expecter   = (*iterator)(nil)
-	_ engine.Shared     = (*Engine)(nil)
-	_ engine.Teller     = (*Engine)(nil)
-	_ engine.Notifier   = (*Engine)(nil)
-	_ engine.Adviser    = (*Engine)(nil)
+	_ engine.Engine            = (*Engine)(nil)
+	_ engine.Getter            = (*Engine)(nil)
+	_ engine.Prefetcher        = (*stateReader)(nil)
+	_ engine.Prefetcher        = (*iterator)(nil)
+	_ engine.ReadAheadIterator = (*iterator)(nil)
+	_ engine.Shared            = (*Engine)(nil)
+	_ engine.ClockReporter     = (*Engine)(nil)
+	_ engine.Notifier          = (*Engine)(nil)
+	_ engine.Adviser           = (*Engine)(nil)
 )
 
 // trip counts a round trip to the database.
@@ -101,7 +101,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		return err
 	}
 	v := &view{e: e}
-	s := &source{ctx: ctx, e: e, known: map[string][]byte{}}
+	s := &cachedState{ctx: ctx, e: e, known: map[string][]byte{}}
 	s.begin = func() (querier, error) { return v.begin(ctx) }
 	defer func() {
 		if s.finish() {
@@ -109,7 +109,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		}
 		v.end()
 	}()
-	return fn(&reader{s: s})
+	return fn(&stateReader{s: s})
 }
 
 var errLeak = errors.New("engine/postgres: an iterator was not closed")
@@ -222,7 +222,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Pos
 // before the statement, in microseconds since 1970.
 func (e *Engine) read(ctx context.Context, keys ...[]byte) (out [][]byte, now int64, err error) {
 	sql, args := rowsOf(keys, engine.ManyBytes)
-	var rows []row
+	var rows []keyValue
 	err = e.try(ctx, func() error {
 		e.trip()
 		return withLimit(ctx, readLimit, func(own context.Context) (err error) {

@@ -69,17 +69,17 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reaction is what to do after an error of the database.
-type reaction int
+// errorReaction is what to do after an error of the database.
+type errorReaction int
 
 const (
-	fails   reaction = iota // the statement failed and nothing was written
-	collide                 // a conflict with another transaction: run again
-	lost                    // the connection is lost: run again on another one
+	fails   errorReaction = iota // the statement failed and nothing was written
+	collide                      // a conflict with another transaction: run again
+	lost                         // the connection is lost: run again on another one
 )
 
 // classify returns the reaction to an error.
-func classify(err error) reaction {
+func classify(err error) errorReaction {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {
 		return lost // a network error, a time limit, or a closed connection

@@ -53,28 +53,28 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 			"is the server running, is a host of the address the one that accepts writes, is the password " +
 				"right?"}}
 	}
-	x := &examination{ctx: ctx, c: c, o: o}
+	x := &examineRun{ctx: ctx, c: c, o: o}
 	defer x.close()
 	list := []Finding{x.trip(now), x.version()}
 	list = append(list, x.settings()...)
 	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
 }
 
-// examination is a run of Examine over one connection.
-type examination struct {
+// examineRun is a run of Examine over one connection.
+type examineRun struct {
 	ctx context.Context
 	c   *pgx.Conn
 	o   Options
 }
 
-func (x *examination) close() {
+func (x *examineRun) close() {
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()
 	_ = x.c.Close(own) // nothing is running
 }
 
 // ask runs a statement that returns one row, and stores its columns in into.
-func (x *examination) ask(sql string, into ...any) error {
+func (x *examineRun) ask(sql string, into ...any) error {
 	return withLimit(x.ctx, readLimit, func(own context.Context) error {
 		return x.c.QueryRow(own, sql).Scan(into...)
 	})
@@ -86,7 +86,7 @@ func unknown(check string, err error) Finding {
 	return Finding{check, Fine, "not known: " + err.Error(), ""}
 }
 
-func (x *examination) trip(now func() time.Time) Finding {
+func (x *examineRun) trip(now func() time.Time) Finding {
 	best := time.Duration(0)
 	for n := range 5 {
 		begin := now()
@@ -109,7 +109,7 @@ func (x *examination) trip(now func() time.Time) Finding {
 // oldest is the oldest version of PostgreSQL with which Mayfly is tested.
 const oldest = 150000
 
-func (x *examination) version() Finding {
+func (x *examineRun) version() Finding {
 	var text string
 	var number int
 	if err := x.ask("SELECT version(), "+
@@ -123,7 +123,7 @@ func (x *examination) version() Finding {
 }
 
 // settings examines the settings on which durability depends.
-func (x *examination) settings() (list []Finding) {
+func (x *examineRun) settings() (list []Finding) {
 	for _, name := range durable {
 		var value string
 		if err := x.ask("SHOW "+name, &value); err != nil {
@@ -138,7 +138,7 @@ func (x *examination) settings() (list []Finding) {
 	return list
 }
 
-func (x *examination) standbys() Finding {
+func (x *examineRun) standbys() Finding {
 	const check = "standby"
 	var wanted string
 	var synchronous, all int
@@ -162,7 +162,7 @@ func (x *examination) standbys() Finding {
 	return Finding{check, Fine, fmt.Sprintf("%d of %d are synchronous", synchronous, all), ""}
 }
 
-func (x *examination) connections() Finding {
+func (x *examineRun) connections() Finding {
 	const check = "connections"
 	var most, used int
 	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
@@ -179,7 +179,7 @@ func (x *examination) connections() Finding {
 	return Finding{check, Fine, found, ""}
 }
 
-func (x *examination) timeouts() Finding {
+func (x *examineRun) timeouts() Finding {
 	const check = "timeouts"
 	var lock, transaction string
 	err := x.ask(`SELECT coalesce(max(reset_val) FILTER (WHERE name = 'lock_timeout'), '0'),
@@ -196,7 +196,7 @@ func (x *examination) timeouts() Finding {
 	return Finding{check, Fine, "none that disturbs", ""}
 }
 
-func (x *examination) room() Finding {
+func (x *examineRun) room() Finding {
 	const check = "size"
 	var size int64
 	if err := x.ask("SELECT pg_database_size(current_database())", &size); err != nil {
@@ -206,7 +206,7 @@ func (x *examination) room() Finding {
 }
 
 // tables examines the schema: its version, and the servers that use it.
-func (x *examination) tables() Finding {
+func (x *examineRun) tables() Finding {
 	const check = "schema"
 	var known bool
 	err := withLimit(x.ctx, readLimit, func(own context.Context) (err error) {

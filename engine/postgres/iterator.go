@@ -16,28 +16,28 @@ var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs 
 // iterator merges the rows of the table, which it fetches in pages, with the transaction's writes as of the
 // moment at which the iterator was created.
 type iterator struct {
-	s       *source
-	overlay overlay
+	s       *cachedState
+	overlay txnOverlay
 	written bool // the overlay is not empty
 	r       engine.Range
 	reverse bool
 
-	page   []row
+	page   []keyValue
 	at     int    // index of the next row in the page
 	last   []byte // the next page begins after this stored key; nil: at the beginning of the range
 	from   []byte // the stored key at which a seek begins, while last is nil
 	ended  bool   // nothing follows the page
 	paging engine.Paging
 
-	wrote      []write // the remaining writes in the range
-	current    row
+	wrote      []keyWrite // the remaining writes in the range
+	current    keyValue
 	valid      bool
 	positioned bool
 	closed     bool
 	err        error
 }
 
-func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
+func newIterator(r *stateReader, rg engine.Range, reverse bool) *iterator {
 	i := &iterator{
 		s:       r.s,
 		r:       engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
@@ -62,7 +62,7 @@ func newIterator(r *reader, rg engine.Range, reverse bool) *iterator {
 	return i
 }
 
-// Expect sets the number of keys that will probably be read: see engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
 func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
@@ -121,7 +121,7 @@ func (i *iterator) fetch() {
 }
 
 // row returns the next visible row of the table.
-func (i *iterator) row() (row, bool) {
+func (i *iterator) row() (keyValue, bool) {
 	for {
 		for i.at < len(i.page) {
 			r := i.page[i.at]
@@ -133,7 +133,7 @@ func (i *iterator) row() (row, bool) {
 			return r, true
 		}
 		if i.ended || i.err != nil {
-			return row{}, false
+			return keyValue{}, false
 		}
 		i.fetch()
 	}
@@ -148,7 +148,7 @@ func (i *iterator) gather(from []byte) {
 	if from == nil {
 		from = i.r.Start
 	}
-	i.overlay.tree.Ascend(write{key: from}, func(w write) bool {
+	i.overlay.tree.Ascend(keyWrite{key: from}, func(w keyWrite) bool {
 		if !within(i.r, w.key) {
 			return false
 		}
@@ -174,7 +174,7 @@ func (i *iterator) step() bool {
 		w := i.wrote[0]
 		if c := bytes.Compare(w.key, r.key); !ok || c < 0 != i.reverse && c != 0 {
 			i.wrote = i.wrote[1:]
-			i.current, i.valid = row{w.key, clip(w.value)}, true
+			i.current, i.valid = keyValue{w.key, clip(w.value)}, true
 			return true
 		}
 	}
@@ -220,7 +220,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 		i.from, i.last, i.page, i.at, i.ended = key, nil, nil, 0, false
 		i.paging.Sought()
 		if v, known := i.s.cached(key); known && v != nil {
-			i.page, i.last = []row{{key, v}}, bytes.Clone(storedKey(key))
+			i.page, i.last = []keyValue{{key, v}}, bytes.Clone(storedKey(key))
 		}
 	}
 	return i.step()

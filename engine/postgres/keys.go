@@ -15,8 +15,8 @@ const (
 	longKey = longKeyPrefix + 1 + sha256.Size
 )
 
-// row is a key with its value.
-type row struct{ key, value []byte }
+// keyValue is a key with its value.
+type keyValue struct{ key, value []byte }
 
 // storedKey returns the form in which a key is stored.
 func storedKey(key []byte) []byte {
@@ -40,16 +40,16 @@ func storedValue(key, value []byte) []byte {
 }
 
 // load decodes a stored row. It returns false if the row is invalid.
-func load(k, v []byte) (row, bool) {
+func load(k, v []byte) (keyValue, bool) {
 	if len(k) < longKey {
-		return row{k, v}, true
+		return keyValue{k, v}, true
 	}
 	n, used := binary.Uvarint(v)
 	if used <= 0 || n > uint64(len(v)-used) {
-		return row{}, false
+		return keyValue{}, false
 	}
 	v = v[used:]
-	return row{v[:n:n], v[n:]}, true
+	return keyValue{v[:n:n], v[n:]}, true
 }
 
 // lowest returns a lower bound, in stored order, of the stored forms of all keys >= key.

@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// session is the engine's state of one connection to the database, with its stamp (see the package
+// connState is the engine's state of one connection to the database, with its stamp (see the package
 // documentation).
-type session struct {
+type connState struct {
 	stamp  []byte      // primary key of the connection's stamp row
 	n      int64       // number of its transactions so far
 	warned atomic.Bool // the server has warned that a commit may not have reached a standby
@@ -22,8 +22,8 @@ type session struct {
 // sessionKey is the key under which a connection stores its session.
 const sessionKey = "mayfly"
 
-func sessionOf(c *pgconn.PgConn) *session {
-	s, _ := c.CustomData()[sessionKey].(*session)
+func sessionOf(c *pgconn.PgConn) *connState {
+	s, _ := c.CustomData()[sessionKey].(*connState)
 	return s
 }
 
@@ -41,7 +41,7 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 		}
 	}
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		s := &session{stamp: random()}
+		s := &connState{stamp: random()}
 		c.PgConn().CustomData()[sessionKey] = s
 		_, err := c.Exec(ctx, `INSERT INTO mayfly_stamp(conn, n) VALUES ($1, 0)`, s.stamp)
 		if err == nil && s.warned.Load() {
@@ -92,7 +92,7 @@ func abandon(c *pgxpool.Conn) {
 }
 
 // collect reads all rows of a statement. now is the database's time, if a row has it: see withTime.
-func (e *Engine) collect(rows pgx.Rows, err error) (out []row, now int64, _ error) {
+func (e *Engine) collect(rows pgx.Rows, err error) (out []keyValue, now int64, _ error) {
 	if err != nil {
 		return nil, 0, err
 	}

@@ -58,9 +58,9 @@ func (d *database) cut() {
 }
 
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Data {
+	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 		d := newDatabase(t)
-		return enginetest.Data{
+		return enginetest.DataSet{
 			Open: func(*testing.T) engine.Engine { return d.open(Options{}) },
 			Cut:  func(*testing.T) { d.cut() },
 		}

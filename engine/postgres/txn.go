@@ -14,35 +14,35 @@ const maxNext = engine.MaxLSN + 1
 
 // txn is the transaction of one function within its group's database transaction.
 type txn struct {
-	reader
-	a      *attempt
-	before overlay  // the state to return to on failure
-	starts []uint64 // the next LSNs of the scopes before the function
-	src    *source
+	stateReader
+	a      *txnAttempt
+	before txnOverlay // the state to return to on failure
+	starts []uint64   // the next LSNs of the scopes before the function
+	src    *cachedState
 	size   engine.TxnSize
 	wrote  bool
 	err    error // first error of a method that returns none
 }
 
 var (
-	_ engine.Txn     = (*txn)(nil)
-	_ engine.Fresher = (*txn)(nil)
+	_ engine.Txn            = (*txn)(nil)
+	_ engine.FreshKeySetter = (*txn)(nil)
 )
 
-func newTxn(a *attempt, ctx context.Context) *txn {
+func newTxn(a *txnAttempt, ctx context.Context) *txn {
 	t := &txn{a: a, before: a.overlay.copy()}
 	for _, s := range a.scopes {
 		t.starts = append(t.starts, s.next)
 	}
 	// The function has its own context and its own iterators over what the group has read.
 	t.src = a.s.share(ctx)
-	t.reader = reader{s: t.src, overlay: &a.overlay}
+	t.stateReader = stateReader{s: t.src, overlay: &a.overlay}
 	return t
 }
 
 // end keeps the function's writes if it succeeded and otherwise undoes them. It reports whether the function
 // wrote. ran is false if the function's goroutine ended.
-func (t *txn) end(r *request, ran bool) (wrote bool) {
+func (t *txn) end(r *updateRequest, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())
 	}
@@ -88,7 +88,7 @@ func (t *txn) Set(key, value []byte) {
 	}
 }
 
-// SetFresh sets a key that the caller expects not to be stored: see engine.Fresher.
+// SetFresh sets a key that the caller expects not to be stored: see engine.FreshKeySetter.
 func (t *txn) SetFresh(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.wrote = true
@@ -140,7 +140,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 func (t *txn) Relax() {}
 
 // scope returns one of the scopes that the Update names.
-func (t *txn) scope(key []byte) *scope {
+func (t *txn) scope(key []byte) *lockedScope {
 	s := t.a.named(key)
 	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
@@ -148,7 +148,7 @@ func (t *txn) scope(key []byte) *scope {
 	return s
 }
 
-// NextLSN issues the next LSN of a scope: see engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.TxnControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -165,7 +165,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -193,7 +193,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.Control.
+// SetMark stores the mark of a scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
 		t.a.overlay.delete(engine.MarkKey(key))

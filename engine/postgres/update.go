@@ -14,8 +14,8 @@ import (
 // maxGroup is the maximum number of functions that run in one transaction.
 const maxGroup = 64
 
-// request is the state of one running Update.
-type request struct {
+// updateRequest is the state of one running Update.
+type updateRequest struct {
 	ctx    context.Context
 	scopes [][]byte
 	queues []*scopeQueue
@@ -37,7 +37,7 @@ type request struct {
 }
 
 // joins reports whether the leader of a scope may run r in its transaction.
-func (r *request) joins() bool { return len(r.queues) == 1 }
+func (r *updateRequest) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -49,7 +49,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	if len(scopes) == 0 {
 		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}
-	r := &request{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
+	r := &updateRequest{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
 		ran: make(chan struct{}, 1), done: make(chan struct{})}
 	r.queues = e.queues.take(scopes)
 	defer e.queues.leave(r.queues)
@@ -67,7 +67,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 }
 
 // runRequest runs a request, either as the leader or in the transaction of another leader.
-func (e *Engine) runRequest(r *request) {
+func (e *Engine) runRequest(r *updateRequest) {
 	held := 0
 	defer func() {
 		for _, l := range r.queues[:held] {
@@ -80,14 +80,14 @@ func (e *Engine) runRequest(r *request) {
 		}
 		held++
 	}
-	g := &group{e: e, lead: r, members: []*request{r}}
+	g := &updateGroup{e: e, lead: r, members: []*updateRequest{r}}
 	defer g.finish() // also if the function ends the goroutine
 	g.runUntilDone()
 }
 
 // wait waits at a scope queue. It returns true if r is now the leader, and false if r has been run or its ctx
 // has ended.
-func (r *request) wait(l *scopeQueue) bool {
+func (r *updateRequest) wait(l *scopeQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
@@ -109,7 +109,7 @@ func (r *request) wait(l *scopeQueue) bool {
 
 // follow runs r in the transactions of the leader until the outcome is set. t is the first one; if it is
 // nil, r becomes the leader and follow returns true.
-func (r *request) follow(t *txn) bool {
+func (r *updateRequest) follow(t *txn) bool {
 	if t == nil {
 		return true
 	}
@@ -124,7 +124,7 @@ func (r *request) follow(t *txn) bool {
 }
 
 // run runs the function in a transaction, on the goroutine of the function's caller.
-func (r *request) run(t *txn) {
+func (r *updateRequest) run(t *txn) {
 	defer func() { r.ran <- struct{}{} }()
 	if !r.started {
 		if r.err = r.ctx.Err(); r.err != nil {
@@ -149,15 +149,15 @@ func (r *request) run(t *txn) {
 }
 
 // ended reports whether r must not run again.
-func (r *request) ended() bool { return r.panicked || r.exited }
+func (r *updateRequest) ended() bool { return r.panicked || r.exited }
 
-// group is a leader and the requests that run in its transaction.
-type group struct {
+// updateGroup is a leader and the requests that run in its transaction.
+type updateGroup struct {
 	e         *Engine
-	lead      *request
-	members   []*request // the leader first
-	next      int        // index of the next member to run
-	a         *attempt   // nil between two transactions
+	lead      *updateRequest
+	members   []*updateRequest // the leader first
+	next      int              // index of the next member to run
+	a         *txnAttempt      // nil between two transactions
 	tries     int
 	upsert    bool            // SetFresh is the same as Set: see errStored
 	since     context.Context // ends after outageLimit of retries; nil: the database is available
@@ -167,7 +167,7 @@ type group struct {
 
 // runUntilDone runs transactions until the group has an outcome. If the leader's function ends its
 // goroutine, finish calls runUntilDone again, which continues after the leader's function.
-func (g *group) runUntilDone() {
+func (g *updateGroup) runUntilDone() {
 	for !g.announced {
 		if g.a == nil && !g.begin() {
 			continue
@@ -178,7 +178,7 @@ func (g *group) runUntilDone() {
 }
 
 // finish continues runUntilDone if the leader's function has ended the goroutine.
-func (g *group) finish() {
+func (g *updateGroup) finish() {
 	if !g.announced {
 		g.runUntilDone()
 	}
@@ -189,7 +189,7 @@ func (g *group) finish() {
 
 // begin begins a transaction. If that fails and is not retried, all members get the error. It returns false
 // if no transaction has begun.
-func (g *group) begin() bool {
+func (g *updateGroup) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {
 		for _, r := range g.lead.queues[0].waiting(maxGroup - len(g.members)) {
@@ -210,7 +210,7 @@ func (g *group) begin() bool {
 }
 
 // runAll runs the function of each member, including members that join while it runs.
-func (g *group) runAll() {
+func (g *updateGroup) runAll() {
 	for {
 		for g.next < len(g.members) && g.a.s.failed == nil {
 			r := g.members[g.next]
@@ -239,7 +239,7 @@ func (g *group) runAll() {
 }
 
 // runOne runs one function, and undoes its writes if it fails.
-func (g *group) runOne(r *request) {
+func (g *updateGroup) runOne(r *updateRequest) {
 	t := newTxn(g.a, r.ctx)
 	ok := false
 	defer func() { r.wrote = t.end(r, ok) }()
@@ -254,7 +254,7 @@ func (g *group) runOne(r *request) {
 }
 
 // settle commits the members' writes and announces the outcome to the members.
-func (g *group) settle() {
+func (g *updateGroup) settle() {
 	a := g.a
 	g.a = nil
 	err := a.s.failed
@@ -279,7 +279,7 @@ func (g *group) settle() {
 }
 
 // retryOrFail decides whether a failed transaction is run once more. If not, all members get the error.
-func (g *group) retryOrFail(err error) {
+func (g *updateGroup) retryOrFail(err error) {
 	var give error
 	switch {
 	case errors.Is(err, errStored):
@@ -314,7 +314,7 @@ func (g *group) retryOrFail(err error) {
 }
 
 // announce tells the members that their outcome is set, by closing their channels.
-func (g *group) announce() {
+func (g *updateGroup) announce() {
 	g.announced = true
 	for _, r := range g.members[1:] {
 		close(r.done)

@@ -66,10 +66,10 @@ type Bench struct {
 	Options
 	clock    ttl.Clock
 	progress *progress.Bar
-	report   *report
-	shared   *dataset // created when a section first needs it
-	older    Result   // to compare with
-	changes  []Change
+	report   *runningReport
+	shared   *expiringDataset // created when a section first needs it
+	older    Result           // to compare with
+	changes  []FigureChange
 }
 
 // New returns a run that writes its table to report, and shows its progress on a terminal.
@@ -79,10 +79,10 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 
 // Result is the result of a run.
 type Result struct {
-	About   About    `json:"about"`
-	Figures []Figure `json:"figures"`
-	Shapes  []Shape  `json:"shapes,omitempty"`
-	Changes []Change `json:"changes,omitempty"`
+	About   RunConditions  `json:"about"`
+	Figures []Figure       `json:"figures"`
+	Shapes  []Shape        `json:"shapes,omitempty"`
+	Changes []FigureChange `json:"changes,omitempty"`
 }
 
 // Result returns the result of Run.
@@ -223,7 +223,7 @@ func (b *Bench) describe() error {
 	if err != nil {
 		return err
 	}
-	b.report.about = About{
+	b.report.about = RunConditions{
 		Version: b.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" +
 			runtime.GOARCH, CPUs: runtime.GOMAXPROCS(0),
 		Documents: b.docs(), DocumentBytes: benchDocBytes, Seconds: b.Seconds, SyncSeconds: sync.Seconds(),

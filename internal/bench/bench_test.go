@@ -50,11 +50,11 @@ func TestBenchDocument(t *testing.T) {
 // What is recorded of a store and replayed on the bare library must leave there what the engine holds, but
 // for what the engine writes for itself.
 func TestReplay(t *testing.T) {
-	var rec *recorder
+	var rec *recordingEngine
 	b := &Bench{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress.Bar{}}
 	db, c, err := b.open(t.Context(), openOptions{engine: pebble.Options{Memory: true},
 		store: store.Options{ManualReaper: true}, wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		}})
 	if err != nil {
@@ -151,7 +151,7 @@ func TestRawOptions(t *testing.T) {
 
 func TestBenchNumbers(t *testing.T) {
 	for _, c := range []struct {
-		unit unit
+		unit figureUnit
 		v    float64
 		want string
 	}{
@@ -187,7 +187,7 @@ func TestBenchNumbers(t *testing.T) {
 }
 
 func TestDuel(t *testing.T) {
-	d := comparison{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
+	d := sliceTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
 	f := d.speed("x", ratioAtLeast(0.5))
 	if f.Value != 4 || *f.Against != 1 || *f.Ratio != 0.5 || !f.Budget.holds(&f) {
 		t.Errorf("speed %+v, against %v, ratio %v", f, *f.Against, *f.Ratio)

@@ -9,8 +9,8 @@ import (
 	"sort"
 )
 
-// Change is the difference between a figure and the same figure of an older result.
-type Change struct {
+// FigureChange is the difference between a figure and the same figure of an older result.
+type FigureChange struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
 	Before  float64 `json:"before"` // median of the samples (of ratios, if the figure has any)
@@ -32,7 +32,7 @@ const (
 )
 
 // DropError reports that ratios are worse than those of an older result by more than --max-drop.
-type DropError struct{ Changes []Change }
+type DropError struct{ Changes []FigureChange }
 
 // Error names the worst figure.
 func (e *DropError) Error() string {
@@ -76,7 +76,7 @@ func (f *Figure) samples() []float64 {
 }
 
 // changes compares figures with those of an older result. It leaves out figures that only one side has.
-func changes(before, after []Figure) (list []Change) {
+func changes(before, after []Figure) (list []FigureChange) {
 	for i := range after {
 		f := &after[i]
 		at := slices.IndexFunc(before,
@@ -85,7 +85,7 @@ func changes(before, after []Figure) (list []Change) {
 			continue
 		}
 		old, now := before[at].samples(), f.samples()
-		c := Change{Section: f.Section, Name: f.Name, Before: median(old), After: median(now),
+		c := FigureChange{Section: f.Section, Name: f.Name, Before: median(old), After: median(now),
 			P: rankSum(old, now)}
 		c.Gain = c.After/c.Before - 1
 		if f.lowerIsBetter() {
@@ -99,7 +99,7 @@ func changes(before, after []Figure) (list []Change) {
 }
 
 // dropped returns the significant changes for the worse by more than limit, the worst first.
-func dropped(list []Change, limit float64) (worse []Change) {
+func dropped(list []FigureChange, limit float64) (worse []FigureChange) {
 	for _, c := range list {
 		if c.Significant && c.Gain < -limit {
 			worse = append(worse, c)
@@ -150,7 +150,7 @@ func rankSum(a, b []float64) float64 {
 }
 
 // addChanges prints the significant changes.
-func (r *report) addChanges(file string, list []Change) {
+func (r *runningReport) addChanges(file string, list []FigureChange) {
 	r.printf("\ncompared with %s: medians of the ratios, or of the values if there is no ratio; "+
 		"p by the rank-sum test\n", file)
 	r.row("", "before", "now", "change", "p", "")

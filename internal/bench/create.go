@@ -20,7 +20,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	var keys float64
 	for _, kind := range []struct {
 		writers, ranges int
-		limit           *budget
+		limit           *figureLimit
 	}{
 		{1, 1, ratioAtLeast(0.75)},
 		{16, 1, ratioAtLeast(0.65)},
@@ -36,7 +36,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 }
 
 // measureCreate is one comparison of measureCreates. keys is the number of keys that a create writes.
-func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *budget) (keys float64,
+func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *figureLimit) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)
@@ -54,11 +54,11 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 
 	// A second store, in memory, records what a store writes for a document, so that the measured store has
 	// no other work.
-	var rec *recorder
+	var rec *recordingEngine
 	twin, copied, err := b.open(ctx, openOptions{
 		engine: pebble.Options{Memory: true}, store: so,
 		wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		},
 	})
@@ -68,7 +68,8 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	defer closing(twin, &err)
 	rec.take()
 
-	p := &createRuns{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied, rec: rec}
+	p := &createComparison{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied,
+		rec: rec}
 	d, err := b.compare(ctx, fmt.Sprintf("creating: %d writers", writers),
 		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
 		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
@@ -86,13 +87,14 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *b
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// createRuns is the state of one comparison of creates in Mayfly with writes of the same keys in bare Pebble.
-type createRuns struct {
+// createComparison is the state of one comparison of creates in Mayfly with writes of the same keys in bare
+// Pebble.
+type createComparison struct {
 	b           *Bench
 	writers     int
 	store, twin *store.Container
 	bare        *raw.DB
-	rec         *recorder
+	rec         *recordingEngine
 
 	next int      // number of the first document that has not been created
 	size int      // number of documents in the next slice
@@ -101,7 +103,7 @@ type createRuns struct {
 
 // runMayfly creates documents whose text has been prepared. It computes the size of the next slice from the
 // time that this took.
-func (p *createRuns) runMayfly(ctx context.Context) (int, time.Duration, error) {
+func (p *createComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)
 	bodies := make([][]byte, n)
@@ -128,7 +130,7 @@ func (p *createRuns) runMayfly(ctx context.Context) (int, time.Duration, error) 
 }
 
 // runBaseline writes the same keys and values to bare Pebble as runMayfly has written.
-func (p *createRuns) runBaseline(ctx context.Context) (int, time.Duration, error) {
+func (p *createComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.writers, 0, len(p.txns),
 		func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })

@@ -10,19 +10,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// dataset is a closed, compacted store of --docs documents, which several sections use in turn. The documents
-// have the write times of one minute, an epoch for each second. With a suitable time to live one epoch after
-// the other expires within a minute.
-type dataset struct {
+// expiringDataset is a closed, compacted store of --docs documents, which several sections use in turn. The
+// documents have the write times of one minute, an epoch for each second. With a suitable time to live one
+// epoch after the other expires within a minute.
+type expiringDataset struct {
 	dir       string
-	epochs    []epoch
+	epochs    []expiryEpoch
 	end       time.Time // after the last epoch
 	asWritten int64     // bytes on disk when it was closed
 	compacted int64     // bytes on disk now
 }
 
-// epoch is the documents [from, to), all with the same second of writing.
-type epoch struct {
+// expiryEpoch is the documents [from, to), all with the same second of writing.
+type expiryEpoch struct {
 	from, to int
 	at       time.Time
 }
@@ -37,11 +37,11 @@ const (
 )
 
 // data returns the data set. The first call creates it.
-func (b *Bench) data(ctx context.Context) (*dataset, error) {
+func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 	if b.shared != nil {
 		return b.shared, nil
 	}
-	d := &dataset{dir: b.path("data"), epochs: b.epochs()}
+	d := &expiringDataset{dir: b.path("data"), epochs: b.epochs()}
 	d.end = d.epochs[len(d.epochs)-1].at.Add(epochGap)
 	clock := ttl.NewManual(d.epochs[0].at)
 	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: d.dir},
@@ -74,25 +74,25 @@ func (b *Bench) data(ctx context.Context) (*dataset, error) {
 
 // epochs divides the documents into epochs. All epochs are in the past, so that the data can be served with
 // the system's clock.
-func (b *Bench) epochs() []epoch {
+func (b *Bench) epochs() []expiryEpoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)
 	sliced := purgeSlices * size
-	var all []epoch
+	var all []expiryEpoch
 	from := 0
 	for i := range allEpochs {
 		to := from + size
 		if i >= purgeSlices {
 			to = sliced + (b.docs()-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
-		all = append(all, epoch{from, to, at.Add(time.Duration(i) * epochGap)})
+		all = append(all, expiryEpoch{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to
 	}
 	return all
 }
 
 // copyOf copies the data set for a section that modifies it.
-func (b *Bench) copyOf(d *dataset, name string) (dir string, err error) {
+func (b *Bench) copyOf(d *expiringDataset, name string) (dir string, err error) {
 	b.progress.Start("copying the data set", 1)
 	defer b.progress.Stop()
 	dir = b.path(name)

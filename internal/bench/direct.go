@@ -32,8 +32,8 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 		return err
 	}
 	defer closing(server, &err)
-	direct := &benchServer{child: server.child, address: server.address, counts: server.counts}
-	https := &benchServer{child: server.child, address: server.address, counts: server.counts}
+	direct := &benchServer{childProcess: server.childProcess, address: server.address, counts: server.counts}
+	https := &benchServer{childProcess: server.childProcess, address: server.address, counts: server.counts}
 	err = errors.Join(direct.connectTLS(ctx, frames, true), https.connectTLS(ctx, requests, false))
 	server.conns = append(direct.conns, https.conns...) // closed with it
 	if err != nil {
@@ -52,7 +52,7 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	if server.counts {
 		b.report.add(d.speed("server CPU (user + system) a request", nil))
 	}
-	against, pairs := median(rates[1]), comparison{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), sliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(pairs.ratios(quotient))
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})

@@ -23,9 +23,9 @@ type EngineOptions struct {
 	Seconds float64
 }
 
-// subject is one of the compared stores. It has the operations by their names. The argument of an operation
-// is a number that increases with each call.
-type subject struct {
+// comparedStore is one of the compared stores. It has the operations by their names. The argument of an
+// operation is a number that increases with each call.
+type comparedStore struct {
 	name  string
 	ops   map[string]func(ctx context.Context, n int) error
 	purge func(ctx context.Context) (int, error) // purges all documents, which have expired
@@ -57,7 +57,7 @@ var engineRows = []engineRow{
 // CompareEngines measures the same operations on Pebble, on PostgreSQL, and on a plain table of jsonb in the
 // same PostgreSQL, one after the other for each operation, and writes a table.
 func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err error) {
-	var all []*subject
+	var all []*comparedStore
 	defer func() {
 		for _, s := range all {
 			if cerr := s.close(); err == nil {
@@ -70,7 +70,7 @@ func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err er
 		return err
 	}
 	all = append(all, newTableSubject(pool))
-	for _, open := range []func(context.Context, EngineOptions) (*subject, error){
+	for _, open := range []func(context.Context, EngineOptions) (*comparedStore, error){
 		openPostgresSubject, openPebbleSubject,
 	} {
 		s, err := open(ctx, o)
@@ -112,7 +112,7 @@ func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err er
 }
 
 // load creates the documents.
-func (s *subject) load(ctx context.Context, docs int, out io.Writer) error {
+func (s *comparedStore) load(ctx context.Context, docs int, out io.Writer) error {
 	began := ttl.Real{}.Now()
 	for from := 0; from < docs; from += batchSize {
 		if err := s.ops["batch"](ctx, from); err != nil {
@@ -130,7 +130,8 @@ const batchSize = 100
 
 // measure runs an operation for some seconds. It returns the text for the table: the median time, the rate
 // and the round trips of one operation.
-func (s *subject) measure(ctx context.Context, row engineRow, next *int, seconds float64) (string, error) {
+func (s *comparedStore) measure(ctx context.Context, row engineRow, next *int, seconds float64) (string,
+	error) {
 	var mu sync.Mutex
 	var times []time.Duration
 	var failed error
@@ -177,7 +178,7 @@ func (s *subject) measure(ctx context.Context, row engineRow, next *int, seconds
 	return text, nil
 }
 
-func openPebbleSubject(ctx context.Context, o EngineOptions) (*subject, error) {
+func openPebbleSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {
 	e, err := pebble.Open(ctx, pebble.Options{Dir: o.Dir})
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func openPebbleSubject(ctx context.Context, o EngineOptions) (*subject, error) {
 	return newStoreSubject(ctx, "pebble", e)
 }
 
-func openPostgresSubject(ctx context.Context, o EngineOptions) (*subject, error) {
+func openPostgresSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {
 	e, err := postgres.Open(ctx, postgres.Options{URL: o.URL, Schema: benchSchema})
 	if err != nil {
 		return nil, err
@@ -198,7 +199,7 @@ func openPostgresSubject(ctx context.Context, o EngineOptions) (*subject, error)
 }
 
 // newStoreSubject creates a store with one range over an engine.
-func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*subject, error) {
+func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*comparedStore, error) {
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: 1, ManualReaper: true})
 	if err != nil {
@@ -213,5 +214,5 @@ func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*subjec
 		clock.Advance(2 * engineTTL * time.Second)
 		return db.SweepNow(ctx)
 	}
-	return &subject{name: name, ops: p.ops(), purge: purge, close: db.Close}, nil
+	return &comparedStore{name: name, ops: p.ops(), purge: purge, close: db.Close}, nil
 }

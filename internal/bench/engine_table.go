@@ -51,7 +51,7 @@ const insertDoc = `INSERT INTO docs (pk, id, ts, due, doc)
 	ON CONFLICT (pk, id) DO UPDATE SET doc = excluded.doc, seq = excluded.seq`
 
 // newTableSubject returns the subject that runs the operations on the plain table.
-func newTableSubject(pool *pgxpool.Pool) *subject {
+func newTableSubject(pool *pgxpool.Pool) *comparedStore {
 	write := func(ctx context.Context, docs ...string) error {
 		_, err := pool.Exec(ctx, insertDoc, docs)
 		return err
@@ -65,7 +65,7 @@ func newTableSubject(pool *pgxpool.Pool) *subject {
 		return err
 	}
 	city := func(n int) string { return fmt.Sprintf("c%d", n/batchSize%100) }
-	s := &subject{name: "table", close: func() error { pool.Close(); return nil }}
+	s := &comparedStore{name: "table", close: func() error { pool.Close(); return nil }}
 	s.ops = map[string]func(context.Context, int) error{
 		"create": func(ctx context.Context, n int) error { return write(ctx, string(engineDoc(n))) },
 		"replace": func(ctx context.Context, n int) error {

@@ -57,23 +57,23 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 	return nil
 }
 
-// fanOut is the state of one comparison. Its sides read as many documents in a slice as fit into the time
-// of the slice.
-type fanOut struct {
+// fanOutComparison is the state of one comparison. Its sides read as many documents in a slice as fit into
+// the time of the slice.
+type fanOutComparison struct {
 	b    *Bench
 	read func(most int) (int, error)
 	most int // documents that each reader reads
 }
 
-func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*fanOut, error) {
+func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*fanOutComparison, error) {
 	got, err := read(n) // this read also fills the caches
 	if err == nil && got != n {
 		err = fmt.Errorf("%d of %d documents were read", got, n)
 	}
-	return &fanOut{b, read, n}, err
+	return &fanOutComparison{b, read, n}, err
 }
 
-func (f *fanOut) slice(ctx context.Context) sliceFunc {
+func (f *fanOutComparison) slice(ctx context.Context) sliceFunc {
 	return func() (int, time.Duration, error) {
 		var ops atomic.Int64
 		began := f.b.clock.Now()

@@ -72,7 +72,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	} else {
 		b.report.note("server CPU a request: not measured on this system")
 	}
-	against, pairs := median(rates[1]), comparison{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), sliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(rates[0]) / against
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})

@@ -41,7 +41,8 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p := &importRuns{b: b, server: server, bare: bare, file: file, size: max(1, b.docs()/(benchSlices+1))}
+	p := &importComparison{b: b, server: server, bare: bare, file: file,
+		size: max(1, b.docs()/(benchSlices+1))}
 	d, err := b.compare(ctx, "importing",
 		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
 		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
@@ -62,8 +63,8 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	return nil
 }
 
-// importRuns is the state of the comparison.
-type importRuns struct {
+// importComparison is the state of the comparison.
+type importComparison struct {
 	b      *Bench
 	server *benchServer
 	bare   *raw.DB
@@ -73,7 +74,7 @@ type importRuns struct {
 }
 
 // runMayfly imports the next documents.
-func (p *importRuns) runMayfly(ctx context.Context) (int, time.Duration, error) {
+func (p *importComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	if err := p.write(p.next, p.next+p.size); err != nil {
 		return 0, 0, err
 	}
@@ -106,7 +107,7 @@ func (p *importRuns) runMayfly(ctx context.Context) (int, time.Duration, error) 
 }
 
 // write creates a file with the documents [from, to).
-func (p *importRuns) write(from, to int) error {
+func (p *importComparison) write(from, to int) error {
 	f, err := os.Create(p.file)
 	if err != nil {
 		return err
@@ -120,12 +121,12 @@ func (p *importRuns) write(from, to int) error {
 
 // runBaseline writes to bare Pebble the keys and values that a store writes for the documents that
 // runMayfly has imported. It gets them from a second store, in memory, some documents at a time.
-func (p *importRuns) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
-	var rec *recorder
+func (p *importComparison) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
+	var rec *recordingEngine
 	twin, c, err := p.b.open(ctx, openOptions{
 		engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		},
 	})

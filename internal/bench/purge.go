@@ -68,7 +68,7 @@ func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (
 }
 
 // sweepEpoch lets an epoch expire and purges it.
-func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e epoch) (n int,
+func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e expiryEpoch) (n int,
 	took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
 	began := b.clock.Now()
@@ -81,17 +81,17 @@ func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual
 }
 
 // recordPurges purges the first epochs of a copy and returns what the purges write.
-func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte, err error) {
+func (b *Bench) recordPurges(ctx context.Context, d *expiringDataset) (purges [][][]byte, err error) {
 	dir, err := b.copyOf(d, "purge-twin")
 	if err != nil {
 		return nil, err
 	}
 	defer drop(dir)
-	var rec *recorder
+	var rec *recordingEngine
 	db, _, clock, err := b.openExpiring(ctx, d.end, openOptions{
 		engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		},
 	})
@@ -111,7 +111,7 @@ func (b *Bench) recordPurges(ctx context.Context, d *dataset) (purges [][][]byte
 	return purges, nil
 }
 
-func (b *Bench) comparePurges(ctx context.Context, d *dataset, dir, bareDir string,
+func (b *Bench) comparePurges(ctx context.Context, d *expiringDataset, dir, bareDir string,
 	purges [][][]byte) (err error) {
 	db, _, clock, err := b.openExpiring(ctx, d.end,
 		openOptions{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})

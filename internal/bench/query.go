@@ -34,7 +34,7 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	if err := b.measureSearches(ctx); err != nil || b.Shapes != "" {
 		return err
 	}
-	for _, part := range []func(context.Context, []querySet) error{
+	for _, part := range []func(context.Context, []queryStore) error{
 		b.measureScans, b.measureIndexing, b.measureHeap,
 	} {
 		if err := part(ctx, sets); err != nil {
@@ -44,20 +44,20 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	return nil
 }
 
-// querySet is a closed store of documents to query.
-type querySet struct {
-	layout
+// queryStore is a closed store of documents to query.
+type queryStore struct {
+	documentLayout
 	dir  string
 	spec definition.ContainerSpec
 	text func(i int) []byte // text of the i-th document
 }
 
-func (s querySet) String() string { return thousands(int64(s.docs)) + " documents" }
+func (s queryStore) String() string { return thousands(int64(s.docs)) + " documents" }
 
-func (b *Bench) querySets() (sets []querySet) {
+func (b *Bench) querySets() (sets []queryStore) {
 	for _, n := range b.queryDocs() {
-		l := layout{n}
-		sets = append(sets, querySet{l, b.path("query-" + strconv.Itoa(n)), querySpec(), l.json})
+		l := documentLayout{n}
+		sets = append(sets, queryStore{l, b.path("query-" + strconv.Itoa(n)), querySpec(), l.json})
 	}
 	return sets
 }
@@ -97,18 +97,18 @@ func (b *Bench) measureSearches(ctx context.Context) error {
 		return nil
 	}
 	sizes := b.queryDocs()
-	l := layout{min(sizes[len(sizes)-1], searchDocs)}
-	set := querySet{l, b.path("search"), searchSpec(), l.searchedJSON}
+	l := documentLayout{min(sizes[len(sizes)-1], searchDocs)}
+	set := queryStore{l, b.path("search"), searchSpec(), l.searchedJSON}
 	defer drop(set.dir)
 	if err := b.makeQuerySet(ctx, set); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("places, words and vectors of %d dimensions", dimensions)
-	return b.measureShapes(ctx, what, list, []querySet{set})
+	return b.measureShapes(ctx, what, list, []queryStore{set})
 }
 
 // chosen returns the shapes that --shapes selects.
-func (b *Bench) chosen(list []shape) (some []shape) {
+func (b *Bench) chosen(list []queryShape) (some []queryShape) {
 	re := regexp.MustCompile(b.Shapes)
 	for _, s := range list {
 		if re.MatchString(s.name) {
@@ -119,7 +119,7 @@ func (b *Bench) chosen(list []shape) (some []shape) {
 }
 
 // openSets opens the stores of sets. The caller closes them even if there is an error.
-func (b *Bench) openSets(ctx context.Context, sets []querySet) (open []io.Closer,
+func (b *Bench) openSets(ctx context.Context, sets []queryStore) (open []io.Closer,
 	containers []*store.Container, err error) {
 	for _, s := range sets {
 		db, c, err := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)

@@ -30,9 +30,9 @@ const (
 	queryCache = readCache
 )
 
-// layout defines the values that the documents of a set share. The number of matches of an indexed query is
-// the same in a set of any size; an aggregate covers the same fraction of each set.
-type layout struct{ docs int }
+// documentLayout defines the values that the documents of a set share. The number of matches of an indexed
+// query is the same in a set of any size; an aggregate covers the same fraction of each set.
+type documentLayout struct{ docs int }
 
 // Primes larger than any set. The multiples of a prime, modulo the size of the set, are a permutation of all
 // numbers below the size. Each property uses its own prime, so no property of a document determines another.
@@ -47,19 +47,21 @@ const (
 )
 
 // shuffled returns the position of the i-th document in the permutation by a stride, one of the primes.
-func (l layout) shuffled(i, stride int) int { return i * stride % l.docs }
+func (l documentLayout) shuffled(i, stride int) int { return i * stride % l.docs }
 
 // share divides the documents evenly into parts, in the permutation of a stride, and returns the part of the
 // i-th one.
-func (l layout) share(i, stride, parts int) int { return l.shuffled(i, stride) * parts / l.docs }
+func (l documentLayout) share(i, stride, parts int) int {
+	return l.shuffled(i, stride) * parts / l.docs
+}
 
-func (l layout) groups() int    { return min(l.docs/2, maxGroups) }
-func (l layout) fewGroups() int { return l.docs / fewDocs }
+func (l documentLayout) groups() int    { return min(l.docs/2, maxGroups) }
+func (l documentLayout) fewGroups() int { return l.docs / fewDocs }
 
 // partition returns the partition key of the i-th document. Two partitions were written first and never
 // again, one of them with a hundredth of all documents. One has a tenth of all documents. The others have few
 // documents each and are written all the time.
-func (l layout) partition(i int) string {
+func (l documentLayout) partition(i int) string {
 	switch {
 	case i < quietDocs:
 		return "quiet"
@@ -73,10 +75,10 @@ func (l layout) partition(i int) string {
 
 func smallPartition(k int) string { return fmt.Sprintf("p%06d", k) }
 
-func active(l layout, k int) string { return smallPartition(l.askedFew(k)) }
-func inQuiet(layout, int) string    { return "quiet" }
-func inOld(layout, int) string      { return "old" }
-func inBig(layout, int) string      { return "big" }
+func active(l documentLayout, k int) string { return smallPartition(l.askedFew(k)) }
+func inQuiet(documentLayout, int) string    { return "quiet" }
+func inOld(documentLayout, int) string      { return "old" }
+func inBig(documentLayout, int) string      { return "big" }
 
 func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 
@@ -85,15 +87,15 @@ func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 const queryTurns = 16
 
 // asked returns the k-th of queryTurns numbers below the size of the set.
-func (l layout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
+func (l documentLayout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
 // askedFew returns the k-th of queryTurns numbers below fewGroups that end in 1: each of them is a partition.
-func (l layout) askedFew(k int) int {
+func (l documentLayout) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }
 
 // json returns the text of the i-th document.
-func (l layout) json(i int) []byte {
+func (l documentLayout) json(i int) []byte {
 	r := rand.New(rand.NewPCG(uint64(i), 2))
 	b := make([]byte, 0, queryDocBytes)
 	b = fmt.Appendf(b, idStart+`%s","pk":"%s","status":"%s","cat":"cat-%02d","ten":%d,"grp":%d,`,
@@ -161,7 +163,7 @@ func (b *Bench) queryContainer(ctx context.Context, o openOptions,
 const queryLoaders = 4
 
 // makeQuerySet creates a compacted store of a set of documents.
-func (b *Bench) makeQuerySet(ctx context.Context, s querySet) error {
+func (b *Bench) makeQuerySet(ctx context.Context, s queryStore) error {
 	db, c, err := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func (b *Bench) makeQuerySet(ctx context.Context, s querySet) error {
 }
 
 // load stores the documents [from, to) in one batch.
-func (s querySet) load(ctx context.Context, c *store.Container, from, to int) error {
+func (s queryStore) load(ctx context.Context, c *store.Container, from, to int) error {
 	var ops []store.Operation
 	for i := from; i < to; i++ {
 		body := s.text(i)

@@ -22,7 +22,7 @@ const heapPages = 3
 
 // measureHeap measures how much memory is in use during paged queries that read all documents: one that sorts
 // without an index, and one with many groups.
-func (b *Bench) measureHeap(ctx context.Context, sets []querySet) (err error) {
+func (b *Bench) measureHeap(ctx context.Context, sets []queryStore) (err error) {
 	set := sets[len(sets)-1]
 	db, c, err := b.queryContainer(ctx,
 		openOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},

@@ -13,23 +13,23 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// scan is a query that reads every document and matches none.
-type scan struct {
+// fullScanQuery is a query that reads every document and matches none.
+type fullScanQuery struct {
 	name, text string
-	limit      *budget
+	limit      *figureLimit
 }
 
 // scans filter by a property in the middle of the documents, and by a property that no document has. Neither
 // path is indexed.
-func scans() []scan {
-	return []scan{
+func scans() []fullScanQuery {
+	return []fullScanQuery{
 		{"filter, field found", `SELECT * FROM c WHERE c.weight = -1`, ratioAtLeast(0.45)},
 		{"filter, field absent", `SELECT * FROM c WHERE c.nothing = -1`, ratioAtLeast(0.3)},
 	}
 }
 
 // stretch returns a sliceFunc that repeats the scan. It counts each document as an operation.
-func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) sliceFunc {
+func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) sliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {
@@ -45,7 +45,7 @@ func (q scan) stretch(ctx context.Context, b *Bench, c *store.Container, docs in
 
 // measureScans compares filtered scans with an iteration over the same bytes in bare Pebble. It uses the
 // smallest set, which fits in the cache.
-func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
+func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error) {
 	set := sets[0]
 	copied := b.path("query-raw")
 	defer drop(copied)
@@ -74,7 +74,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []querySet) (err error) {
 		for _, kind := range []struct {
 			name  string
 			touch bool
-			limit *budget
+			limit *figureLimit
 		}{{q.name, false, q.limit}, {q.name + ", raw reads all bytes", true, nil}} {
 			d, err := b.compare(ctx, "scanning: "+kind.name, q.stretch(ctx, b, c, set.docs),
 				s.stretch(b, kind.touch))

@@ -25,7 +25,7 @@ const (
 
 // near returns the location of a group of few documents, which are less than nearMetres apart and far from
 // all others.
-func (l layout) near(group int) (longitude, latitude float64) {
+func (l documentLayout) near(group int) (longitude, latitude float64) {
 	side := 1
 	for side*side < l.fewGroups() {
 		side++
@@ -44,7 +44,7 @@ func word(r *rand.Rand) string {
 
 // searchedJSON returns the text of the i-th document, with a location, a text of words, and the same vector
 // at four paths.
-func (l layout) searchedJSON(i int) []byte {
+func (l documentLayout) searchedJSON(i int) []byte {
 	const jitter = 0.005 // degrees: less than 800 m
 	r := rand.New(rand.NewPCG(uint64(i), 3))
 	group := i % l.fewGroups()
@@ -110,20 +110,20 @@ func searchSpec() definition.ContainerSpec {
 }
 
 // target returns @t, a vector near the center of the k-th cluster.
-func target(_ layout, k int) []store.Parameter {
+func target(_ documentLayout, k int) []store.Parameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
 // hereParam returns @here, the location of the k-th group.
-func hereParam(l layout, k int) []store.Parameter {
+func hereParam(l documentLayout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
 // aroundParam returns @around, a square around the location of the k-th group.
-func aroundParam(l layout, k int) []store.Parameter {
+func aroundParam(l documentLayout, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,
@@ -132,8 +132,8 @@ func aroundParam(l layout, k int) []store.Parameter {
 }
 
 // searchShapes returns the queries for a set of at most searchDocs documents.
-func searchShapes() []shape {
-	list := []shape{
+func searchShapes() []queryShape {
+	list := []queryShape{
 		{name: "ST_DISTANCE < r (100)", with: hereParam,
 			text: fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE ST_DISTANCE(c["at"], @here) < %d`, nearMetres)},
 		{name: "ST_WITHIN (100)", text: `SELECT VALUE c.id FROM c WHERE ST_WITHIN(c["at"], @around)`,
@@ -152,9 +152,9 @@ func searchShapes() []shape {
 		if name == "none" {
 			what = "no index"
 		}
-		list = append(list, shape{name: "vector, " + what + ", TOP 10", with: target,
+		list = append(list, queryShape{name: "vector, " + what + ", TOP 10", with: target,
 			text: fmt.Sprintf(`SELECT TOP 10 c.id FROM c ORDER BY VectorDistance(c["%s"], @t)`, name)},
-			shape{name: "vector, " + what + ", TOP 10, where range (100)", with: all(target, last(100)),
+			queryShape{name: "vector, " + what + ", TOP 10, where range (100)", with: all(target, last(100)),
 				text: fmt.Sprintf(`SELECT TOP 10 c.id FROM c WHERE c.n >= @from
 					ORDER BY VectorDistance(c["%s"], @t)`, name)})
 	}

@@ -9,46 +9,46 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// shape is a kind of query, run with queryTurns values in turn.
-type shape struct {
+// queryShape is a kind of query, run with queryTurns values in turn.
+type queryShape struct {
 	name string
 	text string
-	with values // nil: the query has no parameters
+	with turnParameters // nil: the query has no parameters
 	// partition returns the partition key of the header; nil: the query covers the whole container.
-	partition func(l layout, k int) string
-	page      int     // maximum number of rows of the only page that is read; 0: all pages are read
-	growth    *budget // limit for the largest set compared with the smallest one
+	partition func(l documentLayout, k int) string
+	page      int          // maximum number of rows of the only page that is read; 0: all pages are read
+	growth    *figureLimit // limit for the largest set compared with the smallest one
 }
 
-// values returns the parameters of a query for its k-th turn.
-type values func(l layout, k int) []store.Parameter
+// turnParameters returns the parameters of a query for its k-th turn.
+type turnParameters func(l documentLayout, k int) []store.Parameter
 
 // served is the budget of queries that use an index and whose result has the same size in any set: at most
 // 1.5 times the CPU time of the smallest set.
-func served() *budget { return ratioAtMost(1.5) }
+func served() *figureLimit { return ratioAtMost(1.5) }
 
 // last returns @from, the lowest of the count highest numbers below the size of the set.
-func last(count int) values {
-	return func(l layout, _ int) []store.Parameter {
+func last(count int) turnParameters {
+	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
 // one returns @v, a text formatted from the k-th of the numbers below fewGroups.
-func one(format string) values {
-	return func(l layout, k int) []store.Parameter {
+func one(format string) turnParameters {
+	return func(l documentLayout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
 // cat returns @cat, one of a hundred values.
-func cat(_ layout, k int) []store.Parameter {
+func cat(_ documentLayout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
 // all combines parameters.
-func all(list ...values) values {
-	return func(l layout, k int) (joined []store.Parameter) {
+func all(list ...turnParameters) turnParameters {
+	return func(l documentLayout, k int) (joined []store.Parameter) {
 		for _, v := range list {
 			joined = append(joined, v(l, k)...)
 		}
@@ -57,7 +57,7 @@ func all(list ...values) values {
 }
 
 // spread returns count ids from the whole set, for the k-th turn.
-func spread(l layout, k, count int) (list []jsondoc.Value) {
+func spread(l documentLayout, k, count int) (list []jsondoc.Value) {
 	for j := range count {
 		list = append(list, jsondoc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
 	}
@@ -65,15 +65,15 @@ func spread(l layout, k, count int) (list []jsondoc.Value) {
 }
 
 // inIDs returns a query for count ids, each of them a parameter.
-func inIDs(count int) shape {
+func inIDs(count int) queryShape {
 	name := func(j int) string { return "@i" + strconv.Itoa(j) }
 	var names []string
 	for j := range count {
 		names = append(names, name(j))
 	}
-	return shape{name: fmt.Sprintf("IN %d ids", count), growth: served(),
+	return queryShape{name: fmt.Sprintf("IN %d ids", count), growth: served(),
 		text: `SELECT c.id FROM c WHERE c.id IN (` + strings.Join(names, ", ") + `)`,
-		with: func(l layout, k int) (list []store.Parameter) {
+		with: func(l documentLayout, k int) (list []store.Parameter) {
 			for j, id := range spread(l, k, count) {
 				list = append(list, parameter(name(j), id))
 			}
@@ -82,7 +82,7 @@ func inIDs(count int) shape {
 }
 
 // ids returns @ids, an array of 100 ids.
-func ids(l layout, k int) []store.Parameter {
+func ids(l documentLayout, k int) []store.Parameter {
 	var list []string
 	for _, id := range spread(l, k, 100) {
 		list = append(list, strconv.Quote(id.Str()))
@@ -91,18 +91,18 @@ func ids(l layout, k int) []store.Parameter {
 }
 
 // shapes returns all queries for the documents of queryDocBytes.
-func shapes() (list []shape) {
-	for _, some := range [][]shape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
+func shapes() (list []queryShape) {
+	for _, some := range [][]queryShape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
 		textShapes(), arrayShapes(), countShapes(), groupShapes(), extremeShapes()} {
 		list = append(list, some...)
 	}
 	return list
 }
 
-func pointShapes() []shape {
-	return []shape{
+func pointShapes() []queryShape {
+	return []queryShape{
 		{name: "id =", text: `SELECT * FROM c WHERE c.id = @id`, growth: served(),
-			with: func(l layout, k int) []store.Parameter {
+			with: func(l documentLayout, k int) []store.Parameter {
 				return []store.Parameter{parameter("@id", jsondoc.StringValue(newDocument(l.asked(k)).id))}
 			}},
 		{name: "= (100)", text: `SELECT c.id, c.name FROM c WHERE c.address.city = @v`,
@@ -134,9 +134,9 @@ func pointShapes() []shape {
 
 // partitionShapes returns queries of one partition. The request names the partition key in a header, as
 // SDKs do, and not in a condition.
-func partitionShapes() []shape {
+func partitionShapes() []queryShape {
 	latest, first := `SELECT * FROM c ORDER BY c.ts DESC`, `SELECT * FROM c ORDER BY c.ts`
-	return []shape{
+	return []queryShape{
 		{name: "pk header + ORDER BY, 10, active", text: first, partition: active, page: 10,
 			growth: served()},
 		{name: "pk header + ORDER BY DESC, 10, active", text: latest, partition: active, page: 10,
@@ -161,8 +161,8 @@ func partitionShapes() []shape {
 	}
 }
 
-func rangeShapes() []shape {
-	return []shape{
+func rangeShapes() []queryShape {
+	return []queryShape{
 		{name: "range (100)", text: `SELECT c.id FROM c WHERE c.n >= @from`, with: last(100),
 			growth: served()},
 		{name: "two ranges, wide first", text: `SELECT c.id FROM c WHERE c.n > 1 AND c.seq >= @from`,
@@ -182,8 +182,8 @@ func rangeShapes() []shape {
 	}
 }
 
-func orderShapes() []shape {
-	return []shape{
+func orderShapes() []queryShape {
+	return []queryShape{
 		{name: "ORDER BY, 100", text: `SELECT * FROM c ORDER BY c.n`, page: 100, growth: served()},
 		{name: "ORDER BY OFFSET 5 % LIMIT 10", text: `SELECT c.id FROM c ORDER BY c.n OFFSET @skip LIMIT 10`,
 			with: skip(5)},
@@ -200,8 +200,8 @@ func orderShapes() []shape {
 }
 
 // skip returns @skip, the number of documents that is percent of the set.
-func skip(percent int) values {
-	return func(l layout, _ int) []store.Parameter {
+func skip(percent int) turnParameters {
+	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}
 	}
 }

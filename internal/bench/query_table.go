@@ -7,7 +7,7 @@ import (
 )
 
 // beginShapes begins a table with a row for each shape. With several sets it has a column for growth.
-func (r *report) beginShapes(conditions string, several bool) {
+func (r *runningReport) beginShapes(conditions string, several bool) {
 	r.section = "query"
 	r.printf("\nquery: %s\n", conditions)
 	last := ""
@@ -17,7 +17,7 @@ func (r *report) beginShapes(conditions string, several bool) {
 	r.shapeRow("", "of", "CPU ms", "wall ms", "documents", "entries", "rows", "pages", last)
 }
 
-func (r *report) shapeRow(name string, columns ...string) {
+func (r *runningReport) shapeRow(name string, columns ...string) {
 	line := fmt.Sprintf("  %-47s", name)
 	for i, width := range []int{9, 9, 9, 10, 10, 8, 5, 7} {
 		line += fmt.Sprintf(" %*s", width, columns[i])
@@ -26,7 +26,7 @@ func (r *report) shapeRow(name string, columns ...string) {
 }
 
 // addShape prints and keeps the times of a query on each set.
-func (r *report) addShape(found []Shape) {
+func (r *runningReport) addShape(found []Shape) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
 		name := s.Name
@@ -44,7 +44,7 @@ func (r *report) addShape(found []Shape) {
 }
 
 // growthOf returns the text for the column growth, and counts a value over its budget.
-func (r *report) growthOf(s Shape) string {
+func (r *runningReport) growthOf(s Shape) string {
 	if s.Growth == nil {
 		return ""
 	}

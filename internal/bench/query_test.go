@@ -39,7 +39,7 @@ func TestValidateQueries(t *testing.T) {
 
 // What queries are compared by must not depend on the size of the set.
 func TestQueryDocuments(t *testing.T) {
-	for _, l := range []layout{{1000}, {3000}, {20_000}} {
+	for _, l := range []documentLayout{{1000}, {3000}, {20_000}} {
 		counts, rare := map[any]int{}, 0
 		for i := range l.docs {
 			body := l.json(i)
@@ -89,7 +89,7 @@ func TestQueryDocuments(t *testing.T) {
 }
 
 func TestSearchedDocuments(t *testing.T) {
-	l := layout{3000}
+	l := documentLayout{3000}
 	g := l.askedFew(1)
 	place, err := index.ParseGeometry(hereParam(l, 1)[0].Value, false)
 	if err != nil {
@@ -116,13 +116,13 @@ func TestSearchedDocuments(t *testing.T) {
 
 // Each shape is answered, and where its name reports how many documents match, by so many.
 func TestShapes(t *testing.T) {
-	l := layout{1000}
+	l := documentLayout{1000}
 	for _, c := range []struct {
-		set    querySet
-		shapes []shape
+		set    queryStore
+		shapes []queryShape
 	}{
-		{querySet{layout: l, spec: querySpec(), text: l.json}, shapes()},
-		{querySet{layout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
+		{queryStore{documentLayout: l, spec: querySpec(), text: l.json}, shapes()},
+		{queryStore{documentLayout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
 	} {
 		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}, progress: &progress.Bar{}}
 		db, container, err := b.queryContainer(t.Context(), openOptions{engine: pebble.Options{Memory: true}},
@@ -142,7 +142,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("two shapes are named %s", s.name)
 			}
 			names[s.name] = true
-			a := &shapeRun{shape: s, layout: l, b: b, c: container}
+			a := &shapeRun{queryShape: s, documentLayout: l, b: b, c: container}
 			seen := a.ask(t.Context(), 1)
 			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
 			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {
@@ -161,7 +161,7 @@ func TestAskInTurns(t *testing.T) {
 	sides := []*shapeRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
 		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}}
-		a.spent, a.docs, a.shape.name, a.growth = 1e9, i, "x", served()
+		a.spent, a.docs, a.queryShape.name, a.growth = 1e9, i, "x", served()
 	}
 	found, err := runInterleaved(t.Context(), sides)
 	if err != nil {

@@ -28,9 +28,9 @@ type Shape struct {
 	// Failure is the reason if the query has failed.
 	Failure string `json:"failure,omitempty"`
 	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
-	Growth *float64 `json:"growth,omitempty"`
-	Budget *budget  `json:"budget,omitempty"`
-	Within *bool    `json:"within,omitempty"`
+	Growth *float64     `json:"growth,omitempty"`
+	Budget *figureLimit `json:"budget,omitempty"`
+	Within *bool        `json:"within,omitempty"`
 }
 
 const (
@@ -46,8 +46,8 @@ const (
 
 // shapeRun is a query of one shape that is run repeatedly on a set.
 type shapeRun struct {
-	shape
-	layout
+	queryShape
+	documentLayout
 	b         *Bench
 	c         *store.Container
 	cpu, wall []float64 // of each counted run
@@ -56,7 +56,8 @@ type shapeRun struct {
 }
 
 // measureShapes runs the selected queries of a list on all sets in turn.
-func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, sets []querySet) (err error) {
+func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShape,
+	sets []queryStore) (err error) {
 	if list = b.chosen(list); len(list) == 0 {
 		return nil
 	}
@@ -72,7 +73,8 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []shape, se
 	for _, s := range list {
 		sides := make([]*shapeRun, len(sets))
 		for i := range sets {
-			sides[i] = &shapeRun{shape: s, layout: sets[i].layout, b: b, c: containers[i]}
+			sides[i] = &shapeRun{queryShape: s, documentLayout: sets[i].documentLayout, b: b,
+				c: containers[i]}
 		}
 		found, err := runInterleaved(ctx, sides)
 		if err != nil {
@@ -188,10 +190,11 @@ func (a *shapeRun) request(turn int) store.QueryRequest {
 		r.MaxItems = a.page
 	}
 	if a.with != nil {
-		r.Parameters = a.with(a.layout, turn)
+		r.Parameters = a.with(a.documentLayout, turn)
 	}
-	if a.shape.partition != nil {
-		r.Scope.Partition = definition.NewPartitionKey(jsondoc.StringValue(a.shape.partition(a.layout, turn)))
+	if a.queryShape.partition != nil {
+		key := a.queryShape.partition(a.documentLayout, turn)
+		r.Scope.Partition = definition.NewPartitionKey(jsondoc.StringValue(key))
 	}
 	return r
 }
@@ -199,7 +202,7 @@ func (a *shapeRun) request(turn int) store.QueryRequest {
 // result returns the times of the runs, and what the first of them read.
 func (a *shapeRun) result() Shape {
 	s := a.first
-	s.Name, s.Query, s.Documents, s.Runs = a.name, a.shape.text, a.docs, len(a.cpu)
+	s.Name, s.Query, s.Documents, s.Runs = a.name, a.queryShape.text, a.docs, len(a.cpu)
 	s.CPU, s.Wall = median(a.cpu), median(a.wall)
 	return s
 }

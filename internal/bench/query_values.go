@@ -2,8 +2,8 @@ package bench
 
 // textShapes returns queries that compare the beginning, the end and the inside of texts. 100 documents
 // match.
-func textShapes() []shape {
-	return []shape{
+func textShapes() []queryShape {
+	return []queryShape{
 		{name: "STARTSWITH", text: `SELECT c.id FROM c WHERE STARTSWITH(c.name, @v)`, with: one("%06d-"),
 			growth: served()},
 		{name: "LIKE 'a%b'", text: `SELECT c.id FROM c WHERE c.name LIKE @v`, with: one("%06d%%a"),
@@ -22,8 +22,8 @@ func textShapes() []shape {
 	}
 }
 
-func arrayShapes() []shape {
-	return []shape{
+func arrayShapes() []queryShape {
+	return []queryShape{
 		{name: "ARRAY_CONTAINS", text: `SELECT c.id FROM c WHERE ARRAY_CONTAINS(c.tags, @v)`,
 			with:   one("t%06d"),
 			growth: served()},
@@ -43,8 +43,8 @@ func arrayShapes() []shape {
 	}
 }
 
-func countShapes() []shape {
-	return []shape{
+func countShapes() []queryShape {
+	return []queryShape{
 		{name: "COUNT(1)", text: `SELECT VALUE COUNT(1) FROM c`},
 		{name: "COUNT where = (25 %)", text: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'open'`},
 		{name: "COUNT where = (1 %)", text: `SELECT VALUE COUNT(1) FROM c WHERE c.cat = @cat`, with: cat},
@@ -62,8 +62,8 @@ func countShapes() []shape {
 
 // groupShapes returns queries with GROUP BY and DISTINCT. The number in a name is the number of different
 // values of the path. A set of less than 200,000 documents has fewer than 100,000 values.
-func groupShapes() []shape {
-	return []shape{
+func groupShapes() []queryShape {
+	return []queryShape{
 		{name: "GROUP BY 4, COUNT", text: `SELECT c.status, COUNT(1) AS n FROM c GROUP BY c.status`},
 		{name: "GROUP BY 10, COUNT", text: `SELECT c.ten, COUNT(1) AS n FROM c GROUP BY c.ten`},
 		{name: "GROUP BY 10, MIN and MAX of it",
@@ -83,8 +83,8 @@ func groupShapes() []shape {
 
 // extremeShapes returns queries for the minimum and the maximum, written directly and in the form that the
 // SDKs send to a partition range.
-func extremeShapes() []shape {
-	return []shape{
+func extremeShapes() []queryShape {
+	return []queryShape{
 		{name: "MAX", text: `SELECT VALUE MAX(c.n) FROM c`, growth: served()},
 		{name: "MAX, the SDKs' rewrite", growth: served(),
 			text: `SELECT VALUE [{"item": MAX(c.n), "item2":

@@ -13,7 +13,7 @@ import (
 )
 
 // measureIndexing compares durable creates with the default indexing policy with creates without an index.
-func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
+func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error) {
 	const writers = benchLoaders
 	indexed, bare := benchSpec(), benchSpec()
 	indexed.ID, bare.ID = "indexed", "bare"
@@ -29,7 +29,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 			return openErr
 		}
 		defer closing(db, &err)
-		w := &writing{b: b, c: c, writers: writers, size: 8 * writers}
+		w := &indexingSide{b: b, c: c, writers: writers, size: 8 * writers}
 		sides[i] = func() (int, time.Duration, error) { return w.slice(ctx) }
 		if keys[i], err = b.keysOfCreate(ctx, spec); err != nil {
 			return err
@@ -50,11 +50,11 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []querySet) (err error) {
 // keysOfCreate returns how many keys a create writes, on average.
 func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
 	const docs = 100
-	var rec *recorder
+	var rec *recordingEngine
 	db, c, err := b.queryContainer(ctx, openOptions{
 		engine: pebble.Options{Memory: true}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		},
 	}, spec)
@@ -71,8 +71,8 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// writing is the state of one side of measureIndexing: it creates documents, slice by slice.
-type writing struct {
+// indexingSide is the state of one side of measureIndexing: it creates documents, slice by slice.
+type indexingSide struct {
 	b       *Bench
 	c       *store.Container
 	writers int
@@ -82,7 +82,7 @@ type writing struct {
 
 // slice creates documents whose text has been prepared. It computes the size of the next slice from the
 // time that this took.
-func (w *writing) slice(ctx context.Context) (int, time.Duration, error) {
+func (w *indexingSide) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)
 	for i := range docs {

@@ -84,10 +84,10 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 		return err
 	}
 	defer closing(ours.db, &err)
-	var rec *recorder
+	var rec *recordingEngine
 	twin, err := b.openQueue(ctx, openOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
-			rec = &recorder{Engine: e}
+			rec = &recordingEngine{Engine: e}
 			return rec
 		}})
 	if err != nil {
@@ -99,7 +99,7 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 		return err
 	}
 	defer closing(bare, &err)
-	p := &pingPongs{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
+	p := &pingPongComparison{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
 		text: newDocument(0).json()}
 	rec.take()
 	const recorded = 64
@@ -124,9 +124,9 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	return nil
 }
 
-// pingPongs is the state of one comparison of measureQueue. In a ping-pong, a message is sent, received and
-// completed.
-type pingPongs struct {
+// pingPongComparison is the state of one comparison of measureQueue. In a ping-pong, a message is sent,
+// received and completed.
+type pingPongComparison struct {
 	b       *Bench
 	clients int
 	size    int // messages of a slice
@@ -139,7 +139,7 @@ type pingPongs struct {
 }
 
 // runMayfly sends, receives and completes the messages of a slice.
-func (p *pingPongs) runMayfly(ctx context.Context) (int, time.Duration, error) {
+func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	times := make(latencies, p.size)
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
@@ -155,7 +155,7 @@ func (p *pingPongs) runMayfly(ctx context.Context) (int, time.Duration, error) {
 
 // runBaseline writes the transactions of as many messages to bare Pebble. It computes the size of the next
 // slice from the time that this took.
-func (p *pingPongs) runBaseline(ctx context.Context) (int, time.Duration, error) {
+func (p *pingPongComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
 		for k := range p.each {

@@ -85,21 +85,21 @@ func (quietLogger) Fatalf(format string, args ...any) {
 	panic("the engine's library cannot go on: " + fmt.Sprintf(format, args...))
 }
 
-// recorder is an engine that records the writes of each transaction, so that they can be repeated in bare
-// Pebble.
-type recorder struct {
+// recordingEngine is an engine that records the writes of each transaction, so that they can be repeated in
+// bare Pebble.
+type recordingEngine struct {
 	*pebble.Engine
 	mu   sync.Mutex
 	txns [][]byte // as Pebble batches, without empty ones
 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
-func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (r *recordingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
 	var ops *raw.Batch
 	at, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		ops = new(raw.Batch)
-		return fn(&recorded{Txn: t, to: t, ops: ops})
+		return fn(&recordingTxn{Txn: t, to: t, ops: ops})
 	}, ahead...)
 	if err == nil && !ops.Empty() {
 		r.mu.Lock()
@@ -110,7 +110,7 @@ func (r *recorder) Update(ctx context.Context, scopes [][]byte, fn func(engine.T
 }
 
 // take returns the transactions recorded since the last call.
-func (r *recorder) take() [][]byte {
+func (r *recordingEngine) take() [][]byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	txns := r.txns
@@ -134,22 +134,22 @@ type keyWriter interface {
 	Delete(key []byte)
 }
 
-// recorded is a transaction that passes on and records its writes. Writing to the Pebble batch cannot fail
-// here.
-type recorded struct {
+// recordingTxn is a transaction that passes on and records its writes. Writing to the Pebble batch cannot
+// fail here.
+type recordingTxn struct {
 	engine.Txn
 	to  keyWriter
 	ops *raw.Batch
 }
 
 // Set sets a key when the transaction commits.
-func (t *recorded) Set(key, value []byte) {
+func (t *recordingTxn) Set(key, value []byte) {
 	_ = t.ops.Set(key, value, nil)
 	t.to.Set(key, value)
 }
 
 // Delete deletes a key when the transaction commits.
-func (t *recorded) Delete(key []byte) {
+func (t *recordingTxn) Delete(key []byte) {
 	_ = t.ops.Delete(key, nil)
 	t.to.Delete(key)
 }

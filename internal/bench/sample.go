@@ -21,23 +21,23 @@ const benchSlices = 10
 // time.
 type sliceFunc func() (ops int, took time.Duration, err error)
 
-// comparison holds the seconds per operation of both sides, slice by slice, and the resources that Mayfly's
+// sliceTimes holds the seconds per operation of both sides, slice by slice, and the resources that Mayfly's
 // side has used in this process.
-type comparison struct {
+type sliceTimes struct {
 	mayfly, baseline []float64
 	ops              int
-	spent            usage
+	spent            resourceUsage
 }
 
-// usage is the amount of resources that a process has used, with all its goroutines.
-type usage struct {
+// resourceUsage is the amount of resources that a process has used, with all its goroutines.
+type resourceUsage struct {
 	cpu           time.Duration
 	allocs, bytes uint64
 	written       uint64 // bytes, to the disk
 }
 
 // used returns what this process has used since its start.
-func used() (u usage) {
+func used() (u resourceUsage) {
 	u.cpu, _ = processCPU()
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(samples)
@@ -51,7 +51,7 @@ func used() (u usage) {
 }
 
 // add adds what was used between two moments.
-func (u *usage) add(from, to usage) {
+func (u *resourceUsage) add(from, to resourceUsage) {
 	u.cpu += to.cpu - from.cpu
 	u.allocs += to.allocs - from.allocs
 	u.bytes += to.bytes - from.bytes
@@ -59,7 +59,7 @@ func (u *usage) add(from, to usage) {
 }
 
 // costs returns the average cost of an operation of Mayfly's side.
-func (d comparison) costs() *Cost {
+func (d sliceTimes) costs() *Cost {
 	n := float64(max(d.ops, 1))
 	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
 		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
@@ -67,7 +67,7 @@ func (d comparison) costs() *Cost {
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
 // each is an uncounted warm-up.
-func (b *Bench) compare(ctx context.Context, what string, ours, theirs sliceFunc) (d comparison, err error) {
+func (b *Bench) compare(ctx context.Context, what string, ours, theirs sliceFunc) (d sliceTimes, err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
@@ -125,7 +125,7 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 
 // speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
 // bare Pebble's.
-func (d comparison) speed(name string, limit *budget) Figure {
+func (d sliceTimes) speed(name string, limit *figureLimit) Figure {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
 	return Figure{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
@@ -139,7 +139,7 @@ func (f Figure) with(c *Cost) Figure {
 }
 
 // rate returns the same Figure as speed, but as operations per second.
-func (d comparison) rate(name string, limit *budget) Figure {
+func (d sliceTimes) rate(name string, limit *figureLimit) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond
@@ -147,7 +147,7 @@ func (d comparison) rate(name string, limit *budget) Figure {
 }
 
 // ratios returns the ratios of the pairs.
-func (d comparison) ratios(of func(ours, theirs float64) float64) []float64 {
+func (d sliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
 		pairs[i] = of(d.mayfly[i], d.baseline[i])
@@ -158,7 +158,7 @@ func (d comparison) ratios(of func(ours, theirs float64) float64) []float64 {
 func quotient(ours, theirs float64) float64 { return ours / theirs }
 
 // ratio returns the median of the ratios of the pairs.
-func (d comparison) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }
+func (d sliceTimes) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }
 
 func median(of []float64) float64 {
 	sorted := slices.Sorted(slices.Values(of))

@@ -122,7 +122,7 @@ func (b *Bench) timeServe(ctx context.Context, dir string, d document,
 }
 
 // greeted reads the lines that the server prints at its start, up to its HTTP address, which it returns.
-func (c *child) greeted() (address string, err error) {
+func (c *childProcess) greeted() (address string, err error) {
 	for {
 		text, err := c.line()
 		if err != nil {
@@ -146,7 +146,7 @@ func askOnce(ctx context.Context, address string, request []byte) (err error) {
 }
 
 // interrupt stops a server with the signal of Ctrl+C.
-func (c *child) interrupt() error {
+func (c *childProcess) interrupt() error {
 	if err := c.cmd.Process.Signal(os.Interrupt); err == nil {
 		return c.end()
 	}

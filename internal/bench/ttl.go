@@ -106,7 +106,7 @@ func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) 
 	for _, q := range []struct {
 		name  string
 		at    float64
-		limit *budget
+		limit *figureLimit
 	}{{"p50", 0.5, nil}, {"p99", 0.99, valueAtMost(limit)}, {"max", 1, nil}} {
 		against := sets.quantile(q.at).Seconds()
 		name := fmt.Sprintf("%s, %s of %s", when, q.name, thousands(int64(len(changes))))

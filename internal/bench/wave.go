@@ -22,7 +22,7 @@ import (
 
 // measureWave measures the latencies of the reader and the writer before, in and after the minute, the memory
 // in use, and the disk space that is free after the purge.
-func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
+func (b *Bench) measureWave(ctx context.Context, d *expiringDataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
 	for _, name := range []string{"wave", "wave-raw"} {
@@ -40,7 +40,7 @@ func (b *Bench) measureWave(ctx context.Context, d *dataset) error {
 
 // measureOpenWave opens the copy of the data set in dir and measures the latencies and the memory: see
 // measureWave. When it returns the store is empty and closed.
-func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (err error) {
+func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
 	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap),
 		openOptions{engine: pebble.Options{Dir: dir}})
@@ -48,7 +48,7 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (er
 		return err
 	}
 	defer closing(db, &err)
-	f := &foreground{b: b, c: c, from: b.docs(), next: b.docs() + min(b.docs(), 10*hotDocs)}
+	f := &foregroundClients{b: b, c: c, from: b.docs(), next: b.docs() + min(b.docs(), 10*hotDocs)}
 	f.to = f.next
 	b.progress.Start("storing what lives on", f.to-f.from)
 	if err := b.load(ctx, c, f.from, f.to); err != nil {
@@ -85,7 +85,7 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *dataset, dir string) (er
 
 // passMinute runs the reader and the writer while the clock moves through the minute, and then until the
 // reaper has purged everything.
-func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foreground,
+func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foregroundClients,
 	first time.Time) (all waveFigures, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0
@@ -120,7 +120,7 @@ func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 
 // compareDisk compares the disk space freed by the purge with that freed by deletes of the same keys in bare
 // Pebble, after compaction of both.
-func (b *Bench) compareDisk(ctx context.Context, d *dataset, dir, bareDir string) error {
+func (b *Bench) compareDisk(ctx context.Context, d *expiringDataset, dir, bareDir string) error {
 	b.progress.Start("deleting the same keys raw, and compacting", 3)
 	if err := deleteMissing(bareDir, dir); err != nil {
 		return err
@@ -192,8 +192,9 @@ func deleteMissing(dir, from string) (err error) {
 	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
 }
 
-// foreground is one reader of documents that do not expire in the wave, and one writer of new documents.
-type foreground struct {
+// foregroundClients is one reader of documents that do not expire in the wave, and one writer of new
+// documents.
+type foregroundClients struct {
 	b        *Bench
 	c        *store.Container
 	from, to int // the documents that are read
@@ -214,7 +215,7 @@ func (all *waveFigures) sort() {
 }
 
 // windows runs the reader and the writer for n slices.
-func (f *foreground) windows(ctx context.Context, n int) (all waveFigures, err error) {
+func (f *foregroundClients) windows(ctx context.Context, n int) (all waveFigures, err error) {
 	for range n {
 		if err := f.window(ctx, &all); err != nil {
 			return all, err
@@ -227,7 +228,7 @@ func (f *foreground) windows(ctx context.Context, n int) (all waveFigures, err e
 
 // window runs the reader and the writer for a slice, each at least once. It records the time of each
 // operation and the memory at the end.
-func (f *foreground) window(ctx context.Context, to *waveFigures) error {
+func (f *foregroundClients) window(ctx context.Context, to *waveFigures) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{
 		func() error {
@@ -262,7 +263,7 @@ func (f *foreground) window(ctx context.Context, to *waveFigures) error {
 	return err
 }
 
-func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *budget) {
+func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *figureLimit) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -270,7 +271,7 @@ func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *budg
 		for _, q := range []struct {
 			name  string
 			at    float64
-			limit *budget
+			limit *figureLimit
 		}{{"p50", 0.5, nil}, {"p99", 0.99, limit}} {
 			name := fmt.Sprintf("%s, %s %s", op.name, q.name, when)
 			b.addRatio(name, seconds, op.then.quantile(q.at).Seconds(), op.before.quantile(q.at).Seconds(),
@@ -288,7 +289,7 @@ func (b *Bench) addMemory(then, before *waveFigures) {
 }
 
 // addRatio adds a Figure that is compared with an earlier one of the same kind.
-func (b *Bench) addRatio(name string, u unit, value, against float64, limit *budget) {
+func (b *Bench) addRatio(name string, u figureUnit, value, against float64, limit *figureLimit) {
 	ratio := value / max(against, 1e-9)
 	b.report.add(Figure{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})
 }

@@ -62,13 +62,13 @@ type ycsb struct {
 	rng         *rand.Rand
 	store, twin *store.Container
 	bare        *raw.DB
-	rec         *recorder
+	rec         *recordingEngine
 	keys        [][]byte // of the documents, in bare Pebble
 	version     int
 	ops         []ycsbOp // of the current slice
 	size        int      // of the next slice
 	took        latencies
-	spent       usage
+	spent       resourceUsage
 }
 
 // ycsbOp is one operation. body and txn are those of a write.
@@ -92,7 +92,7 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 	defer closing(db, &err)
 	twin, copied, err := b.open(ctx, openOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
-			y.rec = &recorder{Engine: e}
+			y.rec = &recordingEngine{Engine: e}
 			return y.rec
 		}})
 	if err != nil {
@@ -219,7 +219,7 @@ func (w ycsbWorkload) choose(x int) ycsbKind {
 
 // measure compares one workload.
 func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
-	y.took, y.spent = nil, usage{}
+	y.took, y.spent = nil, resourceUsage{}
 	y.size = min(max(int(y.b.sliceTime()/ycsbSync), 4*ycsbWorkers), 20_000)
 	d, err := y.b.compare(ctx, w.name, func() (int, time.Duration, error) { return y.slice(ctx, w) },
 		func() (int, time.Duration, error) {

@@ -229,8 +229,8 @@ func (e *UnexpectedAnswer) Unwrap() error { return e.Err }
 // InsufficientStorage is the status of a write for which the server's disk is full.
 const InsufficientStorage = 507
 
-// Refusal is the error for a response that is not successful.
-type Refusal struct {
+// ResponseError is the error for a response that is not successful.
+type ResponseError struct {
 	url        *url.URL
 	Code       int
 	status     string
@@ -240,9 +240,9 @@ type Refusal struct {
 	At int
 }
 
-// Refused returns the Refusal for a response with the given body.
-func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
-	r := &Refusal{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
+// Refused returns the ResponseError for a response with the given body.
+func Refused(asked *url.URL, res *http.Response, body []byte) *ResponseError {
+	r := &ResponseError{url: asked, Code: res.StatusCode, status: res.Status, At: -1}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind == "text/html" {
 		r.Reasons = []string{"a page for browsers, which no Mayfly server would send",
 			"(`mayfly doctor` looks into it)"}
@@ -255,7 +255,7 @@ func Refused(asked *url.URL, res *http.Response, body []byte) *Refusal {
 	return r
 }
 
-func (r *Refusal) Error() string {
+func (r *ResponseError) Error() string {
 	text := fmt.Sprintf("%s answers %s: %s", r.url, r.status, strings.Join(r.Reasons, " "))
 	if r.Code == http.StatusUnauthorized {
 		text += " (--key or MAYFLY_KEY gives the key that the server was started with)"

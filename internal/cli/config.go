@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// Source is where a setting comes from. A higher value takes precedence.
-type Source int
+// SettingSource is where a setting comes from. A higher value takes precedence.
+type SettingSource int
 
 const (
-	fromDefault  Source = iota
-	FromEmulator        // an environment variable of one of Microsoft's emulators
+	fromDefault  SettingSource = iota
+	FromEmulator               // an environment variable of one of Microsoft's emulators
 	fromVariable
 	FromFlag // the command line
 )
@@ -59,8 +59,9 @@ func Nearest(misspelled string, names []string) (nearest string) {
 //
 // For a service called "mayfly", Kubernetes sets MAYFLY_PORT to its address, such as tcp://10.0.0.1:8081, in
 // every container of the namespace. No user has set such a value, so it is ignored.
-func ApplyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]Source, error) {
-	sources := map[string]Source{}
+func ApplyVariables(flags *pflag.FlagSet, lookup func(string) (string, bool)) (map[string]SettingSource,
+	error) {
+	sources := map[string]SettingSource{}
 	var first error
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Changed {

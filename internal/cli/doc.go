@@ -2,9 +2,9 @@
 // by environment variables, usage errors, and the printing of results.
 //
 // A ServerCall holds the flags that name a server and a container. It makes signed requests; Ask sends one
-// and decodes the response. For a response that is not successful it returns a Refusal.
+// and decodes the response. For a response that is not successful it returns a ResponseError.
 //
 // Run and RunWithVariables make a cobra handler from a command's function. An error of that function is
-// wrapped in a Failure, so that the program can distinguish it from cobra's own errors. A UsageError reports
-// an argument, flag or variable with an invalid value.
+// wrapped in a CommandError, so that the program can distinguish it from cobra's own errors. A UsageError
+// reports an argument, flag or variable with an invalid value.
 package cli

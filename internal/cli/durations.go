@@ -10,28 +10,28 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// duration is a flag value in any form that ttl.ParseDuration accepts.
-type duration time.Duration
+// durationFlag is a flag value in any form that ttl.ParseDuration accepts.
+type durationFlag time.Duration
 
 // DurationFlag adds a duration flag.
 func DurationFlag(flags *pflag.FlagSet, to *time.Duration, name string, value time.Duration, usage string) {
 	*to = value
-	flags.Var((*duration)(to), name, usage)
+	flags.Var((*durationFlag)(to), name, usage)
 	if value == 0 {
 		flags.Lookup(name).DefValue = "0" // help omits a default of 0
 	}
 }
 
-func (d *duration) Set(text string) error {
+func (d *durationFlag) Set(text string) error {
 	parsed, err := ttl.ParseDuration(text)
 	if err == nil {
-		*d = duration(parsed)
+		*d = durationFlag(parsed)
 	}
 	return err
 }
 
-func (d *duration) String() string { return ttl.FormatDuration(time.Duration(*d)) }
-func (d *duration) Type() string   { return "duration" }
+func (d *durationFlag) String() string { return ttl.FormatDuration(time.Duration(*d)) }
+func (d *durationFlag) Type() string   { return "duration" }
 
 // ParseTTL parses a default time to live: a number of seconds, a duration of whole seconds, never, or off,
 // which gives nil.

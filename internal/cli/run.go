@@ -6,17 +6,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Failure wraps an error of a command whose arguments cobra has accepted.
-type Failure struct{ Err error }
+// CommandError wraps an error of a command whose arguments cobra has accepted.
+type CommandError struct{ Err error }
 
-func (f *Failure) Error() string { return f.Err.Error() }
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *CommandError) Error() string { return f.Err.Error() }
+func (f *CommandError) Unwrap() error { return f.Err }
 
-// Run makes a cobra handler from f. It wraps errors of f in a Failure.
+// Run makes a cobra handler from f. It wraps errors of f in a CommandError.
 func Run(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := f(cmd, args); err != nil {
-			return &Failure{Err: err}
+			return &CommandError{Err: err}
 		}
 		return nil
 	}

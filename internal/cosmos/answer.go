@@ -59,8 +59,8 @@ type Answer struct {
 	Expiry *inspect.Expiry // the item's expiry
 	Lint   definition.Lint // lint rules that the written time to live violates
 
-	pooled   *buffer // pooled buffer of Body; nil: none
-	reserved int64   // bytes reserved in memory
+	pooled   *bodyBuffer // pooled buffer of Body; nil: none
+	reserved int64       // bytes reserved in memory
 	memory   *store.Memory
 }
 

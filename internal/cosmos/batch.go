@@ -26,7 +26,7 @@ type wireOperation struct {
 }
 
 // runBatch runs a batch, as one transaction or in bulk.
-func (s *Service) runBatch(c *call) error {
+func (s *Service) runBatch(c *operationCall) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ var successes = map[store.OperationKind]int{
 }
 
 // wireResult converts a result. The document is rendered into scratch.
-func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
+func (c *operationCall) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
 	out := wireResult{charge: r.Charge}
 	if r.Item.Body() != nil {
 		out.etag = r.Item.ETag()
@@ -161,7 +161,7 @@ func (c *call) wireResult(op *store.Operation, r *store.OperationResult, scratch
 
 // sendBatch responds with the results. The status is 207 if at least one operation failed. rows says that the
 // response is a stream of rows, as the request was.
-func (c *call) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
+func (c *operationCall) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
 		status = StatusMultiStatus

@@ -11,13 +11,13 @@ import (
 // type does not. A response is binary JSON if the request's headers ask for it and do not also accept text,
 // because text is cheaper to make. Read feeds are always text.
 
-// Formats is the set of JSON encodings that a client accepts in the body of a response.
-type Formats struct{ Text, Binary bool }
+// ResponseFormats is the set of JSON encodings that a client accepts in the body of a response.
+type ResponseFormats struct{ Text, Binary bool }
 
 // takesBinary reports whether the items in the response must be binary JSON. The header for the wanted
 // format takes precedence over the header for supported ones.
 func (h *Headers) takesBinary() bool {
-	if h.Wanted != (Formats{}) {
+	if h.Wanted != (ResponseFormats{}) {
 		return h.Wanted.Binary
 	}
 	return h.Supported.Binary && !h.Supported.Text
@@ -48,7 +48,7 @@ func (r *Request) DecodeBody() (err error) {
 
 // sendFormat responds with a body. Items are converted to binary JSON if the client asks for it. As in
 // Cosmos DB, a read feed of items is always text.
-func (c *call) sendFormat(status int, body *buffer) error {
+func (c *operationCall) sendFormat(status int, body *bodyBuffer) error {
 	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
 		return c.sendBuffer(status, body)
 	}

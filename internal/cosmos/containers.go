@@ -21,7 +21,7 @@ type containerRef struct {
 // locate returns the container that the path names. As in Cosmos DB, its error says whether the container or
 // the database is missing. If the container is not found, locate loads the definitions that other servers
 // have changed, and tries again.
-func (s *Service) locate(c *call) (p containerRef, err error) {
+func (s *Service) locate(c *operationCall) (p containerRef, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) locate(c *call) (p containerRef, err error) {
 
 // locateCached returns the container that the path names, as this server knows it: unlike locate, it does not
 // load definitions that other servers have changed.
-func (s *Service) locateCached(c *call) (p containerRef, err error) {
+func (s *Service) locateCached(c *operationCall) (p containerRef, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
 	}
@@ -46,7 +46,7 @@ func (s *Service) locateCached(c *call) (p containerRef, err error) {
 }
 
 // addressed returns the container for a request about the container itself.
-func (s *Service) addressed(c *call) (containerRef, error) {
+func (s *Service) addressed(c *operationCall) (containerRef, error) {
 	p, err := s.locate(c)
 	if err == nil {
 		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
@@ -56,7 +56,7 @@ func (s *Service) addressed(c *call) (containerRef, error) {
 
 // within returns the container for a request about something inside it. It fails if the request contains the
 // rid of another container, as the one cached or intended by the client.
-func (s *Service) within(c *call) (p containerRef, rid string, err error) {
+func (s *Service) within(c *operationCall) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()
@@ -79,12 +79,12 @@ func (s *Service) within(c *call) (p containerRef, rid string, err error) {
 }
 
 // container returns the container for a request about something inside it.
-func (s *Service) container(c *call) (*store.Container, error) {
+func (s *Service) container(c *operationCall) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
 }
 
-func (s *Service) listContainers(c *call) error {
+func (s *Service) listContainers(c *operationCall) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Service) listContainers(c *call) error {
 	return sendFeed(c, f)
 }
 
-func (s *Service) queryContainers(c *call) error {
+func (s *Service) queryContainers(c *operationCall) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -100,13 +100,13 @@ func (s *Service) queryContainers(c *call) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
+func (s *Service) containerFeed(c *operationCall) (resourceFeed[store.ContainerInfo], error) {
 	d, _, err := s.database(c)
 	if err != nil {
-		return feed[store.ContainerInfo]{}, fault.Owner(err)
+		return resourceFeed[store.ContainerInfo]{}, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	f := feed[store.ContainerInfo]{
+	f := resourceFeed[store.ContainerInfo]{
 		key:      "DocumentCollections",
 		owner:    d.RID(),
 		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
@@ -118,7 +118,7 @@ func (s *Service) containerFeed(c *call) (feed[store.ContainerInfo], error) {
 	return f, nil
 }
 
-func (s *Service) createContainer(c *call) error {
+func (s *Service) createContainer(c *operationCall) error {
 	d, _, err := s.database(c)
 	if err != nil {
 		return fault.Owner(err)
@@ -140,7 +140,7 @@ func (s *Service) createContainer(c *call) error {
 // decodeContainer parses the settings of a container. In strict mode, unknown properties are refused, as in
 // Cosmos DB. Otherwise they are logged and ignored, since newer clients may send properties that Mayfly does
 // not have.
-func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
+func (s *Service) decodeContainer(c *operationCall) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
 		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored,
@@ -149,7 +149,7 @@ func (s *Service) decodeContainer(c *call) (definition.ContainerSpec, error) {
 	return spec, err
 }
 
-func (s *Service) readContainer(c *call) error {
+func (s *Service) readContainer(c *operationCall) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	return append(dst, ']')
 }
 
-func (s *Service) replaceContainer(c *call) error {
+func (s *Service) replaceContainer(c *operationCall) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *Service) replaceContainer(c *call) error {
 	return c.sendContainer(StatusOK, coll)
 }
 
-func (s *Service) deleteContainer(c *call) error {
+func (s *Service) deleteContainer(c *operationCall) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -226,12 +226,12 @@ func (s *Service) deleteContainer(c *call) error {
 
 // sendContainer responds with a container. If the client asks for quota information, the response includes
 // the percentage of items that are indexed by the current policy.
-func (c *call) sendContainer(status int, coll *store.Container) error {
+func (c *operationCall) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
 // sendContainerWith responds with a container, to whose JSON it adds a member.
-func (c *call) sendContainerWith(status int, coll *store.Container, member []byte) error {
+func (c *operationCall) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.out.setETag(info.ETag)
@@ -248,14 +248,14 @@ func (c *call) sendContainerWith(status int, coll *store.Container, member []byt
 
 // setPosition sets the session token of a response about a container as a whole. It is that of the first
 // range.
-func (c *call) setPosition(coll *store.Container) {
+func (c *operationCall) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
 	c.out.Version = coll.SessionVersion()
 	c.setReceipt(id, lsn, 0)
 }
 
 // setQuota computes the current usage and sets the limits and the usage of a container.
-func (c *call) setQuota(coll *store.Container) error {
+func (c *operationCall) setQuota(coll *store.Container) error {
 	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (c *call) setQuota(coll *store.Container) error {
 
 // setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last one
 // that was computed.
-func (c *call) setScriptQuota(coll *store.Container) {
+func (c *operationCall) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
 	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
@@ -274,6 +274,6 @@ func (c *call) setScriptQuota(coll *store.Container) {
 }
 
 // setItemQuota sets the limits and the usage for items. The usage is the last one that was computed.
-func (c *call) setItemQuota(coll *store.Container) {
+func (c *operationCall) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

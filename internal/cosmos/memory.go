@@ -24,7 +24,7 @@ const (
 
 // reserve reserves memory for a response before it is made. It is not needed for a read of a single item:
 // see readOnce.
-func (c *call) reserve() error {
+func (c *operationCall) reserve() error {
 	switch c.req.Operation {
 	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:
 	case OpPatch:
@@ -40,11 +40,13 @@ func (c *call) reserve() error {
 }
 
 // holdPage reserves the memory that may be needed to make a page, but at most the share of one request.
-func (c *call) holdPage() error { return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share())) }
+func (c *operationCall) holdPage() error {
+	return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share()))
+}
 
 // hold changes the memory reserved for the response to n bytes. If there is not enough, it waits. It fails
 // with 429 when the call's context ends or answerWait has passed.
-func (c *call) hold(n int64) error {
+func (c *operationCall) hold(n int64) error {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n)
@@ -61,7 +63,7 @@ func (c *call) hold(n int64) error {
 
 // tryHold changes the memory reserved for the response to n bytes. If there is not enough memory, it returns
 // false at once; hold would wait.
-func (c *call) tryHold(n int64) bool {
+func (c *operationCall) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n) == nil
@@ -73,14 +75,14 @@ func (c *call) tryHold(n int64) bool {
 	return true
 }
 
-func (c *call) shrink(n int64) error {
+func (c *operationCall) shrink(n int64) error {
 	c.srv.memory.Give(c.out.reserved - n)
 	c.out.reserved = n
 	return nil
 }
 
 // counted returns how many of n bytes count against the memory limit.
-func (c *call) counted(n int64) int64 {
+func (c *operationCall) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0
 	}
@@ -94,12 +96,12 @@ func noMemory() error {
 }
 
 // size returns the number of bytes of memory that the response uses.
-func (c *call) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
+func (c *operationCall) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
 
 // readOnce runs a read and reserves the memory of its response. If there is not enough memory, readOnce
 // drops the response, waits until the memory is reserved, and runs the read again. While memory is scarce
 // only a few reads run at the same time, which limits the number of responses without a reservation.
-func (c *call) readOnce(run func() error) error {
+func (c *operationCall) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
 		m.Give(min(largestItem, m.Size()))
@@ -127,7 +129,7 @@ func (c *call) readOnce(run func() error) error {
 }
 
 // enterScarce waits until a read may run while memory is scarce. It returns nil if the call ends first.
-func (c *call) enterScarce() (leave func()) {
+func (c *operationCall) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
 		return func() { <-c.srv.scarce }
@@ -138,7 +140,7 @@ func (c *call) enterScarce() (leave func()) {
 
 // holdAnswer reserves the memory of the finished response. Only reads fail if there is not enough memory: a
 // write has already happened, so its response is sent with or without a reservation.
-func (c *call) holdAnswer() error {
+func (c *operationCall) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil
 	}

@@ -39,8 +39,8 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// kindTelemetry holds the names of the operations on one kind, as far as they follow the general pattern.
-type kindTelemetry struct {
+// operationNames holds the names of the operations on one kind, as far as they follow the general pattern.
+type operationNames struct {
 	by   [opCount]string
 	list string
 }
@@ -48,7 +48,7 @@ type kindTelemetry struct {
 // telemetryNames is precomputed because every request needs a name.
 var telemetryNames = makeTelemetryNames()
 
-func makeTelemetryNames() (names [kindCount]kindTelemetry) {
+func makeTelemetryNames() (names [kindCount]operationNames) {
 	for kind, nouns := range telemetryNouns {
 		for op, verb := range telemetryVerbs {
 			names[kind].by[op] = verb + nouns[0]

@@ -14,7 +14,7 @@ import (
 // request until they get it. Otherwise the response contains the ranges created since then: the children of
 // split ranges. If the container is addressed by rid and was deleted, the response contains the ranges of
 // the container that now has its name: see store.DB.Successor.
-func (s *Service) listRanges(c *call) error {
+func (s *Service) listRanges(c *operationCall) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *Service) listRanges(c *call) error {
 
 // ranges returns the container and the ranges for listRanges. A resource token is valid for one container
 // but not for another container that later has the same name.
-func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
+func (s *Service) ranges(c *operationCall) (*store.Container, store.RangeSet, error) {
 	p, _, err := s.within(c)
 	if err == nil {
 		return p.container, p.container.Ranges(), nil
@@ -55,8 +55,8 @@ func (s *Service) ranges(c *call) (*store.Container, store.RangeSet, error) {
 	return next, set, nil
 }
 
-func rangeFeed(rows []store.Range, in store.ContainerInfo) feed[store.Range] {
-	return feed[store.Range]{
+func rangeFeed(rows []store.Range, in store.ContainerInfo) resourceFeed[store.Range] {
+	return resourceFeed[store.Range]{
 		key:      "PartitionKeyRanges",
 		owner:    in.RID,
 		rows:     rows,

@@ -12,13 +12,13 @@ import (
 // decoding it.
 
 // buffers is the pool of buffers in which responses are made.
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+var buffers = sync.Pool{New: func() any { return new(bodyBuffer) }}
 
-// buffer is a pooled buffer in which a body is made.
-type buffer struct{ b []byte }
+// bodyBuffer is a pooled buffer in which a body is made.
+type bodyBuffer struct{ b []byte }
 
-func borrow() *buffer {
-	buf := buffers.Get().(*buffer)
+func borrow() *bodyBuffer {
+	buf := buffers.Get().(*bodyBuffer)
 	buf.b = buf.b[:0]
 	return buf
 }
@@ -27,14 +27,14 @@ func borrow() *buffer {
 // items do not occupy memory.
 const maxKept = 64 << 10
 
-func (buf *buffer) release() {
+func (buf *bodyBuffer) release() {
 	if cap(buf.b) <= maxKept {
 		buffers.Put(buf)
 	}
 }
 
 // sendItem responds with an item of a container, or without a body if minimal is set.
-func (c *call) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
+func (c *operationCall) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
 	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
 	if c.in.ExplainTTL {
@@ -55,7 +55,7 @@ func (c *call) sendItem(coll *store.Container, status int, it store.Item, minima
 
 // appendItem appends an item with its system properties. They are omitted if the client that wrote the item
 // and the client of this request have both asked for that.
-func (c *call) appendItem(dst []byte, it store.Item) []byte {
+func (c *operationCall) appendItem(dst []byte, it store.Item) []byte {
 	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)
 	}
@@ -82,7 +82,7 @@ func appendDatabase(dst []byte, d *store.Database) []byte {
 	return append(dst, `,"_colls":"colls/","_users":"users/"}`...)
 }
 
-func (c *call) appendContainer(dst []byte, i store.ContainerInfo) []byte {
+func (c *operationCall) appendContainer(dst []byte, i store.ContainerInfo) []byte {
 	if !c.in.LegacyIndexes {
 		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
 	}

@@ -125,7 +125,7 @@ type Headers struct {
 
 	Imported *store.ImportOptions // import options of a create or an upsert; nil: a normal write
 
-	Supported, Wanted Formats // formats that the body of the response may have
+	Supported, Wanted ResponseFormats // formats that the body of the response may have
 }
 
 // Changes reports whether a read of items is a read of the change feed.

@@ -50,8 +50,9 @@ func New(o Options) *Service {
 		scarce: make(chan struct{}, scarceReads)}
 }
 
-// call is a request in progress, with what its handler needs: the service, the request and the response.
-type call struct {
+// operationCall is a request in progress, with what its handler needs: the service, the request and the
+// response.
+type operationCall struct {
 	ctx         context.Context
 	srv         *Service
 	req         *Request
@@ -63,7 +64,7 @@ type call struct {
 }
 
 // calls is the pool of calls. All calls in it are empty.
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any { return new(operationCall) }}
 
 // Serve runs a request and fills in its response, also on failure. The caller must release the response.
 // Serve refuses a request that exceeds its grant.
@@ -76,18 +77,18 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 }
 
 // begin takes a call from the pool; end returns it.
-func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *call {
-	c := calls.Get().(*call)
-	*c = call{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
+func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *operationCall {
+	c := calls.Get().(*operationCall)
+	*c = operationCall{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
 	return c
 }
 
-func (c *call) end() {
-	*c = call{}
+func (c *operationCall) end() {
+	*c = operationCall{}
 	calls.Put(c)
 }
 
-func (c *call) run() error {
+func (c *operationCall) run() error {
 	if err := c.srv.Permit(c.ctx, c.req); err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (c *call) run() error {
 
 // catchUp loads the definitions that other servers over the same data have changed. It is called for
 // requests about definitions; a request for items does this only if it does not find its container.
-func (c *call) catchUp() error {
+func (c *operationCall) catchUp() error {
 	switch c.req.Kind {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
 		return nil
@@ -130,7 +131,7 @@ func (c *call) catchUp() error {
 
 // retryRecreated calls run. If run fails because its container has been deleted, retryRecreated calls run
 // again, for the container that now has the same name: another server may have created one in the meantime.
-func (c *call) retryRecreated(run func(*Service, *call) error) error {
+func (c *operationCall) retryRecreated(run func(*Service, *operationCall) error) error {
 	err := run(c.srv, c)
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {
 		return err
@@ -228,7 +229,7 @@ func (k Kind) owner() Kind {
 
 // setReceipt sets the partition range that served the request, its position, and the charge in RU. If
 // rangeID is empty, it sets only the charge. A charge of 0 is not set.
-func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
+func (c *operationCall) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
 		c.out.Charge = charge
@@ -240,19 +241,19 @@ func (c *call) setReceipt(rangeID string, lsn uint64, charge float64) {
 }
 
 // json responds with a JSON body.
-func (c *call) json(status int, body []byte) error {
+func (c *operationCall) json(status int, body []byte) error {
 	c.out.Status, c.out.Body = status, body
 	return nil
 }
 
 // sendBuffer responds with a body in a pooled buffer. Answer.Release returns the buffer to the pool.
-func (c *call) sendBuffer(status int, body *buffer) error {
+func (c *operationCall) sendBuffer(status int, body *bodyBuffer) error {
 	c.out.Status, c.out.Body, c.out.pooled = status, body.b, body
 	return nil
 }
 
 // noContent responds without a body.
-func (c *call) noContent(status int) error {
+func (c *operationCall) noContent(status int) error {
 	c.out.Status = status
 	return nil
 }

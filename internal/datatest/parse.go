@@ -17,10 +17,10 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
 
-// A section is a part of a file: lines that are never changed (comments, blank lines, a case down to its
+// A fileSection is a part of a file: lines that are never changed (comments, blank lines, a case down to its
 // line of dashes), and the case to which the last of these lines belong. The case is nil for the lines after
 // the last case.
-type section struct {
+type fileSection struct {
 	kept []string
 	c    *Case
 }
@@ -32,13 +32,13 @@ type parser struct {
 }
 
 // parse splits a file into sections.
-func parse(path, src string) ([]section, error) {
+func parse(path, src string) ([]fileSection, error) {
 	src = strings.TrimSuffix(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
 	p := &parser{path: path}
 	if src != "" {
 		p.lines = strings.Split(src, "\n")
 	}
-	var out []section
+	var out []fileSection
 	for {
 		s, err := p.section()
 		if err != nil {
@@ -53,17 +53,17 @@ func parse(path, src string) ([]section, error) {
 	}
 }
 
-func (p *parser) section() (section, error) {
+func (p *parser) section() (fileSection, error) {
 	first := p.next
 	for p.next < len(p.lines) && isFiller(p.lines[p.next]) {
 		p.next++
 	}
 	if p.next == len(p.lines) {
-		return section{kept: p.lines[first:]}, nil
+		return fileSection{kept: p.lines[first:]}, nil
 	}
 	c := &Case{Pos: fmt.Sprintf("%s:%d", p.path, p.next+1)}
 	if err := c.parseCommand(p.lines[p.next]); err != nil {
-		return section{}, &SyntaxError{c.Pos, err.Error()}
+		return fileSection{}, &SyntaxError{c.Pos, err.Error()}
 	}
 	p.next++
 	body := p.next
@@ -71,11 +71,11 @@ func (p *parser) section() (section, error) {
 		p.next++
 	}
 	if p.next == len(p.lines) {
-		return section{}, &SyntaxError{c.Pos, "the case has no line ----"}
+		return fileSection{}, &SyntaxError{c.Pos, "the case has no line ----"}
 	}
 	c.Input = joinLines(p.lines[body:p.next])
 	p.next++
-	s := section{kept: p.lines[first:p.next], c: c}
+	s := fileSection{kept: p.lines[first:p.next], c: c}
 	return s, p.expected(c)
 }
 

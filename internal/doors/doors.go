@@ -8,37 +8,37 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Shared is one engine that several stores use, each through its own door.
-type Shared struct {
+// SharedEngine is one engine that several stores use, each through its own door.
+type SharedEngine struct {
 	engine engine.Engine
 	getter engine.Getter
 
 	mu      sync.Mutex
 	open    int             // guarded by mu
 	awaited map[string]bool // scopes whose changes servers wait for; guarded by mu
-	listen  map[*server]func(scope []byte)
+	listen  map[*serverDoor]func(scope []byte)
 }
 
-// Share returns a Shared for an engine, which must implement engine.Getter.
-func Share(e engine.Engine) (*Shared, error) {
+// Share returns a SharedEngine for an engine, which must implement engine.Getter.
+func Share(e engine.Engine) (*SharedEngine, error) {
 	g, ok := e.(engine.Getter)
 	if !ok {
 		return nil, fmt.Errorf("doors: %T reads no single keys", e)
 	}
-	return &Shared{engine: e, getter: g}, nil
+	return &SharedEngine{engine: e, getter: g}, nil
 }
 
 // Door returns a new door: an engine.Engine whose Close does not affect the other doors. A door does not
 // support snapshots, because a restore would replace the engine of the other doors.
-func (s *Shared) Door() engine.Engine {
+func (s *SharedEngine) Door() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
-	return &door{Engine: s.engine, Getter: s.getter, shared: s}
+	return &engineDoor{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
 // leave is called when a door is closed. It closes the engine after the last door.
-func (s *Shared) leave() error {
+func (s *SharedEngine) leave() error {
 	s.mu.Lock()
 	s.open--
 	last := s.open == 0
@@ -49,18 +49,18 @@ func (s *Shared) leave() error {
 	return s.engine.Close()
 }
 
-// door is the Engine of one user of a shared engine. After its Close, calls fail with engine.ErrClosed.
-type door struct {
+// engineDoor is the Engine of one user of a shared engine. After its Close, calls fail with engine.ErrClosed.
+type engineDoor struct {
 	engine.Engine
 	engine.Getter
-	shared *Shared
+	shared *SharedEngine
 
 	mu     sync.RWMutex
 	closed bool // guarded by mu
 }
 
 // call runs a call to the engine, unless the door is closed.
-func (d *door) call(call func() error) error {
+func (d *engineDoor) call(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
@@ -69,11 +69,11 @@ func (d *door) call(call func() error) error {
 	return call()
 }
 
-func (d *door) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (d *engineDoor) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return d.call(func() error { return d.Engine.View(ctx, fn) })
 }
 
-func (d *door) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (d *engineDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) (at []engine.Position, err error) {
 	err = d.call(func() error {
 		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
@@ -82,7 +82,7 @@ func (d *door) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) 
 	return at, err
 }
 
-func (d *door) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+func (d *engineDoor) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
 	err = d.call(func() error {
 		v, at, err = d.Getter.Get(ctx, scope, key)
 		return err
@@ -90,7 +90,7 @@ func (d *door) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.
 	return v, at, err
 }
 
-func (d *door) Close() error {
+func (d *engineDoor) Close() error {
 	d.mu.Lock()
 	was := d.closed
 	d.closed = true

@@ -1,28 +1,28 @@
 package heap
 
-// Of is a heap of elements. List[0] is the first element in the order of Before. A Of with only Before set
-// is empty and ready to use.
-type Of[T any] struct {
+// Heap is a heap of elements. List[0] is the first element in the order of Before. A Heap with only Before
+// set is empty and ready to use.
+type Heap[T any] struct {
 	List   []T
 	Before func(a, b T) bool
 }
 
 // Init establishes the order of a List that the caller has filled.
-func (h *Of[T]) Init() {
+func (h *Heap[T]) Init() {
 	for i := len(h.List)/2 - 1; i >= 0; i-- {
 		h.sink(i)
 	}
 }
 
 // Push adds an element.
-func (h *Of[T]) Push(e T) {
+func (h *Heap[T]) Push(e T) {
 	h.List = append(h.List, e)
 	h.Rise(len(h.List) - 1)
 }
 
 // Rise restores the order of the heap after the element at i has become smaller. It does nothing if i is out
 // of range.
-func (h *Of[T]) Rise(i int) {
+func (h *Heap[T]) Rise(i int) {
 	for i > 0 && i < len(h.List) {
 		up := (i - 1) / 2
 		if !h.Before(h.List[i], h.List[up]) {
@@ -34,10 +34,10 @@ func (h *Of[T]) Rise(i int) {
 }
 
 // Fix restores the order of the heap after its first element has changed.
-func (h *Of[T]) Fix() { h.sink(0) }
+func (h *Heap[T]) Fix() { h.sink(0) }
 
 // Pop removes and returns the first element. The heap must not be empty.
-func (h *Of[T]) Pop() T {
+func (h *Heap[T]) Pop() T {
 	var none T
 	first, n := h.List[0], len(h.List)-1
 	h.List[0], h.List[n] = h.List[n], none
@@ -46,7 +46,7 @@ func (h *Of[T]) Pop() T {
 	return first
 }
 
-func (h *Of[T]) sink(i int) {
+func (h *Heap[T]) sink(i int) {
 	for {
 		first := i
 		for c := 2*i + 1; c <= 2*i+2 && c < len(h.List); c++ {

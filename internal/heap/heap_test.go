@@ -14,7 +14,7 @@ func TestHeap(t *testing.T) {
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	h := heap.Of[int]{Before: func(a, b int) bool { return a < b }}
+	h := heap.Heap[int]{Before: func(a, b int) bool { return a < b }}
 	var all []int
 	for range 5000 {
 		n := r.IntN(100)

@@ -19,7 +19,7 @@ const (
 )
 
 // runChanges sends the container's changes to a queue until ctx ends.
-func (w *worker) runChanges(ctx context.Context) {
+func (w *deliveryWorker) runChanges(ctx context.Context) {
 	c, position := w.sub.Container, w.confirmed(ctx)
 	for ctx.Err() == nil {
 		grown := c.Changed()
@@ -54,7 +54,7 @@ func (w *worker) runChanges(ctx context.Context) {
 // messages returns the messages for a page of changes. The message id consists of the document's _rid,
 // which is unique among all containers, and the LSN. So a change that is sent again has the same message
 // id.
-func (w *worker) messages(page *store.ChangesPage) []*message.Message {
+func (w *deliveryWorker) messages(page *store.ChangesPage) []*message.Message {
 	info := w.sub.Container.Info()
 	list := make([]*message.Message, len(page.Changes))
 	for i := range page.Changes {

@@ -24,7 +24,7 @@ type Options struct {
 	// Timeout is the time limit of one request. Default: 10 seconds.
 	Timeout time.Duration
 	// Allow is the set of non-public addresses that webhooks may use. Default: none.
-	Allow Allow
+	Allow AllowedAddresses
 	// Batch is the maximum number of events in one request or queue transaction. Default: 100.
 	Batch int
 	// Queues receives the changes of containers whose settings name a queue or a topic. Default: changes
@@ -55,7 +55,7 @@ type Deliverer struct {
 	done   sync.WaitGroup
 
 	mu      sync.Mutex
-	workers map[store.Subscription]*worker
+	workers map[store.Subscription]*deliveryWorker
 }
 
 // Open starts a Deliverer. Close must be called before the store is closed.
@@ -73,11 +73,12 @@ func Open(o Options) *Deliverer {
 		o.Batch = 100
 	}
 	ctx, end := context.WithCancel(context.Background())
-	d := &Deliverer{o: o, end: end, workers: make(map[store.Subscription]*worker), client: &http.Client{
-		Timeout:       o.Timeout,
-		Transport:     newTransport(o.Allow),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	d := &Deliverer{o: o, end: end, workers: make(map[store.Subscription]*deliveryWorker),
+		client: &http.Client{
+			Timeout:       o.Timeout,
+			Transport:     newTransport(o.Allow),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}}
 	d.done.Go(func() { d.run(ctx) })
 	return d
 }
@@ -122,7 +123,7 @@ func (d *Deliverer) run(ctx context.Context) {
 // secret has changed therefore never has two workers at a time.
 func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	d.mu.Lock()
-	var gone []*worker
+	var gone []*deliveryWorker
 	for sub, w := range d.workers {
 		if !slices.Contains(wanted, sub) {
 			gone = append(gone, w)
@@ -145,8 +146,8 @@ func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	}
 }
 
-func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *worker {
-	w := &worker{Deliverer: d, sub: sub, ended: make(chan struct{})}
+func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *deliveryWorker {
+	w := &deliveryWorker{Deliverer: d, sub: sub, ended: make(chan struct{})}
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {
 		defer close(w.ended)

@@ -53,7 +53,7 @@ type rig struct {
 	to    hook.Queues // where changes go; nil: q
 	c     *store.Container
 	d     *hook.Deliverer
-	allow hook.Allow
+	allow hook.AllowedAddresses
 	log   *slog.Logger
 }
 

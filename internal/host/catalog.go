@@ -100,7 +100,8 @@ func (c *Catalog) Lock(ctx context.Context) error {
 	return err
 }
 
-// TryLock takes the lock if it is free. It does not check for changes by other hosts; a Change detects them.
+// TryLock takes the lock if it is free. It does not check for changes by other hosts; a CatalogChange detects
+// them.
 func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
 
 // Unlock ends Lock.
@@ -183,22 +184,22 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	return h, version, err
 }
 
-// ErrCatalogMoved is returned by a Change if another host has changed the catalog since the lock was taken.
-// Nothing was written. A retry uses the stored records.
+// ErrCatalogMoved is returned by a CatalogChange if another host has changed the catalog since the lock was
+// taken. Nothing was written. A retry uses the stored records.
 var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
 
-// Change is a running change of the catalog.
-type Change struct {
+// CatalogChange is a running change of the catalog.
+type CatalogChange struct {
 	engine.Txn
 	head    catalogHead
 	changed bool
 }
 
 // Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
-func (t *Change) Highest() uint64 { return t.head.Highest }
+func (t *CatalogChange) Highest() uint64 { return t.head.Highest }
 
 // Number issues a number that has never been used in the catalog, by any tenant.
-func (t *Change) Number() uint32 {
+func (t *CatalogChange) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++
 	t.changed = true
@@ -206,7 +207,7 @@ func (t *Change) Number() uint32 {
 }
 
 // RecordHighest records the highest LSN that the scopes dropped by this change have issued.
-func (t *Change) RecordHighest(lsn uint64) {
+func (t *CatalogChange) RecordHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true
 	}
@@ -214,7 +215,7 @@ func (t *Change) RecordHighest(lsn uint64) {
 
 // RecordNumber makes all numbers issued from now on higher than n, a number that a tenant has chosen
 // itself.
-func (t *Change) RecordNumber(n uint32) {
+func (t *CatalogChange) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true
 	}
@@ -222,15 +223,15 @@ func (t *Change) RecordNumber(n uint32) {
 
 // Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
 // fn may run more than once. The error is the engine's, that of fn, or ErrCatalogMoved.
-func (c *Catalog) Change(ctx context.Context, fn func(t *Change) error, scopes ...[]byte) error {
-	var t Change
+func (c *Catalog) Change(ctx context.Context, fn func(t *CatalogChange) error, scopes ...[]byte) error {
+	var t CatalogChange
 	version := c.version.Load()
 	_, err := c.eng.Update(ctx, append([][]byte{CatalogScope()}, scopes...), func(txn engine.Txn) error {
 		if txn.Mark(CatalogScope()) != version {
 			return ErrCatalogMoved
 		}
 		txn.SetMark(CatalogScope(), version+1)
-		t = Change{Txn: txn, head: c.head}
+		t = CatalogChange{Txn: txn, head: c.head}
 		if err := fn(&t); err != nil || !t.changed {
 			return err
 		}
@@ -304,7 +305,7 @@ func (c *Catalog) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.Change(ctx, func(t *Change) error {
+	return c.Change(ctx, func(t *CatalogChange) error {
 		t.head, t.changed = catalogHead{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
 		if first := c.in.opts.FirstNumber; first > 1 {
 			t.head.Next, t.head.First, t.head.Floor = first, first, first

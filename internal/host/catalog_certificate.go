@@ -45,7 +45,7 @@ func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) 
 		if err = in.catalog.Lock(ctx); err != nil {
 			return err
 		}
-		err = in.catalog.Change(ctx, func(t *Change) error {
+		err = in.catalog.Change(ctx, func(t *CatalogChange) error {
 			changed, err := run(t)
 			if err != nil || changed == nil {
 				return err

@@ -42,7 +42,7 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 	defer in.catalog.Unlock()
 	key := ownKey(number, pauseName)
 	var list []uint32
-	err := in.catalog.Change(ctx, func(t *Change) error {
+	err := in.catalog.Change(ctx, func(t *CatalogChange) error {
 		t.Delete(key)
 		if paused {
 			if err := SetRecord(t, key, pauseRecord{in.ServerID()}); err != nil {
@@ -99,7 +99,7 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 		in.pauses.Store(&left)
 		return err
 	}
-	err := in.catalog.Change(ctx, func(t *Change) error {
+	err := in.catalog.Change(ctx, func(t *CatalogChange) error {
 		err := read(t)
 		for _, number := range found {
 			t.Delete(ownKey(number, pauseName))

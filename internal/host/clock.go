@@ -219,7 +219,7 @@ func (c *Clock) take(s ttl.State) error {
 }
 
 // Keep stores the state of a group's clock, if it has its own, with the change that creates the group.
-func (c *Clock) Keep(t *Change) error {
+func (c *Clock) Keep(t *CatalogChange) error {
 	if s, own := c.State(); own {
 		return setClock(t, c.number, s)
 	}
@@ -227,7 +227,7 @@ func (c *Clock) Keep(t *Change) error {
 }
 
 // Forget deletes the stored state of a group's clock, with the change that drops the group.
-func (c *Clock) Forget(t *Change) { dropClock(t, c.number) }
+func (c *Clock) Forget(t *CatalogChange) { dropClock(t, c.number) }
 
 // restore sets the server's virtual clock to the stored state.
 func (c *Clock) restore(r engine.Reader) error {

@@ -21,8 +21,8 @@ var ErrSystemClock = errors.New("host: the clock is the system's")
 // TooFarBackError is the error for setting a clock back before a stored moment, or before the expiry of an
 // item.
 type TooFarBackError struct {
-	To     time.Time
-	Moment // the stored moment after To
+	To           time.Time
+	StoredMoment // the stored moment after To
 }
 
 func (e *TooFarBackError) Error() string {
@@ -49,7 +49,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 	err = m.run(ctx, next.At, func() error {
 		// The clock moves only once the move is stored. So no caller can read the new time of a move that
 		// then fails.
-		err := in.catalog.Change(ctx, func(t *Change) error {
+		err := in.catalog.Change(ctx, func(t *CatalogChange) error {
 			if err := in.onlyServer(t); err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exis
 	if err := exists(); err != nil {
 		return err
 	}
-	err := c.in.catalog.Change(ctx, func(t *Change) error {
+	err := c.in.catalog.Change(ctx, func(t *CatalogChange) error {
 		if err := c.in.onlyServer(t); err != nil {
 			return err
 		}
@@ -173,7 +173,7 @@ func (in *Instance) saveClock(ctx context.Context) error {
 	if v == nil {
 		return nil
 	}
-	return in.catalog.Change(ctx, func(t *Change) error { return setClock(t, 0, v.State()) })
+	return in.catalog.Change(ctx, func(t *CatalogChange) error { return setClock(t, 0, v.State()) })
 }
 
 // clockMove moves several clocks to the same time. The caller holds the catalog's lock.
@@ -244,7 +244,7 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 
 // check refuses a time that is before a stored moment, and one at which an expired item would be live again.
 func (m *clockMove) check(ctx context.Context, to time.Time) error {
-	var last Moment
+	var last StoredMoment
 	for _, d := range m.observers() {
 		if one := d.Latest(m.clocks); one.At.After(last.At) {
 			last = one

@@ -102,7 +102,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 	done := make(chan error, 1)
 	to := start.Add(30 * time.Second)
 	go func() { done <- w.set(to) }()
-	g.latest = host.Moment{At: start.Add(time.Minute), What: "a test"}
+	g.latest = host.StoredMoment{At: start.Add(time.Minute), What: "a test"}
 	g.gate.Leave()
 	var far *host.TooFarBackError
 	if err := <-done; !errors.As(err, &far) {
@@ -114,7 +114,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 type gated struct {
 	gate   host.Gate
 	clocks []*host.Clock
-	latest host.Moment // guarded by gate
+	latest host.StoredMoment // guarded by gate
 	moved  []*host.Clock
 }
 
@@ -122,9 +122,9 @@ func (g *gated) Clocks() []*host.Clock { return g.clocks }
 func (g *gated) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
 	return g.gate.Open, g.gate.Shut(ctx)
 }
-func (g *gated) Latest([]*host.Clock) host.Moment { return g.latest }
-func (g *gated) Expired(context.Context, []*host.Clock, time.Time) (host.Moment, error) {
-	return host.Moment{}, nil
+func (g *gated) Latest([]*host.Clock) host.StoredMoment { return g.latest }
+func (g *gated) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
+	return host.StoredMoment{}, nil
 }
 func (g *gated) Moved(clocks []*host.Clock) { g.moved = clocks }
 

@@ -14,7 +14,7 @@ import (
 // databaseClock estimates the clock of a shared engine's database. Its time is the last time that the
 // database has returned, plus the real time that has passed since. It is never ahead of the database.
 type databaseClock struct {
-	teller engine.Teller
+	teller engine.ClockReporter
 	wall   ttl.Clock
 
 	mu   sync.Mutex
@@ -49,9 +49,9 @@ func (c *databaseClock) Now() time.Time {
 func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
 // dataClock returns the clock that dates the data of an engine: the clock of the options. If the engine has
-// the time of a database (engine.Teller), this time replaces the system's clock.
+// the time of a database (engine.ClockReporter), this time replaces the system's clock.
 func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
-	teller, ok := e.(engine.Teller)
+	teller, ok := e.(engine.ClockReporter)
 	if !ok {
 		return o.Clock, nil
 	}

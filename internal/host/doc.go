@@ -22,25 +22,25 @@
 //   - The clocks: the server's, and those that a tenant makes for a group of its data. No clock goes back,
 //     except by a move that no tenant has refused (clock.go, clock_move.go).
 //   - The reaper, one for all tenants, so that they share one pace (reaper.go), and the walk along keys that
-//     are ordered by deadline (deadline.go, pass.go).
+//     are ordered by deadline (deadline.go, pass_position.go).
 //   - Snapshots and Restore. After a restore every scope of every tenant continues above the highest LSN that
 //     any scope has issued before (snapshot.go, restore.go).
-//   - The classes of errors (class.go).
+//   - The classes of errors (error_class.go).
 //   - Moving an item that expires in one tenant to another tenant in one transaction (expiry_sink.go).
 //
 // # Several hosts on one engine
 //
 // The catalog is cached in memory, and its scope's mark counts its changes. If another host has changed the
 // catalog, Catalog.Lock reads the records again (OpenTenant.Reload). If another host changes it while the
-// lock is held, a Change fails with ErrCatalogMoved. For other data that a tenant caches, the tenant uses the
-// marks of its own scopes.
+// lock is held, a CatalogChange fails with ErrCatalogMoved. For other data that a tenant caches, the tenant
+// uses the marks of its own scopes.
 //
 // If the engine says that other processes may have its data open (engine.Shared), the hosts are servers of
 // one set of data:
 //
 //   - Each has a record, which it renews (membership.go). The background work is divided by leases, which are
 //     renewed with it: the reaper's, and those that tenants ask for (lease.go).
-//   - The time is that of the PostgreSQL database, if the engine has it (engine.Teller; see
+//   - The time is that of the PostgreSQL database, if the engine has it (engine.ClockReporter; see
 //     database_clock.go). The state of a virtual clock is part of the catalog; it changes only while one
 //     server runs.
 //   - A host follows the catalog, and wakes its tenants' waiting callers when another server has committed

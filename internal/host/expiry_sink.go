@@ -58,8 +58,8 @@ type SinkTx interface {
 	Leave(committed bool)
 }
 
-// FindSink returns the sink with the given name. It fails if there is none.
-type FindSink func(name string) (ExpirySink, error)
+// FindSinkFunc returns the sink with the given name. It fails if there is none.
+type FindSinkFunc func(name string) (ExpirySink, error)
 
 // OrderedSink is a sink with its position in the lock order.
 type OrderedSink struct {
@@ -76,11 +76,11 @@ type sinkTable map[string]sinkKind
 // finds one.
 type sinkKind struct {
 	tenant int
-	find   FindSink
+	find   FindSinkFunc
 }
 
 // add registers the kinds of sinks of a tenant.
-func (h sinkTable) add(tenant int, kinds map[string]FindSink) error {
+func (h sinkTable) add(tenant int, kinds map[string]FindSinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)

@@ -20,9 +20,9 @@ const (
 	awaitAgain = engine.AwaitTime / 3
 )
 
-// follower is the state of the goroutine that follows other servers. It exists only if the engine is
+// serverFollower is the state of the goroutine that follows other servers. It exists only if the engine is
 // shared.
-type follower struct {
+type serverFollower struct {
 	in    *Instance
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
 
@@ -49,7 +49,7 @@ func (in *Instance) Awaiting(scopes [][]byte) {
 	}
 }
 
-func (f *follower) wake() {
+func (f *serverFollower) wake() {
 	select {
 	case f.nudge <- struct{}{}:
 	default:
@@ -69,7 +69,7 @@ func (in *Instance) startFollowing() {
 }
 
 // report is called with the scope of another server's commit, or with nil if reports may have been lost.
-func (f *follower) report(scope []byte) {
+func (f *serverFollower) report(scope []byte) {
 	if scope == nil || string(scope) == string(CatalogScope()) {
 		f.wake()
 	}
@@ -85,7 +85,7 @@ func (in *Instance) wakeWaiting(scope []byte) {
 	}
 }
 
-func (f *follower) run(ctx context.Context) {
+func (f *serverFollower) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.look(ctx)
 		alarm, stop := f.in.opts.Wall.After(followEvery)
@@ -100,7 +100,7 @@ func (f *follower) run(ctx context.Context) {
 }
 
 // look reads the catalog again if it has changed, and requests reports of commits in the awaited scopes.
-func (f *follower) look(ctx context.Context) {
+func (f *serverFollower) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
 	}
@@ -127,7 +127,7 @@ func (f *follower) look(ctx context.Context) {
 }
 
 // fresh returns the awaited scopes for which Notifier.Await must be called.
-func (f *follower) fresh(now time.Time) (list [][]byte) {
+func (f *serverFollower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {
 		if r.Awaited != nil {

@@ -35,8 +35,8 @@ const (
 	oldestFormat = 1
 )
 
-// Upgrade is a tenant's step from one format to the next.
-type Upgrade struct {
+// TenantUpgrade is a tenant's step from one format to the next.
+type TenantUpgrade struct {
 	From int
 	What string // for the log: "vector indexes get codes"
 	// Run changes the data of an engine in which no tenant is open. A crash may interrupt it after any of its
@@ -48,7 +48,7 @@ type Upgrade struct {
 type Upgrader interface {
 	Tenant
 	// Upgrades returns the tenant's steps, at most one for each format.
-	Upgrades() []Upgrade
+	Upgrades() []TenantUpgrade
 }
 
 // Format describes the format of data that a host has opened.
@@ -158,7 +158,7 @@ func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from in
 			continue
 		}
 		steps := u.Upgrades()
-		i := slices.IndexFunc(steps, func(s Upgrade) bool { return s.From == from })
+		i := slices.IndexFunc(steps, func(s TenantUpgrade) bool { return s.From == from })
 		if i < 0 {
 			continue
 		}

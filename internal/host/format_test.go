@@ -20,8 +20,8 @@ type upgraded struct {
 
 var stepKey = []byte{1, 's'}
 
-func (u *upgraded) Upgrades() []host.Upgrade {
-	return []host.Upgrade{{From: 2, What: "a key is written", Run: u.run}}
+func (u *upgraded) Upgrades() []host.TenantUpgrade {
+	return []host.TenantUpgrade{{From: 2, What: "a key is written", Run: u.run}}
 }
 
 func (u *upgraded) run(ctx context.Context, e engine.Engine) error {

@@ -14,9 +14,9 @@ import (
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
-	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the
-	// system's clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine has
-	// the time of a database (engine.Teller), this time replaces the system's clock, also as the base of a
+	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
+	// clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine has the time
+	// of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
 	// *ttl.Virtual.
 	Clock ttl.Clock
 	// Wall is the clock for real time. Nil is the system's clock.

@@ -94,7 +94,7 @@ func TestNumbers(t *testing.T) {
 		c := w.h.Instance().Catalog()
 		w.must(c.Lock(t.Context()))
 		defer c.Unlock()
-		w.must(c.Change(t.Context(), func(t *host.Change) error { n = t.Number(); return nil }))
+		w.must(c.Change(t.Context(), func(t *host.CatalogChange) error { n = t.Number(); return nil }))
 		return n
 	}
 	_, err := w.h.Snapshot(t.Context(), "s")
@@ -108,11 +108,11 @@ func TestNumbers(t *testing.T) {
 	w.must(c.Lock(t.Context()))
 	defer c.Unlock()
 	failed := uint32(0)
-	err = c.Change(t.Context(), func(t *host.Change) error { failed = t.Number(); return errBroken })
+	err = c.Change(t.Context(), func(t *host.CatalogChange) error { failed = t.Number(); return errBroken })
 	if !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	w.must(c.Change(t.Context(), func(t *host.Change) error {
+	w.must(c.Change(t.Context(), func(t *host.CatalogChange) error {
 		if n := t.Number(); n != failed {
 			return fmt.Errorf("the number %d of a change that failed is lost: %d", failed, n)
 		}
@@ -145,7 +145,7 @@ func TestMovingInThatFails(t *testing.T) {
 	w := newWorld(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
 	w.must(w.h.Close())
-	w.books = &hosttest.Reminders{Broken: errBroken}
+	w.books = &hosttest.ReminderTenant{Broken: errBroken}
 	if _, err := w.tryOpen(); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ type busy struct {
 
 func (b *busy) Ranges(context.Context) ([]ttl.Range, error) { return []ttl.Range{{Owner: 1}}, nil }
 func (b *busy) Clock(ttl.Range) ttl.Clock                   { return nil }
-func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.Swept, error) {
+func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.SweepResult, error) {
 	select {
 	case b.started <- struct{}{}:
 	default:
@@ -194,10 +194,10 @@ func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.Swept, error)
 	if b.held != nil {
 		<-ctx.Done()
 		close(b.held)
-		return ttl.Swept{}, ctx.Err()
+		return ttl.SweepResult{}, ctx.Err()
 	}
 	b.turns.Add(1)
-	return ttl.Swept{Purged: 1, More: !b.end.Load(), Next: host.Never}, nil
+	return ttl.SweepResult{Purged: 1, More: !b.end.Load(), Next: host.Never}, nil
 }
 
 // Two tenants share one reaper: a batch each in turn, whatever one of them has left.
@@ -286,7 +286,7 @@ func TestWithSnapshot(t *testing.T) {
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)
 	w.add("now", time.Hour)
-	err = w.h.WithSnapshot(t.Context(), "s", []host.Tenant{&hosttest.Reminders{}},
+	err = w.h.WithSnapshot(t.Context(), "s", []host.Tenant{&hosttest.ReminderTenant{}},
 		func(ctx context.Context, then *host.Instance) error {
 			n := 0
 			err := then.Engine().View(ctx, func(r engine.Reader) error {

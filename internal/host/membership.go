@@ -88,7 +88,7 @@ func (in *Instance) join(ctx context.Context) error {
 		return err
 	}
 	in.membership = m
-	in.follower = &follower{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
+	in.follower = &serverFollower{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
 	return m.forget(ctx)
 }
 
@@ -104,7 +104,7 @@ func (in *Instance) Renew(ctx context.Context) error {
 
 // now returns the database's time, in microseconds since 1970.
 func (m *membership) now() int64 {
-	if t, ok := m.in.eng.(engine.Teller); ok {
+	if t, ok := m.in.eng.(engine.ClockReporter); ok {
 		return t.Told().UnixMicro()
 	}
 	return m.wall.Now().UnixMicro()

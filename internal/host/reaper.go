@@ -24,11 +24,11 @@ func (in *Instance) openReaper() {
 		},
 	}
 	in.purging = in.Lease("reaper")
-	in.reaper = ttl.OpenReaper(o, &sweepers{in: in})
+	in.reaper = ttl.OpenReaper(o, &tenantSweeper{in: in})
 }
 
-// sweepers is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.
-type sweepers struct {
+// tenantSweeper is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.
+type tenantSweeper struct {
 	in     *Instance
 	failed map[uint8]error // errors of tenants whose ranges could not be listed
 }
@@ -41,7 +41,7 @@ func unlisted(tenant uint8) ttl.Range {
 }
 
 // Ranges returns the ranges of all tenants.
-func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
+func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.tenants {
 		if r.Sweep == nil {
@@ -68,15 +68,15 @@ func (s *sweepers) Ranges(ctx context.Context) (all []ttl.Range, err error) {
 }
 
 // Sweep sweeps a range through its tenant.
-func (s *sweepers) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.Swept, error) {
+func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
 	if r == unlisted(r.Tenant) {
-		return ttl.Swept{Next: Never}, s.failed[r.Tenant]
+		return ttl.SweepResult{Next: Never}, s.failed[r.Tenant]
 	}
 	return s.in.tenants[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
 // Clock returns the clock by which a range expires.
-func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
+func (s *tenantSweeper) Clock(r ttl.Range) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
 	}
@@ -88,30 +88,30 @@ func (s *sweepers) Clock(r ttl.Range) ttl.Clock {
 // move of a clock are complete. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
 // tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
-	return in.reaper.SweepNow(context.WithValue(ctx, sweepsOnDemand{}, true))
+	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepKey{}, true))
 }
 
 // SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
 // Result and errors are those of SweepNow.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
-	return in.SweepNow(context.WithValue(ctx, sweepsAll{}, true))
+	return in.SweepNow(context.WithValue(ctx, sweepAllKey{}, true))
 }
 
-// sweepsOnDemand marks the context of the sweeps of SweepNow.
-type sweepsOnDemand struct{}
+// onDemandSweepKey marks the context of the sweeps of SweepNow.
+type onDemandSweepKey struct{}
 
 // Sweeps reports whether this server purges in the round of the reaper that has the context ctx: because the
 // round was requested (SweepNow, SweepAll), or because the server has the reaper's lease.
 func (in *Instance) Sweeps(ctx context.Context) bool {
-	return ctx.Value(sweepsOnDemand{}) != nil || in.purging.Held()
+	return ctx.Value(onDemandSweepKey{}) != nil || in.purging.Held()
 }
 
-// sweepsAll marks the context of the sweeps of SweepAll.
-type sweepsAll struct{}
+// sweepAllKey marks the context of the sweeps of SweepAll.
+type sweepAllKey struct{}
 
 // Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It
 // returns false for the sweeps of SweepAll.
-func Held(ctx context.Context) bool { return ctx.Value(sweepsAll{}) == nil }
+func Held(ctx context.Context) bool { return ctx.Value(sweepAllKey{}) == nil }
 
 // HoldReaper runs fn while the reaper does not run, for a tenant whose purge does not follow the rules of a
 // sweep. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.

@@ -20,7 +20,7 @@ import (
 // fleet is the database of several servers.
 type fleet struct {
 	t      *testing.T
-	shared *doors.Shared
+	shared *doors.SharedEngine
 	clock  *ttl.Virtual // of the database
 }
 
@@ -28,7 +28,7 @@ type fleet struct {
 type member struct {
 	*host.Host
 	machine *ttl.Virtual
-	books   *hosttest.Reminders
+	books   *hosttest.ReminderTenant
 }
 
 func newFleet(t *testing.T) *fleet {
@@ -49,7 +49,7 @@ func newFleet(t *testing.T) *fleet {
 // server starts one more server. Its machine's clock stands still: pass moves it.
 func (f *fleet) server(o host.Options) *member {
 	f.t.Helper()
-	m := &member{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.Reminders{}}
+	m := &member{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
 	o.Wall = m.machine
 	if o.Clock == nil {
 		o.Clock = ttl.Real{}
@@ -373,7 +373,7 @@ func TestServersThatStartTogether(t *testing.T) {
 		var starting sync.WaitGroup
 		for i := range members {
 			starting.Go(func() {
-				m := &member{machine: ttl.NewManual(start), books: &hosttest.Reminders{}}
+				m := &member{machine: ttl.NewManual(start), books: &hosttest.ReminderTenant{}}
 				var err error
 				o := host.Options{Wall: m.machine, Clock: ttl.Real{}}
 				if m.Host, err = host.Open(t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {

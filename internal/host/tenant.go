@@ -39,7 +39,7 @@ type KeySpace struct {
 
 // OpenTenant is a tenant's state in one instance. A part that the tenant does not need is nil.
 type OpenTenant struct {
-	Life          Life
+	Life          TenantLifecycle
 	Sweep         ttl.Sweeper   // purges expired items. The host sets Range.Tenant
 	ClockObserver ClockObserver // access to the items that a clock dates
 	// Reload loads the catalog's records of this tenant from r. It is called after another host over the
@@ -55,11 +55,11 @@ type OpenTenant struct {
 	// catalog is locked.
 	SnapshotNote func() (member string, value any)
 	// Sinks are the expiry sinks that the tenant offers to all tenants, by kind.
-	Sinks map[string]FindSink
+	Sinks map[string]FindSinkFunc
 }
 
-// Life contains the phases of an open tenant, from its opening to its end.
-type Life interface {
+// TenantLifecycle contains the phases of an open tenant, from its opening to its end.
+type TenantLifecycle interface {
 	// Recover finishes what a crash interrupted. All tenants are open, no background work runs, and the
 	// clocks have been checked.
 	Recover(ctx context.Context) error
@@ -86,17 +86,18 @@ type ClockObserver interface {
 	// in the tenant's own order. It returns the error of ctx or the tenant's.
 	Hold(ctx context.Context, clocks []*Clock) (release func(), err error)
 	// Latest returns the latest stored moment of one of the clocks. Hold is in force.
-	Latest(clocks []*Clock) Moment
+	Latest(clocks []*Clock) StoredMoment
 	// Expired returns a moment after to at which an item expired, by one of the clocks, that was live at to
-	// and has not been purged yet, or the zero Moment if there is none. Clocks are not set back before that
-	// moment, so that expired items stay expired, whether they have been purged or not. Hold is in force.
-	Expired(ctx context.Context, clocks []*Clock, to time.Time) (Moment, error)
+	// and has not been purged yet, or the zero StoredMoment if there is none. Clocks are not set back before
+	// that moment, so that expired items stay expired, whether they have been purged or not. Hold is in
+	// force.
+	Expired(ctx context.Context, clocks []*Clock, to time.Time) (StoredMoment, error)
 	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
 	Moved(clocks []*Clock)
 }
 
-// Moment is a moment that is stored with an item or an event.
-type Moment struct {
+// StoredMoment is a moment that is stored with an item or an event.
+type StoredMoment struct {
 	At   time.Time // zero: nothing is stored
 	What string    // the event, for an error: "an item was written in shop/carts"
 }

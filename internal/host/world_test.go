@@ -26,7 +26,7 @@ type world struct {
 	base  *ttl.Virtual // what would be the system's clock
 	real  bool         // the clock is no virtual one, but base itself
 	opts  host.Options
-	books *hosttest.Reminders
+	books *hosttest.ReminderTenant
 	more  []host.Tenant
 	h     *host.Host
 }
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	w := &world{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
-	w.books = &hosttest.Reminders{}
+	w.books = &hosttest.ReminderTenant{}
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
 	w.must(w.books.Make(t.Context(), "book"))
@@ -69,7 +69,7 @@ func (w *world) reopen() {
 // reopenClosed opens the data again that no host has open.
 func (w *world) reopenClosed() {
 	w.t.Helper()
-	w.books = &hosttest.Reminders{}
+	w.books = &hosttest.ReminderTenant{}
 	w.open()
 }
 

@@ -10,14 +10,14 @@ import (
 )
 
 // Make creates a book.
-func (t *Reminders) Make(ctx context.Context, name string) error {
+func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	m := t.live.Load()
 	if err := m.in.Catalog().Lock(ctx); err != nil {
 		return err
 	}
 	defer m.in.Catalog().Unlock()
 	var b *book
-	err := m.in.Catalog().Change(ctx, func(t *host.Change) error {
+	err := m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
 		rec := bookRecord{Number: t.Number()}
 		b = &book{scope: bookScope(rec.Number)}
 		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
@@ -42,7 +42,7 @@ func (m *openTenant) book(name string) (*book, error) {
 
 // Add writes a reminder that is due after in milliseconds, and returns its number, which is an LSN of its
 // book.
-func (t *Reminders) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
+func (t *ReminderTenant) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
 	m := t.live.Load()
 	b, err := m.book(name)
 	if err != nil {
@@ -71,20 +71,20 @@ func (m *openTenant) write(t engine.Txn, b *book, text string, due int64) (id ui
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
 	if due < host.Never {
-		t.Set(host.AppendEntry(b.key('x'), host.Entry{At: due, ID: id}), nil)
+		t.Set(host.AppendEntry(b.key('x'), host.DeadlineEntry{At: due, ID: id}), nil)
 	}
 	return id
 }
 
 // Texts returns the reminders of a book that are not due yet.
-func (t *Reminders) Texts(ctx context.Context, name string) ([]string, error) {
+func (t *ReminderTenant) Texts(ctx context.Context, name string) ([]string, error) {
 	m := t.live.Load()
 	now := m.in.Clock().Millis()
 	return m.texts(ctx, name, func(due int64) bool { return due > now })
 }
 
 // Stored returns all reminders that have not been purged.
-func (t *Reminders) Stored(ctx context.Context, name string) ([]string, error) {
+func (t *ReminderTenant) Stored(ctx context.Context, name string) ([]string, error) {
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
 

@@ -157,7 +157,7 @@ func (r *Rule) checkTarget() error {
 }
 
 // matches reports whether a rule applies to an operation.
-func (r *Rule) matches(o *Target) bool {
+func (r *Rule) matches(o *TargetOperation) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false
 	}

@@ -79,7 +79,7 @@ func BenchmarkAppendOrdered(b *testing.B) {
 
 func BenchmarkSystemAppend(b *testing.B) {
 	body := mustParse(b, sample(b)).Body
-	s := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==",
+	s := SystemProperties{RID: "HpxDAIt3MtQBAAAAAAAAAA==",
 		Self: "dbs/HpxDAA==/colls/HpxDAIt3MtQ=/docs/HpxDAIt3MtQBAAAAAAAAAA==/",
 		ETag: `"00000000-0000-0000-0000-000000000001"`, TS: 1700000000}
 	dst := make([]byte, 0, 4096)

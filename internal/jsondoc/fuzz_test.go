@@ -197,7 +197,7 @@ func checkParsed(t *testing.T, raw []byte, p Parsed, lim Limits) {
 			t.Fatalf("%q gives %s %s", raw, name, got.Raw())
 		}
 	}
-	rendered := System{RID: "r", TS: 1}.Append(nil, p.Body)
+	rendered := SystemProperties{RID: "r", TS: 1}.Append(nil, p.Body)
 	if back, err := Parse(rendered, lim); err != nil || !bytes.Equal(back.Body, p.Body) {
 		t.Fatalf("%q is rendered as %q and comes back as %q, %v", p.Body, rendered, back.Body, err)
 	}

@@ -17,8 +17,8 @@ import (
 // fewNames is the maximum number of names of an object that are compared with each other as they are read.
 const fewNames = 32
 
-// name is the name of a member of an object that is being read: one entry of a nameStack.
-type name struct {
+// memberName is the name of a member of an object that is being read: one entry of a nameStack.
+type memberName struct {
 	at      int // offset in src of the opening quote
 	to      int // offset in dst of the opening quote, if names may occur twice
 	from    int // offset of the name in src or, if it had escapes, in arena
@@ -29,9 +29,9 @@ type name struct {
 
 // nameStack holds names in few until that is full, and then all of them in many.
 type nameStack struct {
-	few   [fewNames]name
+	few   [fewNames]memberName
 	used  int // number of names in few
-	many  []name
+	many  []memberName
 	arena []byte // unescaped names
 }
 
@@ -43,21 +43,21 @@ func (s *nameStack) len() int {
 }
 
 // above returns the names from index base on.
-func (s *nameStack) above(base int) []name {
+func (s *nameStack) above(base int) []memberName {
 	if s.many != nil {
 		return s.many[base:]
 	}
 	return s.few[base:s.used]
 }
 
-func (s *nameStack) push(n *name) {
+func (s *nameStack) push(n *memberName) {
 	if s.many == nil {
 		if s.used < len(s.few) {
 			s.few[s.used] = *n
 			s.used++
 			return
 		}
-		s.many = append(make([]name, 0, 4*fewNames), s.few[:]...)
+		s.many = append(make([]memberName, 0, 4*fewNames), s.few[:]...)
 	}
 	s.many = append(s.many, *n)
 }
@@ -70,7 +70,7 @@ func (s *nameStack) cut(base int) {
 	}
 }
 
-func (p *parser) nameBytes(n *name) []byte {
+func (p *parser) nameBytes(n *memberName) []byte {
 	if n.escaped {
 		return p.names.arena[n.from : n.from+n.len]
 	}
@@ -79,8 +79,8 @@ func (p *parser) nameBytes(n *name) []byte {
 
 // name reads the name of a member and its colon, up to the value, and pushes it. base is the index of the
 // first name of this object on the stack.
-func (p *parser) name(base int) (name, error) {
-	n := name{at: p.pos, to: len(p.dst), from: p.pos + 1}
+func (p *parser) name(base int) (memberName, error) {
+	n := memberName{at: p.pos, to: len(p.dst), from: p.pos + 1}
 	if p.peek() != '"' {
 		return n, p.expected("a name in quotes")
 	}
@@ -125,13 +125,13 @@ func (p *parser) closeNames(base int) error {
 	if len(own) <= fewNames {
 		return nil
 	}
-	slices.SortFunc(own, func(a, b name) int {
+	slices.SortFunc(own, func(a, b memberName) int {
 		if c := p.compareNames(&a, &b); c != 0 {
 			return c
 		}
 		return cmp.Compare(a.at, b.at)
 	})
-	var again *name
+	var again *memberName
 	for i := 1; i < len(own); i++ {
 		if p.compareNames(&own[i-1], &own[i]) == 0 && (again == nil || own[i].at < again.at) {
 			again = &own[i]
@@ -146,7 +146,7 @@ func (p *parser) closeNames(base int) error {
 // cutRepeated removes from dst each member of an object that is followed by another one with the same name.
 // The last member is never removed, so each removed member is followed by another one and includes the comma
 // before that.
-func (p *parser) cutRepeated(own []name) {
+func (p *parser) cutRepeated(own []memberName) {
 	order := make([]int, len(own))
 	for i := range order {
 		order[i] = i
@@ -175,14 +175,14 @@ func (p *parser) cutRepeated(own []name) {
 }
 
 // compareNames defines an order in which equal names are adjacent. Otherwise the order is arbitrary.
-func (p *parser) compareNames(a, b *name) int {
+func (p *parser) compareNames(a, b *memberName) int {
 	if a.hash != b.hash {
 		return cmp.Compare(a.hash, b.hash)
 	}
 	return bytes.Compare(p.nameBytes(a), p.nameBytes(b))
 }
 
-func (p *parser) duplicate(n *name) error {
+func (p *parser) duplicate(n *memberName) error {
 	return &DuplicateError{Name: string(p.nameBytes(n)), Offset: n.at}
 }
 

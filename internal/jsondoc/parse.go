@@ -334,7 +334,7 @@ func (p *parser) object() error {
 // document reads the object at the top level of a document: it drops system properties and records id and
 // ttl. After each member dst does not end with a comma, so that the member can be removed by truncating dst.
 func (p *parser) document() (Parsed, error) {
-	var id, ttl span
+	var id, ttl byteRange
 	if err := p.enter(); err != nil {
 		return Parsed{}, err
 	}
@@ -349,7 +349,7 @@ func (p *parser) document() (Parsed, error) {
 			return Parsed{}, err
 		}
 		p.flush()
-		value := span{from: len(p.dst)}
+		value := byteRange{from: len(p.dst)}
 		if err := p.value(); err != nil {
 			return Parsed{}, err
 		}
@@ -380,10 +380,10 @@ func (p *parser) document() (Parsed, error) {
 	return Parsed{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
 }
 
-// span is a part of dst, whose memory may still move. An empty span means that there is no part.
-type span struct{ from, to int }
+// byteRange is a part of dst, whose memory may still move. An empty span means that there is no part.
+type byteRange struct{ from, to int }
 
-func (s span) in(b []byte) []byte {
+func (s byteRange) in(b []byte) []byte {
 	if s.to == 0 {
 		return nil
 	}

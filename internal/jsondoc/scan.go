@@ -73,8 +73,8 @@ func inside(text string) string {
 	return text[1 : len(text)-1]
 }
 
-// walker iterates over the elements of an array or the members of an object.
-type walker struct {
+// valueIterator iterates over the elements of an array or the members of an object.
+type valueIterator struct {
 	text string
 	pos  int
 	obj  bool
@@ -83,14 +83,14 @@ type walker struct {
 }
 
 // walk returns a walker before the first element. If v is neither array nor object, it finds no elements.
-func (v Value) walk() walker {
+func (v Value) walk() valueIterator {
 	if v.kind != Array && v.kind != Object {
-		return walker{}
+		return valueIterator{}
 	}
-	return walker{text: v.text, pos: 1, obj: v.kind == Object}
+	return valueIterator{text: v.text, pos: 1, obj: v.kind == Object}
 }
 
-func (w *walker) next() bool {
+func (w *valueIterator) next() bool {
 	s, i := w.text, w.pos
 	i = w.skipTo(i, ',')
 	if w.obj {
@@ -114,7 +114,7 @@ func (w *walker) next() bool {
 }
 
 // skipTo skips blanks and one separator.
-func (w *walker) skipTo(i int, sep byte) int {
+func (w *valueIterator) skipTo(i int, sep byte) int {
 	i = skipBlanks(w.text, i)
 	if i < len(w.text) && w.text[i] == sep {
 		i = skipBlanks(w.text, i+1)

@@ -249,7 +249,7 @@ func TestAllocations(t *testing.T) {
 	body := mustParse(t, string(raw)).Body
 	other := Of(body).Clone()
 	status, address := mustPath(t, "/status"), mustPath(t, `/address/"street.name"`)
-	system := System{RID: "HpxDAIt3MtQBAAAAAAAAAA==", Self: "dbs/HpxDAA==/",
+	system := SystemProperties{RID: "HpxDAIt3MtQBAAAAAAAAAA==", Self: "dbs/HpxDAA==/",
 		ETag: `"00000000-0000-0000-0000-000000000001"`, TS: 1700000000, LSN: 7}
 	dst := make([]byte, 0, 8192)
 	for what, c := range map[string]struct {

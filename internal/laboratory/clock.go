@@ -31,20 +31,20 @@ func (l *Laboratory) clockOf(now time.Time, state ttl.State) Clock {
 		Virtual: l.db.VirtualClock()}
 }
 
-func (l *Laboratory) getClock(context.Context, *route.None) (Clock, error) {
+func (l *Laboratory) getClock(context.Context, *route.Empty) (Clock, error) {
 	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 
 // ClockChange is a change of a clock. Its members are applied in the order of their declaration.
 type ClockChange struct {
-	Real    mustBeTrue      `json:"real,omitempty"`
-	Set     *route.Moment   `json:"set,omitempty"`
-	Advance *route.Duration `json:"advance,omitempty"`
-	Rate    *float64        `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
-	Freeze  *bool           `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
-	_       struct{}        `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
-	_       struct{}        `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
-	_       struct{}        `additionalProperties:"false" minProperties:"1"`
+	Real    trueFlag         `json:"real,omitempty"`
+	Set     *route.Timestamp `json:"set,omitempty"`
+	Advance *route.Duration  `json:"advance,omitempty"`
+	Rate    *float64         `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
+	Freeze  *bool            `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
+	_       struct{}         `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
+	_       struct{}         `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
+	_       struct{}         `additionalProperties:"false" minProperties:"1"`
 }
 
 // change returns the change as a value of package store.
@@ -59,13 +59,13 @@ func (c *ClockChange) change() store.ClockChange {
 	return out
 }
 
-// Settling is the part of a request to move a clock that says when the response is sent.
-type Settling struct {
+// ClockResponseTiming is the part of a request to move a clock that says when the response is sent.
+type ClockResponseTiming struct {
 	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
 }
 
-// Find implements route.Finder.
-func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
+// Find implements route.PartDecoder.
+func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {
 			return route.BadRequest("The query string '" + ec.QueryString() +
@@ -81,7 +81,7 @@ func (s *Settling) Find(_ *Laboratory, ec echo.Context) (err error) {
 // settle waits until expired items have been purged and entities that were idle for too long have been
 // deleted, if the request asks for that. It does not wait for items that are not purged because their reaper
 // is paused, delayed or starved, nor for webhooks.
-func (l *Laboratory) settle(ctx context.Context, s Settling) error {
+func (l *Laboratory) settle(ctx context.Context, s ClockResponseTiming) error {
 	if !s.Settle {
 		return nil
 	}
@@ -93,28 +93,28 @@ func (l *Laboratory) settle(ctx context.Context, s Settling) error {
 
 type setClockRequest struct {
 	ClockChange
-	Settling
+	ClockResponseTiming
 }
 
 func (l *Laboratory) setClock(ctx context.Context, in *setClockRequest) (Clock, error) {
 	if _, err := l.db.SetClock(ctx, in.change()); err != nil {
 		return Clock{}, err
 	}
-	if err := l.settle(ctx, in.Settling); err != nil {
+	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
 		return Clock{}, err
 	}
 	return l.getClock(ctx, nil)
 }
 
-func (l *Laboratory) getDatabaseClock(_ context.Context, in *InDatabase) (DatabaseClock, error) {
+func (l *Laboratory) getDatabaseClock(_ context.Context, in *DatabasePath) (DatabaseClock, error) {
 	state, own := in.database.Clock()
 	return DatabaseClock{l.clockOf(in.database.Now(), state), own}, nil
 }
 
 type setDatabaseClockRequest struct {
 	ClockChange
-	InDatabase
-	Settling
+	DatabasePath
+	ClockResponseTiming
 }
 
 // setDatabaseClock changes the clock of a database. The first call gives the database a clock of its own.
@@ -123,23 +123,23 @@ func (l *Laboratory) setDatabaseClock(
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {
 		return DatabaseClock{}, err
 	}
-	if err := l.settle(ctx, in.Settling); err != nil {
+	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
 		return DatabaseClock{}, err
 	}
-	return l.getDatabaseClock(ctx, &in.InDatabase)
+	return l.getDatabaseClock(ctx, &in.DatabasePath)
 }
 
 type followClockRequest struct {
-	InDatabase
-	Settling
+	DatabasePath
+	ClockResponseTiming
 }
 
 func (l *Laboratory) followClock(ctx context.Context, in *followClockRequest) (DatabaseClock, error) {
 	if err := in.database.FollowClock(ctx); err != nil {
 		return DatabaseClock{}, err
 	}
-	if err := l.settle(ctx, in.Settling); err != nil {
+	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
 		return DatabaseClock{}, err
 	}
-	return l.getDatabaseClock(ctx, &in.InDatabase)
+	return l.getDatabaseClock(ctx, &in.DatabasePath)
 }

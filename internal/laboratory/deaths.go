@@ -109,7 +109,7 @@ type MessageForecast struct {
 	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
 }
 
-func (l *Laboratory) forecastMessages(ctx context.Context, in *InEntity) (MessageForecast, error) {
+func (l *Laboratory) forecastMessages(ctx context.Context, in *EntityPath) (MessageForecast, error) {
 	now := in.queues.Now()
 	out := MessageForecast{Now: now.UTC(), By: map[string][]ForecastStep{}}
 	counts := make([][]int64, len(inspect.ForecastScales))

@@ -15,21 +15,22 @@ const (
 )
 
 // describe returns the OpenAPI document of the routes.
-func describe(all routes) (route.Description, error) {
+func describe(all routeTable) (route.OpenAPIDocument, error) {
 	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of package store allow no additional members
-	return route.Describe(all, route.About{
+	return route.Describe(all, route.DocumentInfo{
 		Title: title, Text: about, Prefixes: []string{"Laboratory", "Route", "Store"},
 		Closed: func(pkgPath string) bool { return pkgPath == own },
 		Types: []route.TypeMapping{
-			{Of: setting[bool]{}, As: false}, {Of: setting[int]{}, As: 0},
-			{Of: setting[int32]{}, As: int32(0)},
-			{Of: setting[string]{}, As: ""}, {Of: setting[durationMember]{}, As: durationMember(0)},
-			{Of: setting[status]{}, As: status(0)},
-			{Of: setting[*store.OnExpire]{}, As: store.OnExpire{}},
-			{Of: setting[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
-			{Of: setting[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
-			{Of: setting[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
-			{Of: setting[*store.Starvation]{}, As: store.Starvation{}},
+			{Of: settingEdit[bool]{}, As: false}, {Of: settingEdit[int]{}, As: 0},
+			{Of: settingEdit[int32]{}, As: int32(0)},
+			{Of: settingEdit[string]{}, As: ""}, {Of: settingEdit[durationMember]{},
+				As: durationMember(0)},
+			{Of: settingEdit[entityStatus]{}, As: entityStatus(0)},
+			{Of: settingEdit[*store.OnExpire]{}, As: store.OnExpire{}},
+			{Of: settingEdit[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
+			{Of: settingEdit[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
+			{Of: settingEdit[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
+			{Of: settingEdit[*store.Starvation]{}, As: store.Starvation{}},
 			{Of: ImportResults{}, As: []ImportResult{}},
 		},
 	})

@@ -59,11 +59,11 @@ type DryRunDeadlines struct {
 // deadlineNames are the names of the periods by which inspect.DryRun.After counts, in its order.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
-// newDefault is the proposed defaultTtl of a container.
-type newDefault struct{ ttl.Seconds }
+// proposedDefaultTTL is the proposed defaultTtl of a container.
+type proposedDefaultTTL struct{ ttl.Seconds }
 
-// DecodeMember implements route.Member.
-func (d *newDefault) DecodeMember(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.MemberDecoder.
+func (d *proposedDefaultTTL) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	if d.Seconds, err = ttl.ParseDefault(v.Raw()); err != nil {
 		return route.BadRequest(err.Error())
 	}
@@ -71,7 +71,7 @@ func (d *newDefault) DecodeMember(_ string, v jsondoc.Value) (err error) {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
+func (proposedDefaultTTL) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(route.OneOf(jsonschema.Integer, jsonschema.Null))
 	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(
 		float64(ttl.Max))
@@ -80,11 +80,12 @@ func (newDefault) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type dryRunRequest struct {
-	InContainer
-	Default  *newDefault `json:"defaultTtl"`
-	Path     *string     `json:"ttlPropertyPath,omitempty" description:"Empty: none. Left out: it stays."`
-	Examples *int        `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Of each effect."`
-	_        struct{}    `additionalProperties:"false"`
+	ContainerPath
+	Default *proposedDefaultTTL `json:"defaultTtl"`
+
+	Path     *string  `json:"ttlPropertyPath,omitempty" description:"Empty: none. Left out: it stays."`
+	Examples *int     `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Of each effect."`
+	_        struct{} `additionalProperties:"false"`
 }
 
 func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswer, error) {

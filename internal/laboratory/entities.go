@@ -69,28 +69,28 @@ func entityOf(e entity.Entity) Entity {
 		AutoDeleteOnIdle:     limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 
-// InQueues is the part of a request that requires a server with queues.
-type InQueues struct {
+// QueuesRequirement is the part of a request that requires a server with queues.
+type QueuesRequirement struct {
 	queues *queue.Queues
 }
 
-// Find implements route.Finder.
-func (in *InQueues) Find(l *Laboratory, _ echo.Context) error {
+// Find implements route.PartDecoder.
+func (in *QueuesRequirement) Find(l *Laboratory, _ echo.Context) error {
 	if in.queues = l.opt.Queues; in.queues == nil {
 		return route.NotFound("This server has no queues.")
 	}
 	return nil
 }
 
-// InEntity is the part of a request that names an entity in its path.
-type InEntity struct {
+// EntityPath is the part of a request that names an entity in its path.
+type EntityPath struct {
 	Entity string `path:"entity" description:"The entity's path, in which a slash is written as %2F."`
 	queues *queue.Queues
 	entity entity.Entity
 }
 
-// Find implements route.Finder.
-func (in *InEntity) Find(l *Laboratory, ec echo.Context) (err error) {
+// Find implements route.PartDecoder.
+func (in *EntityPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Entity, err = route.PathParam(ec, "entity"); err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func ofQueues(err error) error {
 // allEntities is a limit above any number of entities.
 const allEntities = 1 << 30
 
-func (l *Laboratory) listEntities(ctx context.Context, in *InQueues) (Entities, error) {
+func (l *Laboratory) listEntities(ctx context.Context, in *QueuesRequirement) (Entities, error) {
 	list, err := entitiesIn(ctx, in.queues)
 	if err != nil {
 		return Entities{}, ofQueues(err)
@@ -175,10 +175,10 @@ func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, err
 	return all, nil
 }
 
-func (l *Laboratory) getEntity(_ context.Context, in *InEntity) (Entity, error) {
+func (l *Laboratory) getEntity(_ context.Context, in *EntityPath) (Entity, error) {
 	return entityOf(in.entity), nil
 }
 
-func (l *Laboratory) deleteEntity(ctx context.Context, in *InEntity) (route.None, error) {
-	return route.None{}, ofQueues(in.queues.Delete(ctx, in.Entity))
+func (l *Laboratory) deleteEntity(ctx context.Context, in *EntityPath) (route.Empty, error) {
+	return route.Empty{}, ofQueues(in.queues.Delete(ctx, in.Entity))
 }

@@ -15,7 +15,7 @@ import (
 // durationMember is a duration such as 90s or 30d, or one in the format of XML Schema.
 type durationMember time.Duration
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (s *durationMember) DecodeMember(name string, v jsondoc.Value) error {
 	d, err := entity.ParseAnyDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {
@@ -45,7 +45,7 @@ func (durationMember) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type createEntityRequest struct {
-	InQueues
+	QueuesRequirement
 	Path                   string         `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
 	Topic                  bool           `json:"topic,omitempty" description:"A topic, not a queue."`
 	LockDuration           durationMember `json:"lockDuration,omitempty"`
@@ -93,17 +93,17 @@ func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) 
 
 // patchEntityRequest changes only the members that it contains. null resets a setting to its default.
 type patchEntityRequest struct {
-	InEntity
-	Status                 setting[status]         `json:"status,omitempty" nullable:"true"`
-	LockDuration           setting[durationMember] `json:"lockDuration,omitempty" nullable:"true"`
-	MaxDeliveryCount       setting[int32]          `json:"maxDeliveryCount,omitempty" nullable:"true"`
-	DefaultTimeToLive      setting[durationMember] `json:"defaultTimeToLive,omitempty" nullable:"true"`
-	DeadLetterOnExpiration setting[bool]           `json:"deadLetterOnExpiration,omitempty" nullable:"true"`
-	DuplicatesWithin       setting[durationMember] `json:"duplicatesWithin,omitempty" nullable:"true"`
-	MaxSizeMegabytes       setting[int32]          `json:"maxSizeMegabytes,omitempty" nullable:"true"`
-	ForwardTo              setting[string]         `json:"forwardTo,omitempty" nullable:"true"`
-	ForwardDeadLettersTo   setting[string]         `json:"forwardDeadLettersTo,omitempty" nullable:"true"`
-	AutoDeleteOnIdle       setting[durationMember] `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+	EntityPath
+	Status                 settingEdit[entityStatus]   `json:"status,omitempty" nullable:"true"`
+	LockDuration           settingEdit[durationMember] `json:"lockDuration,omitempty" nullable:"true"`
+	MaxDeliveryCount       settingEdit[int32]          `json:"maxDeliveryCount,omitempty" nullable:"true"`
+	DefaultTimeToLive      settingEdit[durationMember] `json:"defaultTimeToLive,omitempty" nullable:"true"`
+	DeadLetterOnExpiration settingEdit[bool]           `json:"deadLetterOnExpiration,omitempty" nullable:"true"`
+	DuplicatesWithin       settingEdit[durationMember] `json:"duplicatesWithin,omitempty" nullable:"true"`
+	MaxSizeMegabytes       settingEdit[int32]          `json:"maxSizeMegabytes,omitempty" nullable:"true"`
+	ForwardTo              settingEdit[string]         `json:"forwardTo,omitempty" nullable:"true"`
+	ForwardDeadLettersTo   settingEdit[string]         `json:"forwardDeadLettersTo,omitempty" nullable:"true"`
+	AutoDeleteOnIdle       settingEdit[durationMember] `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
 
 	_ struct{} `takes:"the settings of an entity are %"`
 	_ struct{} `additionalProperties:"false"`
@@ -111,7 +111,7 @@ type patchEntityRequest struct {
 
 func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (Entity, error) {
 	e, err := in.queues.Change(ctx, in.Entity, func(p *entity.Properties) error {
-		in.Status.apply((*status)(&p.Status))
+		in.Status.apply((*entityStatus)(&p.Status))
 		in.LockDuration.apply((*durationMember)(&p.LockDuration))
 		in.MaxDeliveryCount.apply(&p.MaxDeliveryCount)
 		in.DefaultTimeToLive.apply((*durationMember)(&p.DefaultTTL))
@@ -126,18 +126,18 @@ func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (E
 	return entityOf(e), ofQueues(err)
 }
 
-// status is an entity's status: which operations it refuses.
-type status entity.Status
+// entityStatus is an entity's status: which operations it refuses.
+type entityStatus entity.Status
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (s *status) UnmarshalJSON(text []byte) error {
+func (s *entityStatus) UnmarshalJSON(text []byte) error {
 	is, err := entity.ParseStatus(jsondoc.Of(text).Str())
-	*s = status(is)
+	*s = entityStatus(is)
 	return err
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (status) JSONSchema() (s jsonschema.Schema, err error) {
+func (entityStatus) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithEnum(entity.Active.String(), entity.Disabled.String(), entity.SendDisabled.String(),
 		entity.ReceiveDisabled.String())

@@ -23,14 +23,14 @@ const (
 )
 
 type eventsRequest struct {
-	InContainer
+	ContainerPath
 	After string `query:"after" description:"The position to begin behind; now: the end."`
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
 	// Last is sent by a client that reconnects. It takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	WaitLimit
-	AnswerMemory
+	MemoryReservation
 	_ struct{} `takes:"events take %"`
 }
 
@@ -41,7 +41,7 @@ type Events struct {
 	Lost     bool    `json:"lost" description:"Entries behind the position are not kept any more."`
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*Events) Verbatim() {}
 
 // Event is an expiry event.
@@ -94,7 +94,7 @@ func (l *Laboratory) events(ctx context.Context, in *eventsRequest) (Events, err
 			return Events{Events: []Event{}, Position: at}, err
 		}
 	}
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return Events{}, err
 	}
 	page, err := in.container.Expirations(ctx, after, in.Limit)
@@ -110,7 +110,7 @@ func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after 
 	err error) {
 	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
 	defer end()
-	f := follower{l: l, coll: in.container, after: after, limit: 1}
+	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: 1}
 	_, _, err = f.next(patient, nil)
 	switch {
 	case err == nil || patient.Err() == nil:
@@ -122,8 +122,8 @@ func (l *Laboratory) untilExpired(ctx context.Context, in *eventsRequest, after 
 	return err == nil, f.after, err
 }
 
-// follower reads an expiry log and waits for new entries.
-type follower struct {
+// expiryLogFollower reads an expiry log and waits for new entries.
+type expiryLogFollower struct {
 	l     *Laboratory
 	coll  *store.Container
 	after string
@@ -133,7 +133,7 @@ type follower struct {
 // next returns the entries of the log after the follower's position, and advances the position over them. If
 // there are none, it waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires
 // first. tick may be nil.
-func (f *follower) next(ctx context.Context, tick <-chan time.Time) (
+func (f *expiryLogFollower) next(ctx context.Context, tick <-chan time.Time) (
 	page store.ExpirationsPage, idle bool, err error) {
 	for {
 		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.CatalogChanged()
@@ -191,7 +191,7 @@ func (l *Laboratory) streamEvents(ec echo.Context, in *eventsRequest) error {
 	if err != nil {
 		return err
 	}
-	f := follower{l: l, coll: in.container, after: after, limit: in.Limit}
+	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: in.Limit}
 	// an error can still be reported with a status, since nothing has been sent
 	page, err := f.coll.Expirations(ctx, f.after, f.limit)
 	if err != nil {

@@ -72,8 +72,8 @@ func defaultTTL(s ttl.Seconds) *int64 {
 }
 
 type explainItemRequest struct {
-	InContainer
-	OfItem
+	ContainerPath
+	ItemFields
 	_ struct{} `additionalProperties:"false"`
 }
 
@@ -89,13 +89,13 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// AnswerMemory is embedded in the request structs of routes whose response may be large. Their handlers
+// MemoryReservation is embedded in the request structs of routes whose response may be large. Their handlers
 // reserve memory with take before they build the response. Otherwise many clients that do not read could fill
 // the memory with responses.
-type AnswerMemory struct{ take func() error }
+type MemoryReservation struct{ take func() error }
 
-// Find implements route.Finder.
-func (r *AnswerMemory) Find(l *Laboratory, ec echo.Context) error {
+// Find implements route.PartDecoder.
+func (r *MemoryReservation) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
 }
@@ -106,7 +106,7 @@ type WaitLimit struct {
 	limits *http.ResponseController
 }
 
-// Find implements route.Finder.
+// Find implements route.PartDecoder.
 func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
@@ -154,7 +154,7 @@ var waits = map[string]store.WaitFor{
 // waitRequest is the body of a request that waits until an item has expired, is purged or appears in the
 // change feed, or until the container has nothing to purge (quiet).
 type waitRequest struct {
-	InContainer
+	ContainerPath
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`
 	ID           *string      `json:"id,omitempty" description:"The item's; required unless it is for quiet."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`

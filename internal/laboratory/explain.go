@@ -24,7 +24,7 @@ type Explanation struct {
 	receipt store.Receipt
 }
 
-// Receipt implements route.Charged.
+// Receipt implements route.ChargedResponse.
 func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
 // ExplainMetrics holds the statistics of the page: times in milliseconds, sizes in bytes of JSON text.
@@ -58,17 +58,17 @@ type IndexList struct {
 	Composite [][]string `json:"composite" nullable:"false"`
 }
 
-// parameters holds the parameters of a query.
-type parameters []store.Parameter
+// queryParameters holds the parameters of a query.
+type queryParameters []store.Parameter
 
-// DecodeMember implements route.Member.
-func (p *parameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.MemberDecoder.
+func (p *queryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	*p, err = store.ParseParameters(v)
 	return err
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
+func (queryParameters) JSONSchema() (s jsonschema.Schema, err error) {
 	name := *new(jsonschema.Schema).WithPattern("^@.").WithDescription("With its '@'.")
 	name.AddType(jsonschema.String)
 	one := new(jsonschema.Schema).WithRequired("name").WithProperties(map[string]jsonschema.SchemaOrBool{
@@ -81,33 +81,33 @@ func (parameters) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// pageLength is the number of rows that a request asks for.
-type pageLength int
+// pageRowCount is the number of rows that a request asks for.
+type pageRowCount int
 
-// DecodeMember implements route.Member.
-func (p *pageLength) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (p *pageRowCount) DecodeMember(name string, v jsondoc.Value) error {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
 		return route.BadRequest("'" + name + "' must be a positive integer, or -1 for as many rows as fit.")
 	}
-	*p = pageLength(n)
+	*p = pageRowCount(n)
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (pageLength) JSONSchema() (s jsonschema.Schema, err error) {
+func (pageRowCount) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
 	s.WithMinimum(-1).WithDescription("Rows of the page; -1: as many as fit.")
 	return s, nil
 }
 
 type explainRequest struct {
-	Database     route.Named  `json:"database" first:"true"`
-	Container    route.Named  `json:"container" first:"true"`
-	Query        route.Named  `json:"query" first:"true"`
-	Parameters   parameters   `json:"parameters,omitempty"`
-	PartitionKey partitionKey `json:"partitionKey,omitempty"`
-	MaxItemCount pageLength   `json:"maxItemCount,omitempty"`
+	Database     route.RequiredText `json:"database" first:"true"`
+	Container    route.RequiredText `json:"container" first:"true"`
+	Query        route.RequiredText `json:"query" first:"true"`
+	Parameters   queryParameters    `json:"parameters,omitempty"`
+	PartitionKey partitionKey       `json:"partitionKey,omitempty"`
+	MaxItemCount pageRowCount       `json:"maxItemCount,omitempty"`
 
 	_ struct{} `takes:"an explanation takes %"`
 	_ struct{} `additionalProperties:"false"`

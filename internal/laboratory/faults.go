@@ -57,11 +57,11 @@ func faultOf(s inject.State) Fault {
 	return f
 }
 
-// operations holds operations, which JSON shows by name.
-type operations []inject.Operation
+// operationNames holds operations, which JSON shows by name.
+type operationNames []inject.Operation
 
-// DecodeMember implements route.Member.
-func (o *operations) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (o *operationNames) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Array {
 		return route.BadRequest("'" + name + "' must be an array of names.")
 	}
@@ -77,7 +77,7 @@ func (o *operations) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (operations) JSONSchema() (s jsonschema.Schema, err error) {
+func (operationNames) JSONSchema() (s jsonschema.Schema, err error) {
 	name := new(jsonschema.Schema)
 	name.AddType(jsonschema.String)
 	for _, n := range inject.OperationNames() {
@@ -90,17 +90,17 @@ func (operations) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// faultName is a kind of fault, which JSON shows by name.
-type faultName struct{ is inject.Fault }
+// faultKindName is a kind of fault, which JSON shows by name.
+type faultKindName struct{ is inject.Fault }
 
-// DecodeMember implements route.Member.
-func (f *faultName) DecodeMember(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.MemberDecoder.
+func (f *faultKindName) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	f.is, err = inject.ParseFault(v.Str())
 	return ofRules(err)
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (faultName) JSONSchema() (s jsonschema.Schema, err error) {
+func (faultKindName) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	for _, n := range inject.FaultNames() {
 		s.Enum = append(s.Enum, n)
@@ -111,8 +111,8 @@ func (faultName) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type addFaultRequest struct {
-	Fault      faultName      `json:"fault" missing:"The body must have a 'fault'."`
-	Operations operations     `json:"operations,omitempty"`
+	Fault      faultKindName  `json:"fault" missing:"The body must have a 'fault'."`
+	Operations operationNames `json:"operations,omitempty"`
 	Database   string         `json:"database,omitempty" description:"Of the documents. None: any."`
 	Container  string         `json:"container,omitempty" description:"With its database. None: any."`
 	Entity     string         `json:"entity,omitempty" description:"Path of a queue or the like. None: any."`
@@ -161,7 +161,7 @@ func ofRules(err error) error {
 	return route.BadRequest("'" + refused.Member + "': " + refused.Message + ".")
 }
 
-func (l *Laboratory) listFaults(context.Context, *route.None) (Faults, error) {
+func (l *Laboratory) listFaults(context.Context, *route.Empty) (Faults, error) {
 	out := Faults{[]Fault{}}
 	for _, s := range l.opt.Faults.List() {
 		out.Faults = append(out.Faults, faultOf(s))
@@ -169,26 +169,26 @@ func (l *Laboratory) listFaults(context.Context, *route.None) (Faults, error) {
 	return out, nil
 }
 
-// ofFault is a request about one fault rule.
-type ofFault struct {
+// faultRuleRequest is a request about one fault rule.
+type faultRuleRequest struct {
 	ID string `path:"id" description:"The fault's id."`
 }
 
-func (l *Laboratory) deleteFault(_ context.Context, in *ofFault) (route.None, error) {
+func (l *Laboratory) deleteFault(_ context.Context, in *faultRuleRequest) (route.Empty, error) {
 	if !l.opt.Faults.Delete(in.ID) {
-		return route.None{}, route.NotFound("There is no fault '" + in.ID + "'.")
+		return route.Empty{}, route.NotFound("There is no fault '" + in.ID + "'.")
 	}
-	return route.None{}, nil
+	return route.Empty{}, nil
 }
 
-func (l *Laboratory) clearFaults(context.Context, *route.None) (route.None, error) {
+func (l *Laboratory) clearFaults(context.Context, *route.Empty) (route.Empty, error) {
 	l.opt.Faults.Clear()
-	return route.None{}, nil
+	return route.Empty{}, nil
 }
 
-func ofFaults() routes {
+func ofFaults() routeTable {
 	const faults = root + "/faults"
-	return routes{
+	return routeTable{
 		on(get, faults, "The faults on demand", (*Laboratory).listFaults),
 		on(post, faults, "Let operations fail on demand", (*Laboratory).addFault).
 			Answering(http.StatusCreated),

@@ -61,7 +61,7 @@ func forecastAnswer(f inspect.Forecast) ForecastAnswer {
 	return out
 }
 
-func (l *Laboratory) forecast(ctx context.Context, in *InContainer) (ForecastAnswer, error) {
+func (l *Laboratory) forecast(ctx context.Context, in *ContainerPath) (ForecastAnswer, error) {
 	f, err := in.container.Forecast(ctx)
 	if err != nil {
 		return ForecastAnswer{}, err
@@ -70,7 +70,7 @@ func (l *Laboratory) forecast(ctx context.Context, in *InContainer) (ForecastAns
 }
 
 // forecastAll returns the forecast for all containers together.
-func (l *Laboratory) forecastAll(ctx context.Context, _ *route.None) (ForecastAnswer, error) {
+func (l *Laboratory) forecastAll(ctx context.Context, _ *route.Empty) (ForecastAnswer, error) {
 	f, err := l.db.Forecast(ctx)
 	if err != nil {
 		return ForecastAnswer{}, err

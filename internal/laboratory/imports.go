@@ -16,7 +16,7 @@ import (
 // documents is the array of documents in a request to import them.
 type documents struct{ list jsondoc.Value }
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (d *documents) DecodeMember(_ string, v jsondoc.Value) error {
 	d.list = v
 	return nil
@@ -34,7 +34,7 @@ func (documents) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type importRequest struct {
-	InContainer
+	ContainerPath
 	Documents documents `json:"documents" nullable:"false"`
 	Create    bool      `json:"create,omitempty" description:"Refuse those that are there."`
 	_         struct{}  `takes:"an import takes %" body:"documents"`
@@ -59,10 +59,10 @@ type ImportResult struct {
 	Message    string  `json:"message,omitempty" description:"Of a failure."`
 }
 
-// Receipt implements route.Charged.
+// Receipt implements route.ChargedResponse.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
-// StatusCode implements route.WithStatus.
+// StatusCode implements route.StatusResponse.
 func (i *ImportResults) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus
@@ -70,7 +70,7 @@ func (i *ImportResults) StatusCode() int {
 	return http.StatusOK
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (i *ImportResults) Verbatim() {}
 
 // MarshalJSON implements json.Marshaler.

@@ -55,7 +55,7 @@ type Options struct {
 	// Queues are the queues and topics; nil: there are none.
 	Queues *queue.Queues
 	// Faults are the fault injection rules. Required.
-	Faults *inject.Rules
+	Faults *inject.RuleList
 	// Requests is the log of requests; nil: there is none.
 	Requests *requests.Log
 	// Connection is the data that clients need to connect; nil: unknown.
@@ -76,7 +76,7 @@ type Laboratory struct {
 	opt       Options
 	db        *store.DB
 	seeding   chan struct{} // semaphore of one, which is held while a seed is loaded
-	receivers receivers
+	receivers receiverSet
 }
 
 // New returns the laboratory of a store.

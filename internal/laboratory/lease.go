@@ -18,31 +18,31 @@ type Lease struct {
 
 const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
 
-// leaseLength is the length of a lease in seconds. The store checks the maximum.
-type leaseLength int
+// leaseSeconds is the length of a lease in seconds. The store checks the maximum.
+type leaseSeconds int
 
-// DecodeMember implements route.Member.
-func (n *leaseLength) DecodeMember(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (n *leaseSeconds) DecodeMember(_ string, v jsondoc.Value) error {
 	f := v.Num()
 	if v.Kind() != jsondoc.Number || f != float64(int32(f)) {
 		return route.BadRequest(leaseLengthText)
 	}
-	*n = leaseLength(f)
+	*n = leaseSeconds(f)
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (leaseLength) JSONSchema() (s jsonschema.Schema, err error) {
+func (leaseSeconds) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
 	s.WithMinimum(1).WithMaximum(store.MaxLease).WithExamples(60)
 	return s, nil
 }
 
 type takeLeaseRequest struct {
-	InContainer
-	OfItem
-	Seconds leaseLength `json:"seconds" missing:"'seconds' must be a whole number: how long the lease is to be."`
-	_       struct{}    `additionalProperties:"false"`
+	ContainerPath
+	ItemFields
+	Seconds leaseSeconds `json:"seconds" missing:"'seconds' must be a whole number: how long the lease is to be."`
+	_       struct{}     `additionalProperties:"false"`
 }
 
 func (l *Laboratory) takeLease(ctx context.Context, in *takeLeaseRequest) (Lease, error) {
@@ -54,8 +54,8 @@ func (l *Laboratory) takeLease(ctx context.Context, in *takeLeaseRequest) (Lease
 }
 
 type releaseLeaseRequest struct {
-	InContainer
-	OfItem
+	ContainerPath
+	ItemFields
 	_ struct{} `additionalProperties:"false"`
 }
 

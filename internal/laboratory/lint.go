@@ -23,7 +23,7 @@ type LintItem struct {
 	At  string `json:"at" format:"date-time"`
 }
 
-func (l *Laboratory) lint(_ context.Context, in *InContainer) (LintAnswer, error) {
+func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (LintAnswer, error) {
 	out := LintAnswer{Container: []LintFinding{}, Items: []LintFinding{}}
 	info := in.container.Info()
 	found := info.Spec.Lint()

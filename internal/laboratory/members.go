@@ -17,14 +17,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// InDatabase is the part of a request that names a database in its path.
-type InDatabase struct {
+// DatabasePath is the part of a request that names a database in its path.
+type DatabasePath struct {
 	DatabaseID string `path:"db" description:"The database's id."`
 	database   *store.Database
 }
 
-// Find implements route.Finder.
-func (in *InDatabase) Find(l *Laboratory, ec echo.Context) (err error) {
+// Find implements route.PartDecoder.
+func (in *DatabasePath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
 	}
@@ -40,15 +40,15 @@ func (l *Laboratory) catchUp(ec echo.Context) error {
 	return l.db.CatchUp(ec.Request().Context())
 }
 
-// InContainer is the part of a request that names a container in its path.
-type InContainer struct {
+// ContainerPath is the part of a request that names a container in its path.
+type ContainerPath struct {
 	DatabaseID  string `path:"db" description:"The database's id."`
 	ContainerID string `path:"coll" description:"The container's id."`
 	container   *store.Container
 }
 
-// Find implements route.Finder.
-func (in *InContainer) Find(l *Laboratory, ec echo.Context) (err error) {
+// Find implements route.PartDecoder.
+func (in *ContainerPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (in *InContainer) Find(l *Laboratory, ec echo.Context) (err error) {
 	return l.opt.Wire.Enter(ec, d, in.container)
 }
 
-// OfItem is the part of a request body that names an item.
-type OfItem struct {
+// ItemFields is the part of a request body that names an item.
+type ItemFields struct {
 	ID           string       `json:"id" missing:"The body must have an 'id'." description:"The item's id."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 }
@@ -77,7 +77,7 @@ type OfItem struct {
 // partitionKey is a partition key as a JSON array, one element for each path.
 type partitionKey struct{ definition.PartitionKey }
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (k *partitionKey) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	k.PartitionKey, err = definition.ParsePartitionKey(v.Raw())
 	return err
@@ -92,11 +92,11 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// mustBeTrue is a boolean for which only true is valid.
-type mustBeTrue bool
+// trueFlag is a boolean for which only true is valid.
+type trueFlag bool
 
-// DecodeMember implements route.Member.
-func (y *mustBeTrue) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
 		return route.BadRequest("'" + name + "' must be true.")
 	}
@@ -105,21 +105,21 @@ func (y *mustBeTrue) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (mustBeTrue) JSONSchema() (s jsonschema.Schema, err error) {
+func (trueFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	s.WithConst(true).WithDescription("Back to the system's time.")
 	return s, nil
 }
 
-// setting is a member that changes one setting. null clears the setting; if the member is missing, the
+// settingEdit is a member that changes one setting. null clears the setting; if the member is missing, the
 // setting does not change.
-type setting[T any] struct {
+type settingEdit[T any] struct {
 	given bool
 	value T
 }
 
-// DecodeMember implements route.Member.
-func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (s *settingEdit[T]) DecodeMember(name string, v jsondoc.Value) error {
 	s.given = true
 	if v.Kind() == jsondoc.Null {
 		return nil
@@ -137,7 +137,7 @@ func (s *setting[T]) DecodeMember(name string, v jsondoc.Value) error {
 
 // kind returns the kind of JSON value that the setting must have. For a type that implements json.Unmarshaler
 // this is a string.
-func (s *setting[T]) kind() jsondoc.Kind {
+func (s *settingEdit[T]) kind() jsondoc.Kind {
 	if _, ok := any(&s.value).(json.Unmarshaler); ok {
 		return jsondoc.String
 	}
@@ -153,7 +153,7 @@ func (s *setting[T]) kind() jsondoc.Kind {
 }
 
 // apply sets *to if the request contains the setting.
-func (s *setting[T]) apply(to *T) {
+func (s *settingEdit[T]) apply(to *T) {
 	if s.given {
 		*to = s.value
 	}

@@ -64,7 +64,7 @@ func (in *StoreSelector) address(path string) entity.Address {
 }
 
 type peekRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
 	From    int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
 	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
@@ -91,7 +91,7 @@ func (in *peekRequest) answer(list []queue.Delivery) Messages {
 }
 
 type takeRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
 	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
@@ -120,7 +120,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	if err != nil {
 		return Messages{}, ofQueues(err)
 	}
-	peek := peekRequest{InEntity: in.InEntity, StoreSelector: in.StoreSelector}
+	peek := peekRequest{EntityPath: in.EntityPath, StoreSelector: in.StoreSelector}
 	return peek.answer(list), nil
 }
 

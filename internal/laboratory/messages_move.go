@@ -58,12 +58,12 @@ func refusal(err error) (text string, ended error) {
 }
 
 type resubmitRequest struct {
-	InEntity
-	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
-	Number  int64        `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
-	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"These alone."`
-	Edited  bool         `json:"edited,omitempty" description:"Send what the body has instead."`
-	OfMessage
+	EntityPath
+	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
+	Number  int64           `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
+	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"These alone."`
+	Edited  bool            `json:"edited,omitempty" description:"Send what the body has instead."`
+	MessageFields
 	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
 
@@ -170,10 +170,10 @@ func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Addres
 }
 
 type deleteMessagesRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
-	Numbers wholeNumbers `json:"sequenceNumbers" missing:"The body must have 'sequenceNumbers'."`
-	_       struct{}     `takes:"delete takes %" additionalProperties:"false"`
+	Numbers sequenceNumbers `json:"sequenceNumbers" missing:"The body must have 'sequenceNumbers'."`
+	_       struct{}        `takes:"delete takes %" additionalProperties:"false"`
 }
 
 // deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
@@ -199,7 +199,7 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 }
 
 type purgeRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
 	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
 }

@@ -22,13 +22,13 @@ import (
 // property "_ts", "ttl" (the message's time to live in seconds), and "_state".
 
 type queryMessagesRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
-	Query        route.Named `json:"query"`
-	Parameters   parameters  `json:"parameters,omitempty"`
-	Count        int         `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
-	Continuation string      `json:"continuation,omitempty" description:"Of the page before."`
-	AnswerMemory
+	Query        route.RequiredText `json:"query"`
+	Parameters   queryParameters    `json:"parameters,omitempty"`
+	Count        int                `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
+	Continuation string             `json:"continuation,omitempty" description:"Of the page before."`
+	MemoryReservation
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
@@ -50,7 +50,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	if err != nil {
 		return MessageRows{}, badQuery(err)
 	}
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
@@ -117,20 +117,20 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
 
 // Postings implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Postings([]byte) query.Postings { return noEntries{} }
+func (s messageSource) Postings([]byte) query.Postings { return emptyIndex{} }
 
 // Terms implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return noEntries{} }
+func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return emptyIndex{} }
 
-// noEntries is a query.Postings and a query.Terms without entries.
-type noEntries struct{}
+// emptyIndex is a query.Postings and a query.Terms without entries.
+type emptyIndex struct{}
 
-func (noEntries) Next() bool         { return false }
-func (noEntries) SeekGE(uint64) bool { return false }
-func (noEntries) RID() uint64        { return 0 }
-func (noEntries) Key() []byte        { return nil }
-func (noEntries) Value() []byte      { return nil }
-func (noEntries) Close() error       { return nil }
+func (emptyIndex) Next() bool         { return false }
+func (emptyIndex) SeekGE(uint64) bool { return false }
+func (emptyIndex) RID() uint64        { return 0 }
+func (emptyIndex) Key() []byte        { return nil }
+func (emptyIndex) Value() []byte      { return nil }
+func (emptyIndex) Close() error       { return nil }
 
 // messageDocuments iterates over messages by sequence number, in batches.
 type messageDocuments struct {
@@ -217,6 +217,6 @@ func (d messageDocument) RID() uint64 { return uint64(d.number) }
 func (d messageDocument) Body() []byte { return d.body }
 
 // System implements query.Document.
-func (d messageDocument) System() jsondoc.System {
-	return jsondoc.System{RID: strconv.FormatInt(d.number, 10), TS: d.ts}
+func (d messageDocument) System() jsondoc.SystemProperties {
+	return jsondoc.SystemProperties{RID: strconv.FormatInt(d.number, 10), TS: d.ts}
 }

@@ -12,30 +12,30 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// OfMessage is the part of a request body that describes a message.
-type OfMessage struct {
-	Text           string        `json:"text,omitempty"`
-	Base64         string        `json:"base64,omitempty" description:"The body, in place of 'text'."`
-	ID             string        `json:"id,omitempty"`
-	Session        string        `json:"session,omitempty"`
-	Subject        string        `json:"subject,omitempty"`
-	CorrelationID  string        `json:"correlationId,omitempty"`
-	ContentType    string        `json:"contentType,omitempty"`
-	To             string        `json:"to,omitempty"`
-	ReplyTo        string        `json:"replyTo,omitempty"`
-	ReplyToSession string        `json:"replyToSession,omitempty"`
-	PartitionKey   string        `json:"partitionKey,omitempty"`
-	TTL            float64       `json:"ttl,omitempty" minimum:"0" description:"Seconds."`
-	Delay          float64       `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
-	Scheduled      *route.Moment `json:"scheduled,omitempty" description:"In place of 'delay'."`
-	OfProperties
+// MessageFields is the part of a request body that describes a message.
+type MessageFields struct {
+	Text           string           `json:"text,omitempty"`
+	Base64         string           `json:"base64,omitempty" description:"The body, in place of 'text'."`
+	ID             string           `json:"id,omitempty"`
+	Session        string           `json:"session,omitempty"`
+	Subject        string           `json:"subject,omitempty"`
+	CorrelationID  string           `json:"correlationId,omitempty"`
+	ContentType    string           `json:"contentType,omitempty"`
+	To             string           `json:"to,omitempty"`
+	ReplyTo        string           `json:"replyTo,omitempty"`
+	ReplyToSession string           `json:"replyToSession,omitempty"`
+	PartitionKey   string           `json:"partitionKey,omitempty"`
+	TTL            float64          `json:"ttl,omitempty" minimum:"0" description:"Seconds."`
+	Delay          float64          `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
+	Scheduled      *route.Timestamp `json:"scheduled,omitempty" description:"In place of 'delay'."`
+	PropertyFields
 }
 
 // longest is the maximum of a time to live or a delay, in seconds.
 const longest = 1e11
 
 // build returns the message. now is the time of the data's clock.
-func (in *OfMessage) build(now time.Time) (*message.Message, error) {
+func (in *MessageFields) build(now time.Time) (*message.Message, error) {
 	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
 		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
 	}
@@ -51,7 +51,8 @@ func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 		body = raw
 	}
 	m := message.New(body)
-	for slot, text := range map[message.Slot]string{message.MessageID: in.ID, message.GroupID: in.Session,
+	for slot, text := range map[message.PropertyField]string{message.MessageID: in.ID,
+		message.GroupID: in.Session,
 		message.Subject: in.Subject, message.CorrelationID: in.CorrelationID, message.To: in.To,
 		message.ContentType: in.ContentType, message.ReplyTo: in.ReplyTo,
 		message.ReplyToGroupID: in.ReplyToSession} {
@@ -82,8 +83,8 @@ func (in *OfMessage) build(now time.Time) (*message.Message, error) {
 }
 
 type sendRequest struct {
-	InEntity
-	OfMessage
+	EntityPath
+	MessageFields
 	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"{i} is its number."`
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
@@ -111,7 +112,7 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (SendResu
 	var group []*message.Message
 	size := 0
 	for i := 1; i <= max(in.Repeat, 1); i++ {
-		one := in.OfMessage
+		one := in.MessageFields
 		if in.Repeat > 0 {
 			one.ID = strings.ReplaceAll(in.ID, "{i}", strconv.Itoa(i))
 			one.Text = strings.ReplaceAll(in.Text, "{i}", strconv.Itoa(i))

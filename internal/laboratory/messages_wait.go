@@ -9,7 +9,7 @@ import (
 )
 
 type waitMessagesRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
 	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
 	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"Messages that are enough."`

@@ -85,8 +85,8 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("mayfly_"+name, help, labels, nil)
 }
 
-// collector reads the store once and returns metrics.
-type collector struct {
+// metricsCollector reads the store once and returns metrics.
+type metricsCollector struct {
 	ctx      context.Context
 	db       *store.DB
 	details  bool                    // include the metrics of each container
@@ -98,14 +98,14 @@ type collector struct {
 // metrics route returns to a client with the master key, except for webhooks. queues may be nil. A
 // collection ends when ctx does.
 func Figures(ctx context.Context, db *store.DB, queues *queue.Queues) prometheus.Collector {
-	return collector{ctx: ctx, db: db, details: true, queues: queues}
+	return metricsCollector{ctx: ctx, db: db, details: true, queues: queues}
 }
 
 // Describe sends nothing, since the set of metrics depends on the containers.
-func (k collector) Describe(chan<- *prometheus.Desc) {}
+func (k metricsCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
-func (k collector) Collect(out chan<- prometheus.Metric) {
+func (k metricsCollector) Collect(out chan<- prometheus.Metric) {
 	m, err := k.db.Metrics(k.ctx)
 	if err != nil {
 		out <- prometheus.NewInvalidMetric(metricPurgedTotal, err)
@@ -162,7 +162,7 @@ func (k collector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collectQueues reads the queues once and returns metrics.
-func (k collector) collectQueues(out chan<- prometheus.Metric) {
+func (k metricsCollector) collectQueues(out chan<- prometheus.Metric) {
 	if k.queues == nil {
 		return
 	}
@@ -198,10 +198,10 @@ func flag(on bool) float64 {
 }
 
 // metrics responds in the text format of Prometheus, or in another format that the scraper asks for.
-func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
+func (l *Laboratory) metrics(ec echo.Context, _ *route.Empty) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(collector{ec.Request().Context(), l.db, details,
+	if err := registry.Register(metricsCollector{ec.Request().Context(), l.db, details,
 		l.opt.Webhooks, l.opt.Queues}); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.None) error {
 	if page.status >= http.StatusBadRequest {
 		return route.Unavailable("The store cannot be measured now.")
 	}
-	return route.Send(l.opt.Wire, ec, http.StatusOK, &route.Text{
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &route.TextResponse{
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 

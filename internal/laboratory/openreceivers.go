@@ -12,8 +12,8 @@ import (
 // a stream of events, so the locks of a page or a program end with its connection. Other requests refer to
 // the receiver by its id. The handler of the stream owns the receiver and closes it.
 
-// receivers is the set of open receivers. Like locks, they are kept in memory only.
-type receivers struct {
+// receiverSet is the set of open receivers. Like locks, they are kept in memory only.
+type receiverSet struct {
 	mu   sync.Mutex
 	open map[string]*openReceiver // by id
 }
@@ -26,7 +26,7 @@ type openReceiver struct {
 	path   string
 }
 
-func (all *receivers) add(r *openReceiver) (id string) {
+func (all *receiverSet) add(r *openReceiver) (id string) {
 	id = rand.Text()
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -37,20 +37,20 @@ func (all *receivers) add(r *openReceiver) (id string) {
 	return id
 }
 
-func (all *receivers) remove(id string) {
+func (all *receiverSet) remove(id string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.open, id)
 }
 
-func (all *receivers) find(id string) *openReceiver {
+func (all *receiverSet) find(id string) *openReceiver {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.open[id]
 }
 
 // holding returns the open receiver that holds the lock of a session, or nil if there is none.
-func (all *receivers) holding(at entity.Address, session string) *openReceiver {
+func (all *receiverSet) holding(at entity.Address, session string) *openReceiver {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, r := range all.open {

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// routes is a table of routes.
-type routes = []route.Route[*Laboratory]
+// routeTable is a table of routes.
+type routeTable = []route.Route[*Laboratory]
 
 // on is route.On for the handlers of a Laboratory: it returns a route whose handler is a function from a
 // request struct to a response struct.

@@ -94,7 +94,7 @@ func jsonOf(v any) json.RawMessage {
 // propertyObject is a JSON object whose members are strings, numbers and booleans.
 type propertyObject map[string]any
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
 		return route.BadRequest("'" + name + "' must be an object.")
@@ -127,14 +127,14 @@ func (propertyObject) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// OfProperties is embedded in the request structs whose body sets application properties.
-type OfProperties struct {
+// PropertyFields is embedded in the request structs whose body sets application properties.
+type PropertyFields struct {
 	Properties    propertyObject `json:"properties,omitempty"`
 	PropertyTypes propertyObject `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
 }
 
 // encoded returns the properties in their AMQP encoding.
-func (in *OfProperties) encoded() ([]message.Property, error) {
+func (in *PropertyFields) encoded() ([]message.Property, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
 			return nil, route.BadRequest("'propertyTypes' names '" + name +
@@ -223,18 +223,18 @@ func typedWhole(n int64, kind string) (out any, ok bool) {
 	return nil, false
 }
 
-// wholeNumbers is a JSON array of sequence numbers.
-type wholeNumbers []int64
+// sequenceNumbers is a JSON array of sequence numbers.
+type sequenceNumbers []int64
 
-// DecodeMember implements route.Member.
-func (list *wholeNumbers) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (list *sequenceNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
 // textList is a JSON array of strings.
 type textList []string
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (list *textList) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]string)(list), "strings")
 }

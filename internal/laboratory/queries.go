@@ -16,7 +16,7 @@ import (
 // SavedQuery is a query stored under a name.
 type SavedQuery definition.SavedQuery
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*SavedQuery) Verbatim() {}
 
 // SavedQueries holds the saved queries of a container, ordered by name.
@@ -24,10 +24,10 @@ type SavedQueries struct {
 	Queries []SavedQuery `json:"queries" nullable:"false"`
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*SavedQueries) Verbatim() {}
 
-func (l *Laboratory) listQueries(_ context.Context, in *InContainer) (SavedQueries, error) {
+func (l *Laboratory) listQueries(_ context.Context, in *ContainerPath) (SavedQueries, error) {
 	out := SavedQueries{[]SavedQuery{}}
 	for _, q := range in.container.Settings().Queries {
 		out.Queries = append(out.Queries, SavedQuery(q))
@@ -35,16 +35,16 @@ func (l *Laboratory) listQueries(_ context.Context, in *InContainer) (SavedQueri
 	return out, nil
 }
 
-// OfQuery is the part of a request that names a saved query in its path.
-type OfQuery struct {
-	InContainer
+// SavedQueryPath is the part of a request that names a saved query in its path.
+type SavedQueryPath struct {
+	ContainerPath
 	Query string `path:"query" description:"The saved query's name."`
 }
 
 // savedParameters are the parameters of a query that a request saves.
 type savedParameters struct{ list []definition.QueryParameter }
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	if _, err := store.ParseParameters(v); err != nil {
 		return err
@@ -61,12 +61,12 @@ func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (savedParameters) JSONSchema() (jsonschema.Schema, error) { return parameters{}.JSONSchema() }
+func (savedParameters) JSONSchema() (jsonschema.Schema, error) { return queryParameters{}.JSONSchema() }
 
 type saveQueryRequest struct {
-	OfQuery
-	Text       route.Named     `json:"query" missing:"The body must have a 'query'."`
-	Parameters savedParameters `json:"parameters,omitempty"`
+	SavedQueryPath
+	Text       route.RequiredText `json:"query" missing:"The body must have a 'query'."`
+	Parameters savedParameters    `json:"parameters,omitempty"`
 
 	_ struct{} `takes:"a saved query takes %"`
 	_ struct{} `additionalProperties:"false"`
@@ -83,8 +83,8 @@ func (l *Laboratory) saveQuery(ctx context.Context, in *saveQueryRequest) (Saved
 }
 
 type renameQueryRequest struct {
-	OfQuery
-	Name route.Named `json:"name" missing:"The body must have a 'name'." description:"The new name."`
+	SavedQueryPath
+	Name route.RequiredText `json:"name" missing:"The body must have a 'name'." description:"The new name."`
 
 	_ struct{} `takes:"a saved query is renamed with %"`
 	_ struct{} `additionalProperties:"false"`
@@ -110,23 +110,23 @@ func (l *Laboratory) renameQuery(ctx context.Context,
 	return SavedQuery(q), err
 }
 
-func (l *Laboratory) deleteQuery(ctx context.Context, in *OfQuery) (route.None, error) {
+func (l *Laboratory) deleteQuery(ctx context.Context, in *SavedQueryPath) (route.Empty, error) {
 	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
 		if !s.RemoveQuery(in.Query) {
 			return noQuery(in.Query)
 		}
 		return nil
 	})
-	return route.None{}, err
+	return route.Empty{}, err
 }
 
 func noQuery(name string) error {
 	return fault.New(fault.CodeNotFound, "There is no saved query '"+name+"'.")
 }
 
-func ofQueries() routes {
+func ofQueries() routeTable {
 	const queries = container + "/queries"
-	return routes{
+	return routeTable{
 		on(get, queries, "The saved queries of a container", (*Laboratory).listQueries),
 		on(put, queries+"/{query}", "Save a query under a name", (*Laboratory).saveQuery),
 		on(patch, queries+"/{query}", "Rename a saved query", (*Laboratory).renameQuery).Failing(409),

@@ -31,7 +31,7 @@ type ReapersState struct {
 	Paused bool `json:"paused"`
 }
 
-func (l *Laboratory) getReaper(ctx context.Context, in *InContainer) (ReaperState, error) {
+func (l *Laboratory) getReaper(ctx context.Context, in *ContainerPath) (ReaperState, error) {
 	r, err := in.container.Reaper(ctx)
 	if err != nil {
 		return ReaperState{}, err
@@ -42,12 +42,12 @@ func (l *Laboratory) getReaper(ctx context.Context, in *InContainer) (ReaperStat
 
 // setReaperRequest changes only the members that it contains.
 type setReaperRequest struct {
-	InContainer
-	Paused  setting[bool]              `json:"paused,omitempty" nullable:"true" description:"Null: false."`
-	Delay   setting[*store.PurgeDelay] `json:"delay,omitempty" nullable:"true"`
-	Starved setting[*store.Starvation] `json:"starved,omitempty" nullable:"true"`
-	_       struct{}                   `takes:"a reaper takes %"`
-	_       struct{}                   `additionalProperties:"false"`
+	ContainerPath
+	Paused  settingEdit[bool]              `json:"paused,omitempty" nullable:"true" description:"Null: false."`
+	Delay   settingEdit[*store.PurgeDelay] `json:"delay,omitempty" nullable:"true"`
+	Starved settingEdit[*store.Starvation] `json:"starved,omitempty" nullable:"true"`
+	_       struct{}                       `takes:"a reaper takes %"`
+	_       struct{}                       `additionalProperties:"false"`
 }
 
 func (l *Laboratory) setReaper(ctx context.Context, in *setReaperRequest) (ReaperState, error) {
@@ -61,7 +61,7 @@ func (l *Laboratory) setReaper(ctx context.Context, in *setReaperRequest) (Reape
 			return ReaperState{}, err
 		}
 	}
-	return l.getReaper(ctx, &in.InContainer)
+	return l.getReaper(ctx, &in.ContainerPath)
 }
 
 func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
@@ -78,12 +78,12 @@ func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
 }
 
 // runReaper purges all expired items of the container, even if its reaper is paused, delayed or starved.
-func (l *Laboratory) runReaper(ctx context.Context, in *InContainer) (PurgeResult, error) {
+func (l *Laboratory) runReaper(ctx context.Context, in *ContainerPath) (PurgeResult, error) {
 	return purged(in.container.Reap(ctx, 0))
 }
 
 type stepReaperRequest struct {
-	InContainer
+	ContainerPath
 	Items int      `json:"items,omitempty" minimum:"1" maximum:"2147483647" default:"1"`
 	_     struct{} `takes:"a step takes %" body:"optional"`
 	_     struct{} `additionalProperties:"false"`
@@ -95,7 +95,7 @@ func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Pur
 
 func purged(n int, err error) (PurgeResult, error) { return PurgeResult{n}, err }
 
-func (l *Laboratory) getReapers(context.Context, *route.None) (ReapersState, error) {
+func (l *Laboratory) getReapers(context.Context, *route.Empty) (ReapersState, error) {
 	return ReapersState{l.db.ReaperPaused()}, nil
 }
 
@@ -104,7 +104,7 @@ const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 // pauseFlag is the member of a request that says whether the reapers are to be paused.
 type pauseFlag bool
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (p *pauseFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
 		return route.BadRequest(pauseText)
@@ -133,6 +133,6 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 }
 
 // runReapers purges all expired items of all containers.
-func (l *Laboratory) runReapers(ctx context.Context, _ *route.None) (PurgeResult, error) {
+func (l *Laboratory) runReapers(ctx context.Context, _ *route.Empty) (PurgeResult, error) {
 	return purged(l.db.Reap(ctx))
 }

@@ -15,7 +15,7 @@ import (
 )
 
 type openReceiverRequest struct {
-	InEntity
+	EntityPath
 	StoreSelector
 	Session *string `json:"session,omitempty" description:"The session to lock."`
 	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
@@ -116,14 +116,14 @@ func (w *eventWriter) ended(why error) {
 	w.b = append(w.b, "\n\n"...)
 }
 
-// InReceiver is the part of a request that names a receiver in its path.
-type InReceiver struct {
+// ReceiverPath is the part of a request that names a receiver in its path.
+type ReceiverPath struct {
 	Receiver string `path:"receiver" description:"The receiver's id."`
 	receiver *openReceiver
 }
 
-// Find implements route.Finder.
-func (in *InReceiver) Find(l *Laboratory, ec echo.Context) (err error) {
+// Find implements route.PartDecoder.
+func (in *ReceiverPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Receiver, err = route.PathParam(ec, "receiver"); err != nil {
 		return err
 	}
@@ -134,11 +134,11 @@ func (in *InReceiver) Find(l *Laboratory, ec echo.Context) (err error) {
 }
 
 type receiveRequest struct {
-	InReceiver
-	Count   int          `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
-	Seconds float64      `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
-	Numbers wholeNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
-	AnswerMemory
+	ReceiverPath
+	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
+	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
+	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
+	MemoryReservation
 	WaitLimit
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
@@ -146,7 +146,7 @@ type receiveRequest struct {
 // receiveLocked locks messages for a receiver.
 func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Messages, error) {
 	r := in.receiver
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return Messages{}, err
 	}
 	e, err := r.queues.Get(ctx, r.path)
@@ -180,12 +180,12 @@ var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": q
 	"defer": queue.Defer, "dead-letter": queue.DeadLetter, "release": queue.Release}
 
 type settleRequest struct {
-	InReceiver
+	ReceiverPath
 	Tokens      textList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
 	Outcome     string   `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
 	Reason      *string  `json:"reason,omitempty" description:"Of a dead letter."`
 	Description *string  `json:"description,omitempty" description:"Of a dead letter."`
-	OfProperties
+	PropertyFields
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
 
@@ -235,7 +235,7 @@ func (list textList) tokens() ([]message.UUID, error) {
 }
 
 type renewRequest struct {
-	InReceiver
+	ReceiverPath
 	Tokens textList `json:"lockTokens,omitempty" description:"None: of the session."`
 	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }

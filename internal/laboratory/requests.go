@@ -43,7 +43,7 @@ type Request struct {
 	Explorer       bool    `json:"explorer,omitempty" description:"The explorer sent it."`
 }
 
-func requestOf(r *requests.Record) Request {
+func requestOf(r *requests.LogRecord) Request {
 	return Request{ID: r.ID, Time: r.Began.Format(time.RFC3339Nano),
 		DataTime: r.DataTime.Format(time.RFC3339Nano),
 		Protocol: r.Protocol.String(), Method: r.Method, Path: r.URI, Operation: r.Operation,
@@ -61,7 +61,7 @@ type Requests struct {
 	Lost     bool      `json:"lost" description:"Some behind the position are gone."`
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*Requests) Verbatim() {}
 
 // requestFilter is the part of a request that selects entries of the log of requests.
@@ -143,7 +143,7 @@ type requestsRequest struct {
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds, for a first one."`
 	Last  string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	WaitLimit
-	AnswerMemory
+	MemoryReservation
 	_ struct{} `takes:"requests take %"`
 }
 
@@ -181,7 +181,7 @@ func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Req
 	if err != nil {
 		return Requests{}, err
 	}
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return Requests{}, err
 	}
 	list, lost := r.Next()
@@ -206,8 +206,8 @@ func (l *Laboratory) listRequests(ctx context.Context, in *requestsRequest) (Req
 	return out, nil
 }
 
-func (l *Laboratory) clearRequests(context.Context, *route.None) (route.None, error) {
+func (l *Laboratory) clearRequests(context.Context, *route.Empty) (route.Empty, error) {
 	log, err := l.log()
 	log.Clear()
-	return route.None{}, err
+	return route.Empty{}, err
 }

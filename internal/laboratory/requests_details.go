@@ -25,7 +25,7 @@ type RequestDetails struct {
 	Message         *RequestMessage `json:"message,omitempty" description:"That was sent or received."`
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*RequestDetails) Verbatim() {}
 
 // RequestHeader is one HTTP header of a logged request, or of the response to it.
@@ -53,11 +53,11 @@ type RequestMessage struct {
 	Base64        string                     `json:"base64,omitempty" description:"Where it is no text."`
 }
 
-type ofRequest struct {
+type requestDetailsRequest struct {
 	ID string `path:"id" description:"The request's id."`
 }
 
-func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetails, error) {
+func (l *Laboratory) getRequest(_ context.Context, in *requestDetailsRequest) (RequestDetails, error) {
 	log, err := l.log()
 	if err != nil {
 		return RequestDetails{}, err
@@ -83,7 +83,7 @@ func (l *Laboratory) getRequest(_ context.Context, in *ofRequest) (RequestDetail
 	return out, nil
 }
 
-func headersOf(list []requests.Field) []RequestHeader {
+func headersOf(list []requests.HeaderField) []RequestHeader {
 	out := make([]RequestHeader, len(list))
 	for i, f := range list {
 		out[i] = RequestHeader(f)

@@ -11,74 +11,74 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// Archive is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). It contains
+// HARFile is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). It contains
 // direct-mode requests in their HTTP form. It does not contain AMQP operations.
-type Archive struct {
-	Log ArchiveLog `json:"log"`
+type HARFile struct {
+	Log HARLog `json:"log"`
 }
 
-// Verbatim implements route.Verbatim.
-func (*Archive) Verbatim() {}
+// Verbatim implements route.VerbatimResponse.
+func (*HARFile) Verbatim() {}
 
-// ArchiveLog is the content of an archive.
-type ArchiveLog struct {
-	Version string         `json:"version"`
-	Creator ArchiveCreator `json:"creator"`
-	Entries []ArchiveEntry `json:"entries" nullable:"false"`
+// HARLog is the content of an archive.
+type HARLog struct {
+	Version string     `json:"version"`
+	Creator HARCreator `json:"creator"`
+	Entries []HAREntry `json:"entries" nullable:"false"`
 }
 
-// ArchiveCreator is the program that created an archive.
-type ArchiveCreator struct {
+// HARCreator is the program that created an archive.
+type HARCreator struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
-// ArchiveEntry is a request with its response.
-type ArchiveEntry struct {
-	Started  string          `json:"startedDateTime" format:"date-time"`
-	Time     float64         `json:"time" description:"Milliseconds."`
-	Request  ArchiveRequest  `json:"request"`
-	Response ArchiveResponse `json:"response"`
-	Cache    struct{}        `json:"cache"`
-	Timings  ArchiveTimings  `json:"timings"`
-	Comment  string          `json:"comment,omitempty"`
+// HAREntry is a request with its response.
+type HAREntry struct {
+	Started  string      `json:"startedDateTime" format:"date-time"`
+	Time     float64     `json:"time" description:"Milliseconds."`
+	Request  HARRequest  `json:"request"`
+	Response HARResponse `json:"response"`
+	Cache    struct{}    `json:"cache"`
+	Timings  HARTimings  `json:"timings"`
+	Comment  string      `json:"comment,omitempty"`
 }
 
-// ArchiveRequest is the request of an ArchiveEntry.
-type ArchiveRequest struct {
+// HARRequest is the request of a HAREntry.
+type HARRequest struct {
 	Method      string          `json:"method"`
 	URL         string          `json:"url"`
 	HTTPVersion string          `json:"httpVersion"`
 	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
 	Headers     []RequestHeader `json:"headers" nullable:"false"`
 	Query       []RequestHeader `json:"queryString" nullable:"false"`
-	PostData    *ArchivePost    `json:"postData,omitempty"`
+	PostData    *HARPostData    `json:"postData,omitempty"`
 	HeadersSize int64           `json:"headersSize" description:"-1: it is not known."`
 	BodySize    int64           `json:"bodySize"`
 }
 
-// ArchivePost is the body of a request.
-type ArchivePost struct {
+// HARPostData is the body of a request.
+type HARPostData struct {
 	MimeType string `json:"mimeType"`
 	Text     string `json:"text"`
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveResponse is the response of an ArchiveEntry.
-type ArchiveResponse struct {
+// HARResponse is the response of a HAREntry.
+type HARResponse struct {
 	Status      int             `json:"status"`
 	StatusText  string          `json:"statusText"`
 	HTTPVersion string          `json:"httpVersion"`
 	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
 	Headers     []RequestHeader `json:"headers" nullable:"false"`
-	Content     ArchiveContent  `json:"content"`
+	Content     HARContent      `json:"content"`
 	RedirectURL string          `json:"redirectURL"`
 	HeadersSize int64           `json:"headersSize"`
 	BodySize    int64           `json:"bodySize"`
 }
 
-// ArchiveContent is the body of a response.
-type ArchiveContent struct {
+// HARContent is the body of a response.
+type HARContent struct {
 	Size     int64  `json:"size"`
 	MimeType string `json:"mimeType"`
 	Text     string `json:"text,omitempty"`
@@ -86,23 +86,23 @@ type ArchiveContent struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// ArchiveTimings holds the parts of a request's duration. The server knows only the total duration.
-type ArchiveTimings struct {
+// HARTimings holds the parts of a request's duration. The server knows only the total duration.
+type HARTimings struct {
 	Send    float64 `json:"send"`
 	Wait    float64 `json:"wait"`
 	Receive float64 `json:"receive"`
 }
 
-type archiveRequest struct {
+type harFileRequest struct {
 	requestFilter
 	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"The latest so many."`
-	AnswerMemory
+	MemoryReservation
 	_ struct{} `takes:"an archive takes %"`
 }
 
-func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Archive, error) {
-	out := Archive{ArchiveLog{Version: "1.2", Creator: ArchiveCreator{"Mayfly", "1"},
-		Entries: []ArchiveEntry{}}}
+func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HARFile, error) {
+	out := HARFile{HARLog{Version: "1.2", Creator: HARCreator{"Mayfly", "1"},
+		Entries: []HAREntry{}}}
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {
 		return out, err
@@ -111,7 +111,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Arc
 	if err != nil {
 		return out, err
 	}
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return out, err
 	}
 	list, _ := log.Read(0, f).Next()
@@ -126,26 +126,26 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *archiveRequest) (Arc
 	return out, nil
 }
 
-func archiveEntryOf(r *requests.Record) ArchiveEntry {
+func archiveEntryOf(r *requests.LogRecord) HAREntry {
 	version := "HTTP/1.1"
 	if r.Protocol == requests.Direct {
 		version = "RNTBD"
 	}
 	ms := float64(r.Took.Microseconds()) / 1000
-	e := ArchiveEntry{Started: r.Began.Format(time.RFC3339Nano), Time: ms, Timings: ArchiveTimings{Wait: ms},
-		Request: ArchiveRequest{Method: r.Method, URL: absolute(r), HTTPVersion: version,
+	e := HAREntry{Started: r.Began.Format(time.RFC3339Nano), Time: ms, Timings: HARTimings{Wait: ms},
+		Request: HARRequest{Method: r.Method, URL: absolute(r), HTTPVersion: version,
 			Cookies: []RequestHeader{}, Headers: headersOf(r.Request), Query: queryOf(r.URI), HeadersSize: -1,
 			BodySize: r.In},
-		Response: ArchiveResponse{Status: r.Status, StatusText: http.StatusText(r.Status),
+		Response: HARResponse{Status: r.Status, StatusText: http.StatusText(r.Status),
 			HTTPVersion: version,
 			Cookies:     []RequestHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
-			Content: ArchiveContent{Size: r.Out, MimeType: cmp.Or(r.Answered("Content-Type"),
+			Content: HARContent{Size: r.Out, MimeType: cmp.Or(r.Answered("Content-Type"),
 				"application/octet-stream")}}}
 	if r.Rule != "" {
 		e.Comment = "It met the fault on demand " + r.Rule + "."
 	}
 	if body := requestBodyOf(r.RequestBody, r.RequestCut); body != nil {
-		e.Request.PostData = &ArchivePost{MimeType: cmp.Or(r.Sent("Content-Type"),
+		e.Request.PostData = &HARPostData{MimeType: cmp.Or(r.Sent("Content-Type"),
 			"application/octet-stream"), Text: body.Text + body.Base64, Comment: commentOf(body)}
 	}
 	if body := requestBodyOf(r.ResponseBody, r.ResponseCut); body != nil {
@@ -166,7 +166,7 @@ func commentOf(b *RequestBody) string {
 }
 
 // absolute returns the complete URL of a request, which an archive must contain.
-func absolute(r *requests.Record) string {
+func absolute(r *requests.LogRecord) string {
 	host := cmp.Or(r.Host, "localhost:8081")
 	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")
 }

@@ -64,7 +64,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 }
 
 // requests writes entries of the log as events. lost says that entries before them have been overwritten.
-func (w *eventWriter) requests(list []*requests.Record, lost bool) error {
+func (w *eventWriter) requests(list []*requests.LogRecord, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+
 			"{\"message\":\"Requests behind the position are not kept any more.\"}\n\n"...)

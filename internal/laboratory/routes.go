@@ -17,27 +17,27 @@ func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
 }
 
 // table returns all routes. A summary is one line without a period at the end.
-func table() routes {
+func table() routeTable {
 	return slices.Concat(ofServer(), ofClocks(), ofData(), ofExpiry(), ofReapers(), ofQueueing(),
 		ofReceivers(), ofSubscriptions(), ofFaults(), ofRequests(), ofSeeds(), ofQueries())
 }
 
-func (l *Laboratory) openAPI(context.Context, *route.None) (route.Description, error) {
+func (l *Laboratory) openAPI(context.Context, *route.Empty) (route.OpenAPIDocument, error) {
 	return describe(table())
 }
 
-func (l *Laboratory) page(context.Context, *route.None) (route.Text, error) {
+func (l *Laboratory) page(context.Context, *route.Empty) (route.TextResponse, error) {
 	all := table()
 	d, err := describe(all)
 	if err != nil {
-		return route.Text{}, err
+		return route.TextResponse{}, err
 	}
 	return route.Page(all, &d)
 }
 
-func ofServer() routes {
+func ofServer() routeTable {
 	pem := route.Media{Kind: pemKind, Description: "PEM text."}
-	return routes{
+	return routeTable{
 		on(get, root, "These routes on a page for people", (*Laboratory).page).
 			Public().As(route.Media{Kind: route.PageKind, Description: "A page without scripts."}),
 		on(get, root+"/openapi.json", "These routes as an OpenAPI document", (*Laboratory).openAPI).Public(),
@@ -60,8 +60,8 @@ func ofServer() routes {
 	}
 }
 
-func ofClocks() routes {
-	return routes{
+func ofClocks() routeTable {
+	return routeTable{
 		on(get, root+"/clock", "The data clock", (*Laboratory).getClock),
 		on(put, root+"/clock", "Move the virtual clock", (*Laboratory).setClock),
 		on(get, database+"/clock", "The clock of a database", (*Laboratory).getDatabaseClock),
@@ -72,8 +72,8 @@ func ofClocks() routes {
 	}
 }
 
-func ofData() routes {
-	return routes{
+func ofData() routeTable {
+	return routeTable{
 		on(get, root+"/snapshots", "The snapshots of the whole store", (*Laboratory).listSnapshots),
 		on(post, root+"/snapshots", "Keep the present state of the whole store under a name",
 			(*Laboratory).createSnapshot).Answering(201).Failing(409),
@@ -95,8 +95,8 @@ func ofData() routes {
 	}
 }
 
-func ofExpiry() routes {
-	return routes{
+func ofExpiry() routeTable {
+	return routeTable{
 		on(post, container+"/explain-item", "When an item expires, and why", (*Laboratory).explainItem),
 		on(post, container+"/lease", "Keep an item from expiring for some seconds", (*Laboratory).takeLease),
 		on(del, container+"/lease", "End what keeps an item from expiring", (*Laboratory).releaseLease),
@@ -114,8 +114,8 @@ func ofExpiry() routes {
 	}
 }
 
-func ofReapers() routes {
-	return routes{
+func ofReapers() routeTable {
+	return routeTable{
 		on(get, root+"/reaper", "Whether purges are paused in all containers", (*Laboratory).getReapers),
 		on(put, root+"/reaper", "Pause purges in all containers, or let them go on",
 			(*Laboratory).setReapers),

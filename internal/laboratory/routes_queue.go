@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-func ofQueueing() routes {
+func ofQueueing() routeTable {
 	const entity = root + "/entities/{entity}"
-	return routes{
+	return routeTable{
 		on(get, root+"/entities", "All queues, topics and subscriptions",
 			(*Laboratory).listEntities).Failing(404),
 		on(post, root+"/entities", "Make a queue, a topic or a subscription", (*Laboratory).createEntity).
@@ -47,9 +47,9 @@ func ofQueueing() routes {
 	}
 }
 
-func ofReceivers() routes {
+func ofReceivers() routeTable {
 	const receiver = root + "/receivers/{receiver}"
-	return routes{
+	return routeTable{
 		route.Raw(post, root+"/entities/{entity}/receivers",
 			"Open a receiver in peek-lock, whose locks end with the stream of events that this answers",
 			(*Laboratory).streamReceiver).
@@ -63,9 +63,9 @@ func ofReceivers() routes {
 	}
 }
 
-func ofSubscriptions() routes {
+func ofSubscriptions() routeTable {
 	const rules = root + "/entities/{entity}/rules"
-	return routes{
+	return routeTable{
 		on(get, rules, "The rules of a subscription", (*Laboratory).listRules).Failing(404),
 		on(post, rules, "Give a subscription one more rule", (*Laboratory).createRule).
 			Answering(http.StatusCreated).Failing(404, 409),

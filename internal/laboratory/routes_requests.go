@@ -2,9 +2,9 @@ package laboratory
 
 import "github.com/mayflydb/mayfly/internal/laboratory/route"
 
-func ofRequests() routes {
+func ofRequests() routeTable {
 	const list = root + "/requests"
-	return routes{
+	return routeTable{
 		route.Raw(get, list, "The latest requests that were answered, as server-sent events or page by page",
 			(*Laboratory).serveRequests).Failing(404).As(route.Media{Kind: route.JSONKind,
 			Answer: Requests{}},

@@ -78,7 +78,7 @@ func plainValue(v rule.Value) any {
 // allRules is a limit above any number of rules.
 const allRules = 1 << 30
 
-func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error) {
+func (l *Laboratory) listRules(ctx context.Context, in *EntityPath) (Rules, error) {
 	list, err := in.queues.Rules(ctx, in.Entity, 0, allRules)
 	if err != nil {
 		return Rules{}, ofQueues(err)
@@ -91,13 +91,13 @@ func (l *Laboratory) listRules(ctx context.Context, in *InEntity) (Rules, error)
 }
 
 type createRuleRequest struct {
-	InEntity
-	Name        route.Named    `json:"name"`
-	SQL         string         `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
-	Correlation propertyObject `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
-	Properties  propertyObject `json:"properties,omitempty"`
-	Action      string         `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
-	_           struct{}       `takes:"a rule has %" additionalProperties:"false"`
+	EntityPath
+	Name        route.RequiredText `json:"name"`
+	SQL         string             `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
+	Correlation propertyObject     `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+	Properties  propertyObject     `json:"properties,omitempty"`
+	Action      string             `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
+	_           struct{}           `takes:"a rule has %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) createRule(ctx context.Context, in *createRuleRequest) (Rule, error) {
@@ -171,20 +171,20 @@ func badRule(err error) error {
 	return err
 }
 
-// InRule is the part of a request that names a rule in its path.
-type InRule struct {
-	InEntity
+// RulePath is the part of a request that names a rule in its path.
+type RulePath struct {
+	EntityPath
 	Rule string `path:"rule" description:"The rule's name."`
 }
 
-// Find implements route.Finder.
-func (in *InRule) Find(l *Laboratory, ec echo.Context) (err error) {
-	if err = in.InEntity.Find(l, ec); err == nil {
+// Find implements route.PartDecoder.
+func (in *RulePath) Find(l *Laboratory, ec echo.Context) (err error) {
+	if err = in.EntityPath.Find(l, ec); err == nil {
 		in.Rule, err = route.PathParam(ec, "rule")
 	}
 	return err
 }
 
-func (l *Laboratory) deleteRule(ctx context.Context, in *InRule) (route.None, error) {
-	return route.None{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
+func (l *Laboratory) deleteRule(ctx context.Context, in *RulePath) (route.Empty, error) {
+	return route.Empty{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
 }

@@ -29,10 +29,10 @@ type SeedFolder struct {
 	Path      string `json:"path"`
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (*SeedFiles) Verbatim() {}
 
-func (l *Laboratory) getSeed(ctx context.Context, _ *route.None) (SeedFiles, error) {
+func (l *Laboratory) getSeed(ctx context.Context, _ *route.Empty) (SeedFiles, error) {
 	d, err := seed.Describe(ctx, l.db, l.opt.Queues)
 	if err != nil {
 		return SeedFiles{}, ofQueues(err)
@@ -53,7 +53,7 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.None) (SeedFiles, err
 // seedFiles maps the path of a file to its text.
 type seedFiles map[string]string
 
-// DecodeMember implements route.Member.
+// DecodeMember implements route.MemberDecoder.
 func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
 	*f = seedFiles{}
 	good := v.Kind() == jsondoc.Object
@@ -79,7 +79,7 @@ func (seedFiles) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type plantRequest struct {
+type applySeedRequest struct {
 	Files   seedFiles `json:"files" missing:"The body must have 'files'." nullable:"false"`
 	File    string    `json:"file,omitempty" description:"The one that is the seed, where no folder is."`
 	Root    string    `json:"root,omitempty" description:"What errors put before the paths."`
@@ -99,7 +99,7 @@ type SeedResult struct {
 // seed and Replace is not set, it fails with a list of all of them and writes nothing. Seeds are loaded one
 // at a time, so that none is compared with a half-loaded one. Once loading has begun, it continues even if
 // the client disconnects, so that no seed is loaded by half.
-func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (SeedResult, error) {
+func (l *Laboratory) plantSeed(ctx context.Context, in *applySeedRequest) (SeedResult, error) {
 	s, err := seed.OpenFiles(in.Files, cmp.Or(in.File, "."), in.Root)
 	if err != nil {
 		return SeedResult{}, route.BadRequest(err.Error())
@@ -120,7 +120,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *plantRequest) (SeedResul
 
 // ofSeed converts an error of package seed to a *route.Error, or to another error that the server can send.
 func (l *Laboratory) ofSeed(err error) error {
-	var different *seed.Differences
+	var different *seed.DifferencesError
 	var placed *tree.Error
 	switch {
 	case err == nil:
@@ -142,8 +142,8 @@ func (l *Laboratory) ofSeed(err error) error {
 	return ofQueues(err)
 }
 
-func ofSeeds() routes {
-	return routes{
+func ofSeeds() routeTable {
+	return routeTable{
 		on(get, root+"/seed", "What the server has but for its documents, as the files of a seed",
 			(*Laboratory).getSeed),
 		on(post, root+"/seed", "Make what a seed defines, without its documents", (*Laboratory).plantSeed).

@@ -43,15 +43,15 @@ func sessionStateOf(state []byte) (out SessionState) {
 }
 
 type sessionsRequest struct {
-	InEntity
+	EntityPath
 	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
 	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
-	AnswerMemory
+	MemoryReservation
 	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Sessions, error) {
-	if err := in.AnswerMemory.take(); err != nil {
+	if err := in.MemoryReservation.take(); err != nil {
 		return Sessions{}, err
 	}
 	whole := StoreSelector{}
@@ -73,32 +73,32 @@ func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Ses
 }
 
 type sessionStateRequest struct {
-	InEntity
-	Session route.Named `json:"session"`
+	EntityPath
+	Session route.RequiredText `json:"session"`
 	SessionState
 	_ struct{} `takes:"the state of a session takes %" additionalProperties:"false"`
 }
 
 // setSessionState sets the state of a session; an empty state clears it. It uses the open receiver that
 // holds the session's lock. If there is none, it locks the session for the duration of the request.
-func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.None, error) {
+func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.Empty, error) {
 	state := []byte(in.State)
 	if in.StateBase64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(in.StateBase64)
 		if err != nil || in.State != "" {
-			return route.None{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
+			return route.Empty{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
 		}
 		state = raw
 	}
 	at := entity.Address{Entity: in.entity.Path}
 	if held := l.receivers.holding(at, string(in.Session)); held != nil {
-		return route.None{}, ofQueues(held.SetSessionState(ctx, state, nil))
+		return route.Empty{}, ofQueues(held.SetSessionState(ctx, state, nil))
 	}
 	r, err := in.queues.OpenReceiver(ctx, at, queue.ReceiverOptions{Name: "laboratory",
 		Session: &queue.SessionRequest{ID: string(in.Session)}})
 	if err != nil {
-		return route.None{}, ofQueues(err)
+		return route.Empty{}, ofQueues(err)
 	}
 	defer r.Close()
-	return route.None{}, ofQueues(r.SetSessionState(ctx, state, nil))
+	return route.Empty{}, ofQueues(r.SetSessionState(ctx, state, nil))
 }

@@ -22,19 +22,19 @@ func settingsOf(s store.ContainerSettings) Settings {
 	return Settings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper, s.ChangesTo}
 }
 
-func (l *Laboratory) getSettings(_ context.Context, in *InContainer) (Settings, error) {
+func (l *Laboratory) getSettings(_ context.Context, in *ContainerPath) (Settings, error) {
 	return settingsOf(in.container.Settings()), nil
 }
 
 // patchSettingsRequest changes only the members that it contains. null resets a setting to its default.
 type patchSettingsRequest struct {
-	InContainer
-	OnExpire         setting[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
-	TTLCeiling       setting[bool]                  `json:"ttlCeiling,omitempty" nullable:"true"`
-	AutoDeleteOnIdle setting[int]                   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
-	ExpiryEvents     setting[*store.ExpiryEvents]   `json:"expiryEvents,omitempty" nullable:"true"`
-	Reaper           setting[*store.ReaperSettings] `json:"reaper,omitempty" nullable:"true"`
-	ChangesTo        setting[string]                `json:"changesTo,omitempty" nullable:"true"`
+	ContainerPath
+	OnExpire         settingEdit[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
+	TTLCeiling       settingEdit[bool]                  `json:"ttlCeiling,omitempty" nullable:"true"`
+	AutoDeleteOnIdle settingEdit[int]                   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+	ExpiryEvents     settingEdit[*store.ExpiryEvents]   `json:"expiryEvents,omitempty" nullable:"true"`
+	Reaper           settingEdit[*store.ReaperSettings] `json:"reaper,omitempty" nullable:"true"`
+	ChangesTo        settingEdit[string]                `json:"changesTo,omitempty" nullable:"true"`
 
 	_ struct{} `takes:"the settings are %"`
 	_ struct{} `additionalProperties:"false"`

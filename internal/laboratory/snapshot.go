@@ -25,7 +25,7 @@ func snapshotOf(s store.Snapshot) Snapshot {
 	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
-func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.None) (Snapshots, error) {
+func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.Empty) (Snapshots, error) {
 	list, err := l.db.Snapshots(ctx)
 	if err != nil {
 		return Snapshots{}, err
@@ -55,19 +55,19 @@ func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotReque
 	return snapshotOf(s), nil
 }
 
-// OfSnapshot is the part of a request that names a snapshot in its path.
-type OfSnapshot struct {
+// SnapshotPath is the part of a request that names a snapshot in its path.
+type SnapshotPath struct {
 	Snapshot string `path:"name" description:"The snapshot's name."`
 }
 
-func (l *Laboratory) deleteSnapshot(ctx context.Context, in *OfSnapshot) (route.None, error) {
-	return route.None{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
+func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (route.Empty, error) {
+	return route.Empty{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
 type restoreRequest struct {
 	Database  *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
 	Container *string `json:"container,omitempty" description:"This one of the database alone."`
-	OfSnapshot
+	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
@@ -109,7 +109,7 @@ const forkText = "The body must have 'database', the one to copy, and 'as', the 
 type forkRequest struct {
 	Database string `json:"database" description:"The one to copy, as it is in the snapshot."`
 	As       string `json:"as" description:"The id of the copy."`
-	OfSnapshot
+	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 

@@ -40,22 +40,22 @@ type PartitionRange struct {
 	LSN       uint64   `json:"lsn"`
 }
 
-// Receipt implements route.Charged.
+// Receipt implements route.ChargedResponse.
 func (h *SplitResult) Receipt() store.Receipt { return h.position }
 
-// SetHeaders implements route.WithHeaders.
+// SetHeaders implements route.HeaderResponse.
 func (h *SplitResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }
 
-// Verbatim implements route.Verbatim.
+// Verbatim implements route.VerbatimResponse.
 func (h *SplitResult) Verbatim() {}
 
-// boundary is an effective partition key in hexadecimal.
-type boundary string
+// keyBoundary is an effective partition key in hexadecimal.
+type keyBoundary string
 
-// DecodeMember implements route.Member.
-func (b *boundary) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.MemberDecoder.
+func (b *keyBoundary) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return route.BadRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
 	}
@@ -64,12 +64,12 @@ func (b *boundary) DecodeMember(name string, v jsondoc.Value) error {
 		return route.BadRequest(
 			"The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
 	}
-	*b = boundary(text)
+	*b = keyBoundary(text)
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (boundary) JSONSchema() (s jsonschema.Schema, err error) {
+func (keyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")
 	s.WithDescription("The effective partition key at which the upper half begins. " +
@@ -78,10 +78,10 @@ func (boundary) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type splitRequest struct {
-	InContainer
-	Range route.Named `json:"range" first:"true" description:"The id of the range to split."`
-	At    boundary    `json:"at,omitempty"`
-	_     struct{}    `takes:"a split takes %" additionalProperties:"false"`
+	ContainerPath
+	Range route.RequiredText `json:"range" first:"true" description:"The id of the range to split."`
+	At    keyBoundary        `json:"at,omitempty"`
+	_     struct{}           `takes:"a split takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) split(ctx context.Context, in *splitRequest) (SplitResult, error) {

@@ -14,28 +14,28 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The verbs that an Act has in addition to those of a Step.
+// The verbs that a ConcurrentOperation has in addition to those of a Step.
 const (
 	Advance = "advance" // seconds: the clock advances
 	Back    = "back"    // seconds: the clock is set back, if the store permits it
 )
 
-// Act is an operation that runs concurrently with a step: a Sweep, a List, an Advance, a Back, a Default, a
-// Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls of the engine. Gaps
-// are numbered from 0. If the act would have to wait for a lock in its gap, it runs in the first later gap
-// in which it need not wait, or at the latest after the step. An act that changes something runs after the
-// acts before it.
-type Act struct {
+// ConcurrentOperation is an operation that runs concurrently with a step: a Sweep, a List, an Advance, a
+// Back, a Default, a Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls of
+// the engine. Gaps are numbered from 0. If the act would have to wait for a lock in its gap, it runs in the
+// first later gap in which it need not wait, or at the latest after the step. An act that changes something
+// runs after the acts before it.
+type ConcurrentOperation struct {
 	Gap  int
 	Verb string
 	Arg  string
 }
 
 // changes reports whether the act can change the answer of a step, or can be refused.
-func (a Act) changes() bool { return a.Verb != Sweep && a.Verb != List }
+func (a ConcurrentOperation) changes() bool { return a.Verb != Sweep && a.Verb != List }
 
 // String formats the act in the form that parseActs parses.
-func (a Act) String() string {
+func (a ConcurrentOperation) String() string {
 	s := strconv.Itoa(a.Gap) + ":" + a.Verb
 	if a.Arg != "" {
 		s += ":" + a.Arg
@@ -44,7 +44,7 @@ func (a Act) String() string {
 }
 
 // parseActs parses a list of acts in the form GAP:VERB[:ARG],... ok is false if text has another form.
-func parseActs(text string) (acts []Act, ok bool) {
+func parseActs(text string) (acts []ConcurrentOperation, ok bool) {
 	if text == "" {
 		return nil, true
 	}
@@ -57,12 +57,12 @@ func parseActs(text string) (acts []Act, ok bool) {
 		if err != nil || !known || hasArg != wantsArg {
 			return nil, false
 		}
-		acts = append(acts, Act{n, verb, arg})
+		acts = append(acts, ConcurrentOperation{n, verb, arg})
 	}
 	return acts, true
 }
 
-func actsText(acts []Act) string {
+func actsText(acts []ConcurrentOperation) string {
 	words := make([]string, len(acts))
 	for i, a := range acts {
 		words[i] = a.String()
@@ -71,16 +71,16 @@ func actsText(acts []Act) string {
 }
 
 // acts returns the step's acts, and changes returns those that change something.
-func (s Step) acts() []Act {
+func (s Step) acts() []ConcurrentOperation {
 	acts, _ := parseActs(s.Between) // ParseStep has checked it
 	return acts
 }
 
-func (s Step) changes() []Act {
-	return slices.DeleteFunc(s.acts(), func(a Act) bool { return !a.changes() })
+func (s Step) changes() []ConcurrentOperation {
+	return slices.DeleteFunc(s.acts(), func(a ConcurrentOperation) bool { return !a.changes() })
 }
 
-func (a Act) seconds() int64 {
+func (a ConcurrentOperation) seconds() int64 {
 	n, _ := strconv.ParseInt(a.Arg, 10, 64)
 	return n
 }
@@ -96,13 +96,13 @@ const (
 // at different moments, gets no act that changes its answer. It returns the number of seconds by which the
 // acts advance the clock.
 func drawActs(s *Step, r *rand.Rand) (seconds int64) {
-	var acts []Act
+	var acts []ConcurrentOperation
 	gap := r.IntN(mostGaps)
 	for range 1 + r.IntN(mostActs) {
 		if r.IntN(2) == 0 {
 			gap = r.IntN(mostGaps)
 		}
-		a := Act{Gap: gap, Verb: pick(r,
+		a := ConcurrentOperation{Gap: gap, Verb: pick(r,
 			Sweep, Sweep, Sweep, Advance, Advance, Advance, List, Back, Default, Reindex, Split)}
 		switch {
 		case s.Verb == Sweep && !a.changes(),
@@ -128,7 +128,7 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 		}
 		acts = append(acts, a)
 	}
-	slices.SortStableFunc(acts, func(a, b Act) int { return a.Gap - b.Gap })
+	slices.SortStableFunc(acts, func(a, b ConcurrentOperation) int { return a.Gap - b.Gap })
 	if s.Between = actsText(acts); len(s.changes()) > 0 && (s.Verb == List || s.Verb == Ask) {
 		s.Page = 1000 // all in one request
 	}
@@ -154,22 +154,22 @@ func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
-// interruption is the state of a step while its acts run.
-type interruption struct {
-	s        *subject
-	acts     []Act
+// interruptedStep is the state of a step while its acts run.
+type interruptedStep struct {
+	s        *testedStore
+	acts     []ConcurrentOperation
 	done     []bool
-	answers  []string   // answers of the acts that change something, in their order
-	waiting  *coroutine // a sweep that waits for a scope
-	indexing bool       // an indexing policy has been changed, and the reindexer is blocked
+	answers  []string          // answers of the acts that change something, in their order
+	waiting  *runningOperation // a sweep that waits for a scope
+	indexing bool              // an indexing policy has been changed, and the reindexer is blocked
 	gaps     int
 	over     bool // the step is over
 	failed   error
 }
 
 // interrupted runs a step and its acts.
-func (s *subject) interrupted(step Step) (string, error) {
-	in := &interruption{s: s, acts: step.acts()}
+func (s *testedStore) interrupted(step Step) (string, error) {
+	in := &interruptedStep{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
 	clear(s.exact)
 	defer clear(s.exact)
@@ -188,7 +188,7 @@ func (s *subject) interrupted(step Step) (string, error) {
 }
 
 // gap runs the acts of one gap of the step.
-func (in *interruption) gap() {
+func (in *interruptedStep) gap() {
 	if in.waiting != nil {
 		in.resume()
 	}
@@ -205,7 +205,7 @@ func (in *interruption) gap() {
 }
 
 // end runs the acts that could not run during the step.
-func (in *interruption) end() {
+func (in *interruptedStep) end() {
 	in.over = true
 	for i := range in.acts {
 		in.index()
@@ -221,7 +221,7 @@ func (in *interruption) end() {
 }
 
 // index completes a change of the indexing policy by reindexing the documents.
-func (in *interruption) index() {
+func (in *interruptedStep) index() {
 	if in.indexing {
 		in.indexing = false
 		indexed := in.s.between.exclusive(func() error { return in.s.db.IndexNow(in.s.ctx) })
@@ -229,7 +229,7 @@ func (in *interruption) index() {
 	}
 }
 
-func (in *interruption) changesBefore(i int) bool {
+func (in *interruptedStep) changesBefore(i int) bool {
 	for j, a := range in.acts[:i] {
 		if a.changes() && !in.done[j] {
 			return true
@@ -239,7 +239,7 @@ func (in *interruption) changesBefore(i int) bool {
 }
 
 // act runs an act, unless the act would have to wait.
-func (in *interruption) act(i int) {
+func (in *interruptedStep) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
 		return
@@ -269,7 +269,7 @@ func (in *interruption) act(i int) {
 }
 
 // open reports whether nobody holds the gate of the container exclusively.
-func (in *interruption) open() bool {
+func (in *interruptedStep) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)
 		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
@@ -279,7 +279,7 @@ func (in *interruption) open() bool {
 }
 
 // resume continues a waiting sweep.
-func (in *interruption) resume() {
+func (in *interruptedStep) resume() {
 	v := in.waiting
 	if v.resume() {
 		return
@@ -291,7 +291,7 @@ func (in *interruption) resume() {
 }
 
 // act performs an act. A change that would have to wait returns CodeCanceled.
-func (s *subject) act(ctx context.Context, a Act) (string, error) {
+func (s *testedStore) act(ctx context.Context, a ConcurrentOperation) (string, error) {
 	var err error
 	switch a.Verb {
 	case Sweep:

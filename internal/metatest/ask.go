@@ -103,7 +103,7 @@ func WithoutSystem(v any) any {
 }
 
 // ask runs the query in the store, page by page.
-func (s *subject) ask(step Step) (string, error) {
+func (s *testedStore) ask(step Step) (string, error) {
 	tree, err := syntax.Parse(step.Text)
 	if err != nil {
 		return fault.CodeBadRequest.String(), nil

@@ -110,13 +110,13 @@ func (w *Model) patch(s Step) string {
 	return fmt.Sprintf("patched e%d r%d ts=%d", it.etag, it.rid, it.ts)
 }
 
-// member is a member of a document: its name and its JSON token.
-type member struct{ name, token string }
+// documentMember is a member of a document: its name and its JSON token.
+type documentMember struct{ name, token string }
 
 // patched returns the members that a patch sets.
-func (s Step) patched() []member {
-	var list []member
-	for _, m := range []member{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
+func (s Step) patched() []documentMember {
+	var list []documentMember
+	for _, m := range []documentMember{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
 		if m.token != "" {
 			list = append(list, m)
 		}
@@ -142,7 +142,7 @@ func patchOf(s Step) (*store.Patch, error) {
 	return &store.Patch{Operations: p}, err
 }
 
-func (s *subject) patch(step Step) (string, error) {
+func (s *testedStore) patch(step Step) (string, error) {
 	k := step.Key()
 	p, err := patchOf(step)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *subject) patch(step Step) (string, error) {
 
 // wrote checks and records a successful write, and returns its answer. body is the document that the store
 // must have afterwards.
-func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Receipt,
+func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store.Receipt,
 	body string) (string, error) {
 	if err := s.record(step.Document(), it, receipt, body); err != nil {
 		return "", err
@@ -170,7 +170,7 @@ func (s *subject) wrote(done string, step Step, it store.Item, receipt store.Rec
 
 // recordETag records the etag of a written item. If the step changed the id, the etags of the old id are
 // forgotten.
-func (s *subject) recordETag(step Step, it store.Item) {
+func (s *testedStore) recordETag(step Step, it store.Item) {
 	if step.Document() != step.Key() {
 		delete(s.last, step.Key())
 	}
@@ -181,7 +181,7 @@ var operationKinds = map[string]store.OperationKind{Create: store.OperationCreat
 	Upsert: store.OperationUpsert, Replace: store.OperationReplace,
 	Delete: store.OperationDelete, Read: store.OperationRead, Patch: store.OperationPatch}
 
-func (s *subject) batch(step Step) (string, error) {
+func (s *testedStore) batch(step Step) (string, error) {
 	steps := step.operations()
 	ops := make([]store.Operation, len(steps))
 	for i, sub := range steps {
@@ -216,7 +216,7 @@ func (s *subject) batch(step Step) (string, error) {
 
 // batched checks the LSNs of a batch. An atomic batch is one transaction; a batch that continues after
 // failures is one transaction in each range.
-func (s *subject) batched(how string, steps []Step, out store.BatchResult, receipt store.Receipt) error {
+func (s *testedStore) batched(how string, steps []Step, out store.BatchResult, receipt store.Receipt) error {
 	written, deleted := map[int][]store.Item{}, false
 	for i, r := range out.Results {
 		switch at := s.RangeOf(steps[i].Key().Partition); {
@@ -245,7 +245,7 @@ func (s *subject) batched(how string, steps []Step, out store.BatchResult, recei
 }
 
 // result formats the result of one operation of a batch as the model does.
-func (s *subject) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
+func (s *testedStore) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
 	switch {
 	case r.Err != nil:
 		return answer("", r.Err), s.failed(r.Err)

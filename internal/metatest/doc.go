@@ -19,8 +19,9 @@
 //   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets,
 //     so that steps collide. An etag is named by its role (cur, old), so that a history stays meaningful when
 //     a step is removed.
-//   - Mode.Apply adds the conditions of a mode to the history: sweeps and reopens become steps, the number of
-//     ranges and the initial indexing policy become settings, and concurrent operations become acts (Act).
+//   - HistoryMode.Apply adds the conditions of a mode to the history: sweeps and reopens become steps, the
+//     number of ranges and the initial indexing policy become settings, and concurrent operations become acts
+//     (ConcurrentOperation).
 //   - Run gives each step to a Subject and to a Model and compares the two answers, and Shrink reduces a
 //     failing history.
 //   - Check does all of this for many seeds and all modes.
@@ -48,9 +49,9 @@
 //
 // # Worlds
 //
-// A World is a smaller kind of history, only about times to live: leases, ceilings and imports beside the
-// writes, and 25 partitions that share a container, a default and a clock. Its Simulation advances second by
-// second, too, and shares no code with the Model.
+// A TimelineContainer is a smaller kind of history, only about times to live: leases, ceilings and imports
+// beside the writes, and 25 partitions that share a container, a default and a clock. Its Simulation advances
+// second by second, too, and shares no code with the Model.
 //
 // # Queries
 //

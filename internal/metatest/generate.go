@@ -8,7 +8,7 @@ import (
 // Generate draws a history of n steps. All values come from small sets, so that the steps affect each other.
 // One history in sixteen begins with more items than one sweep purges or one page holds.
 func Generate(r *rand.Rand, n int) History {
-	g := generator{r: r, config: Config{Ranges: 1,
+	g := historyGenerator{r: r, config: Config{Ranges: 1,
 		Kind:    pick(r, V2, V2, V1, Hierarchical),
 		Unique:  r.IntN(3) == 0,
 		Default: pick(r, "off", "-1", "2", "5", "10"),
@@ -40,8 +40,8 @@ func Generate(r *rand.Rand, n int) History {
 	return h
 }
 
-// generator draws the steps of a history.
-type generator struct {
+// historyGenerator draws the steps of a history.
+type historyGenerator struct {
 	r          *rand.Rand
 	config     Config
 	partitions []string
@@ -51,9 +51,9 @@ type generator struct {
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // chance returns true in one of n cases.
-func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
+func (g *historyGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
-func (g *generator) step(i int) Step {
+func (g *historyGenerator) step(i int) Step {
 	g.at += 1000 * int64(pick(g.r, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, g.r.IntN(13)))
 	if g.chance(8) {
 		g.at += 500 // half a second
@@ -110,7 +110,7 @@ func (g *generator) step(i int) Step {
 }
 
 // query draws a query step with the time of the last step.
-func (g *generator) query() Step {
+func (g *historyGenerator) query() Step {
 	s := Step{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
 	g.scope(&s)
 	if s.U = ""; s.In == "" && g.chance(4) {
@@ -119,12 +119,12 @@ func (g *generator) query() Step {
 	return s
 }
 
-func (g *generator) key() string {
+func (g *historyGenerator) key() string {
 	return pick(g.r, "a", "a", "b", "c") + "@" + pick(g.r, g.partitions...)
 }
 
 // batch draws a batch, mostly of items of one partition.
-func (g *generator) batch(s *Step, i int) {
+func (g *historyGenerator) batch(s *Step, i int) {
 	g.values(s, i)
 	s.Args = []string{pick(g.r, Atomic, Atomic, Bulk, Bulk, Stop)}
 	partition := pick(g.r, g.partitions...)
@@ -141,7 +141,7 @@ func (g *generator) batch(s *Step, i int) {
 	}
 }
 
-func (g *generator) document(s *Step, i int) {
+func (g *historyGenerator) document(s *Step, i int) {
 	s.Args = []string{g.key()}
 	g.values(s, i)
 	s.Sys, s.NoKey = g.chance(10), g.chance(6)
@@ -160,7 +160,7 @@ func (g *generator) document(s *Step, i int) {
 }
 
 // values draws the usual members of a document.
-func (g *generator) values(s *Step, i int) {
+func (g *historyGenerator) values(s *Step, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {
 	case 0, 1, 2:
@@ -180,13 +180,13 @@ func (g *generator) values(s *Step, i int) {
 	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
 }
 
-func (g *generator) preconditions(s *Step) {
+func (g *historyGenerator) preconditions(s *Step) {
 	if g.chance(3) {
 		s.IfMatch = pick(g.r, "cur", "cur", "cur-bare", "cur-weak", "old", "bogus", "*")
 	}
 }
 
-func (g *generator) scope(s *Step) {
+func (g *historyGenerator) scope(s *Step) {
 	s.Page = g.r.IntN(4)
 	if g.chance(4) {
 		s.U = pick(g.r, "null", "1", "2", `"1"`)

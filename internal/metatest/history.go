@@ -22,7 +22,7 @@ type Config struct {
 	Policy  string // the initial indexing policy; empty is DefaultPolicy
 	Lenient bool   // ORDER BY does not need an index
 	Default string // the initial default time to live: a JSON token, or off
-	// Between permits acts, which run in the gaps of a step: see Act.
+	// Between permits acts, which run in the gaps of a step: see ConcurrentOperation.
 	Between bool
 	// Doors is the number of stores over one engine, like several servers, that execute the steps in turn;
 	// 0 is 1.
@@ -100,9 +100,9 @@ const (
 	Always    = "always" // after every step
 )
 
-// Mode is a combination of conditions that must not change an answer (except that the ranges change the order
-// of a whole list).
-type Mode struct {
+// HistoryMode is a combination of conditions that must not change an answer (except that the ranges change
+// the order of a whole list).
+type HistoryMode struct {
 	Sweep, Reopen string // Never, Sometimes or Always
 	Split         string // likewise; empty is Never
 	Ranges        int
@@ -112,12 +112,13 @@ type Mode struct {
 }
 
 // Modes returns all combinations that random histories run with.
-func Modes() (all []Mode) {
+func Modes() (all []HistoryMode) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {
 			for _, ranges := range []int{1, 4} {
 				for _, policy := range PolicyNames() {
-					all = append(all, Mode{Sweep: sweep, Reopen: reopen, Ranges: ranges, Policy: policy})
+					all = append(all,
+						HistoryMode{Sweep: sweep, Reopen: reopen, Ranges: ranges, Policy: policy})
 				}
 			}
 		}
@@ -129,7 +130,7 @@ func Modes() (all []Mode) {
 // such a cursor returns an item that is inserted while it is read depends on the positions at which its
 // pages ended. If ranges are split, it also removes queries with ORDER BY over several ranges: equal rows
 // come in the order of range numbers, which is the order of the ranges only until a split.
-func (m Mode) Apply(h History, r *rand.Rand) History {
+func (m HistoryMode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
 	if m.Policy != "" {
@@ -182,12 +183,12 @@ func happens(when string, r *rand.Rand) bool {
 func Shrink(h History, fails func(History) bool) History {
 	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {
-		with := func(acts []Act) []Step {
+		with := func(acts []ConcurrentOperation) []Step {
 			s.Between = actsText(acts)
 			return slices.Replace(slices.Clone(h.Steps), i, i+1, s)
 		}
 		if acts := s.acts(); len(acts) > 0 {
-			h.Steps = with(ShrinkList(acts, func(acts []Act) bool {
+			h.Steps = with(ShrinkList(acts, func(acts []ConcurrentOperation) bool {
 				return fails(History{h.Config, with(acts)})
 			}))
 		}

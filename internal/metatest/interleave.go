@@ -40,12 +40,12 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 // of an act.
 type roleKey struct{}
 
-// role identifies a caller of the engine. A context without a role is that of a background loop.
-type role int
+// callerRole identifies a caller of the engine. A context without a role is that of a background loop.
+type callerRole int
 
 const (
-	checking  role = iota // the test's own checks, which are never interrupted
-	operating             // the interrupted operation
+	checking  callerRole = iota // the test's own checks, which are never interrupted
+	operating                   // the interrupted operation
 )
 
 func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
@@ -152,7 +152,7 @@ func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) err
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.Position, error) {
-	if v, ok := ctx.Value(roleKey{}).(*coroutine); ok {
+	if v, ok := ctx.Value(roleKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
 				return nil, err
@@ -184,9 +184,9 @@ func (b *interleaver) holds(scopes [][]byte) bool {
 	})
 }
 
-// coroutine is one running act. It runs only while its caller waits in begin or resume, so that no other
-// goroutine runs at the same time.
-type coroutine struct {
+// runningOperation is one running act. It runs only while its caller waits in begin or resume, so that no
+// other goroutine runs at the same time.
+type runningOperation struct {
 	mayWait bool // it waits for held scopes; otherwise its context ends instead
 	on      chan struct{}
 	off     chan bool // receives true if it waits, false if it is over
@@ -195,8 +195,9 @@ type coroutine struct {
 
 // begin runs fn until it is over or waits. patient says that fn waits for locks that are not free; otherwise
 // its context ends instead.
-func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *coroutine, waits bool) {
-	v = &coroutine{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
+func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *runningOperation,
+	waits bool) {
+	v = &runningOperation{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)
 	if !patient {
 		ctx = &noWaitContext{Context: ctx, done: make(chan struct{})}
@@ -210,13 +211,13 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 }
 
 // resume continues the coroutine, and reports whether it waits again.
-func (v *coroutine) resume() (waits bool) {
+func (v *runningOperation) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off
 }
 
 // wait suspends the coroutine until resume is called.
-func (v *coroutine) wait(ctx context.Context) error {
+func (v *runningOperation) wait(ctx context.Context) error {
 	if !v.mayWait {
 		<-ctx.Done()
 		return ctx.Err()

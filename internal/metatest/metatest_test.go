@@ -13,7 +13,8 @@ import (
 func TestStepsRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		h := Mode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1, Between: seed%2 == 0}.Apply(Generate(r, 40),
+		h := HistoryMode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1,
+			Between: seed%2 == 0}.Apply(Generate(r, 40),
 			r)
 		var text string
 		for _, s := range h.Steps {

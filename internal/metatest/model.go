@@ -25,7 +25,7 @@ type Model struct {
 	items   []*modelItem
 	etags   int
 	rids    int
-	cursors map[string]*cursor
+	cursors map[string]*listCursor
 }
 
 // modelItem is an item of a Model, live or expired.
@@ -40,8 +40,8 @@ type modelItem struct {
 	dead bool // expired; never reset
 }
 
-// cursor is a list that is read page by page. Its position is after the last item that it has returned.
-type cursor struct {
+// listCursor is a list that is read page by page. Its position is after the last item that it has returned.
+type listCursor struct {
 	scope Step
 	after *modelItem
 	done  bool
@@ -51,7 +51,7 @@ type cursor struct {
 // partition: lists come range by range.
 func NewModel(c Config, rangeOf func(partition string) int) *Model {
 	def, _ := parseDefault(c.Default)
-	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*cursor{}}
+	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*listCursor{}}
 }
 
 // expired reports whether an item has expired at one moment: it applies the expiry rule with the default of
@@ -132,7 +132,7 @@ func (w *Model) do(s Step) string {
 	case List:
 		return labels(w.inScope(s))
 	case Open:
-		w.cursors[s.Args[0]] = &cursor{scope: s}
+		w.cursors[s.Args[0]] = &listCursor{scope: s}
 		return w.next(s.Args[0])
 	case Next:
 		return w.next(s.Args[0])

@@ -9,21 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// outcome is a correct answer to a step, and the model's state after the step.
-type outcome struct {
+// stepOutcome is a correct answer to a step, and the model's state after the step.
+type stepOutcome struct {
 	answer string
 	model  *Model
 }
 
 // outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
 // after the concurrent changes. Without concurrent changes there is one outcome.
-func (w *Model) outcomes(s Step) []outcome {
+func (w *Model) outcomes(s Step) []stepOutcome {
 	changes := s.changes()
 	if len(changes) == 0 {
-		return []outcome{{w.Do(s), w}}
+		return []stepOutcome{{w.Do(s), w}}
 	}
 	w.pass(s.At / 1000)
-	var all []outcome
+	var all []stepOutcome
 	for at := range len(changes) + 1 {
 		ways := []interleaving{{model: w.clone()}}
 		for i := range len(changes) + 1 {
@@ -37,7 +37,7 @@ func (w *Model) outcomes(s Step) []outcome {
 			}
 		}
 		for _, y := range ways {
-			all = append(all, outcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
+			all = append(all, stepOutcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
 		}
 	}
 	return all
@@ -52,7 +52,7 @@ type interleaving struct {
 
 // applyAct applies a change to the model of each interleaving. It takes from the store whether a clock may
 // be set back.
-func applyAct(ways []interleaving, a Act) []interleaving {
+func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
 	var next []interleaving
 	for _, y := range ways {
 		if a.Verb == Back {
@@ -106,7 +106,7 @@ func (w *Model) state() string {
 }
 
 // agreeing returns the models of the outcomes with this answer. It returns only one model for each state.
-func agreeing(possible []outcome, got string) (twins []*Model) {
+func agreeing(possible []stepOutcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {
 		if o.answer != got {
@@ -125,7 +125,7 @@ func agreeing(possible []outcome, got string) (twins []*Model) {
 }
 
 // answers returns the different answers of the outcomes, as text.
-func answers(possible []outcome) string {
+func answers(possible []stepOutcome) string {
 	var list []string
 	for _, o := range possible {
 		if !slices.Contains(list, o.answer) {

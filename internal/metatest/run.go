@@ -55,7 +55,7 @@ func Run(h History, open Opener) error {
 func run(h History, sub Subject) error {
 	twins := []*Model{NewModel(h.Config, sub.RangeOf)} // all models that are consistent with the answers so far
 	for _, s := range h.Steps {
-		var possible []outcome
+		var possible []stepOutcome
 		for _, w := range twins {
 			possible = append(possible, w.outcomes(s)...)
 		}
@@ -70,7 +70,7 @@ func run(h History, sub Subject) error {
 // Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that all
 // modes run with all kinds of containers. It also runs the kept seeds of these modes. On a failure it
 // prints the seed and the reduced history.
-func Check(t *testing.T, modes []Mode, open Opener) {
+func Check(t *testing.T, modes []HistoryMode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {
 		for _, m := range modes {
@@ -95,7 +95,7 @@ func Check(t *testing.T, modes []Mode, open Opener) {
 	}
 }
 
-func checkSeed(t *testing.T, seed uint64, m Mode, open Opener) {
+func checkSeed(t *testing.T, seed uint64, m HistoryMode, open Opener) {
 	t.Helper()
 	h := random(seed, m)
 	if err := Run(h, open); err != nil {
@@ -106,30 +106,30 @@ func checkSeed(t *testing.T, seed uint64, m Mode, open Opener) {
 }
 
 // random is the random history of a seed in a mode.
-func random(seed uint64, m Mode) History {
+func random(seed uint64, m HistoryMode) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
 // Trace runs the random history of a seed, and returns its answers and where the acts of its steps have run:
 // "gap 2 sweep", or "at the end default ok".
-func Trace(seed uint64, m Mode, open Opener) (trace []string, err error) {
+func Trace(seed uint64, m HistoryMode, open Opener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)
-		return tracing{opened, &trace}, err
+		return tracingSubject{opened, &trace}, err
 	})
 	return trace, err
 }
 
-// tracing is a subject that records the acts of each step, and then its answer.
-type tracing struct {
+// tracingSubject is a subject that records the acts of each step, and then its answer.
+type tracingSubject struct {
 	Subject
 	trace *[]string
 }
 
-func (f tracing) Do(s Step) (string, error) {
+func (f tracingSubject) Do(s Step) (string, error) {
 	got, err := f.Subject.Do(s)
-	if in, ok := f.Subject.(*subject); ok {
+	if in, ok := f.Subject.(*testedStore); ok {
 		*f.trace = append(*f.trace, in.trace...)
 		in.trace = nil
 	}

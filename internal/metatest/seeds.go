@@ -20,16 +20,16 @@ func FirstSeed() uint64 {
 	return n
 }
 
-// keptSeed is the seed of a history that has failed, and the mode in which it failed.
-type keptSeed struct {
+// failedSeed is the seed of a history that has failed, and the mode in which it failed.
+type failedSeed struct {
 	seed uint64
-	mode Mode
+	mode HistoryMode
 }
 
 // keptSeeds returns the seeds that every Check runs in their modes. Seeds that have failed are added here.
-func keptSeeds() []keptSeed {
-	return []keptSeed{
-		{23537794335624, Mode{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},
-		{23537794335624, Mode{Sweep: Never, Reopen: Never, Ranges: 4, Policy: DefaultPolicy}},
+func keptSeeds() []failedSeed {
+	return []failedSeed{
+		{23537794335624, HistoryMode{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},
+		{23537794335624, HistoryMode{Sweep: Never, Reopen: Never, Ranges: 4, Policy: DefaultPolicy}},
 	}
 }

@@ -81,7 +81,7 @@ type Step struct {
 	In, Range, EPK string
 	Page           int // items per page; 0 is the store's default
 
-	Between string // concurrent operations: see Act
+	Between string // concurrent operations: see ConcurrentOperation
 }
 
 // Key returns the first argument of a step about one item.
@@ -103,16 +103,16 @@ var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}
 		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options returns the fields of a step that are written as name=value.
-func (s *Step) options() []option {
-	return []option{{"ttl", &s.TTL}, {"base", &s.Base},
+func (s *Step) options() []stepOption {
+	return []stepOption{{"ttl", &s.TTL}, {"base", &s.Base},
 		{"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
 		{"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between",
 			&s.Between}}
 }
 
-// option is a field of a step that is written as name=value.
-type option struct {
+// stepOption is a field of a step that is written as name=value.
+type stepOption struct {
 	name  string
 	value *string
 }
@@ -206,7 +206,7 @@ func (s *Step) word(line, w string) error {
 		s.Page = n
 	default:
 		opts := s.options()
-		i := slices.IndexFunc(opts, func(o option) bool { return o.name == name })
+		i := slices.IndexFunc(opts, func(o stepOption) bool { return o.name == name })
 		if i < 0 {
 			return &SyntaxError{line, "unknown option " + name}
 		}

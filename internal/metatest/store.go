@@ -23,11 +23,12 @@ const began = 1_700_000_000
 // once, and again for each Reopen after the store has been closed; openEngine must then return an engine
 // with the same data.
 func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, error) {
-	s := &subject{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
+	s := &testedStore{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		identities: identities{etags: map[string]*version{}, rids: map[string]int{}, lsns: map[string]uint64{},
-			exact: map[string]bool{}, several: c.Doors > 1},
-		last: map[Key][2]string{}, cursors: map[string]*position{}, ranges: map[string]int{}, def: c.Default, policy: c.Policy}
+		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
+			lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
+		last: map[Key][2]string{}, cursors: map[string]*cursorPosition{}, ranges: map[string]int{},
+		def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
 	}
@@ -37,18 +38,19 @@ func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, err
 	return s, nil
 }
 
-// instance is one of several stores over one engine, and its handle of the container; nil until it is used.
-type instance struct {
+// storeInstance is one of several stores over one engine, and its handle of the container; nil until it is
+// used.
+type storeInstance struct {
 	db *store.DB
 	c  *store.Container
 }
 
 // turn switches to the next of several stores.
-func (s *subject) turn() error {
+func (s *testedStore) turn() error {
 	if len(s.doors) < 2 {
 		return nil
 	}
-	s.doors = append(s.doors[1:], instance{s.db, s.c})
+	s.doors = append(s.doors[1:], storeInstance{s.db, s.c})
 	s.db, s.c = s.doors[0].db, s.doors[0].c
 	if s.c != nil {
 		return nil
@@ -60,7 +62,7 @@ func (s *subject) turn() error {
 }
 
 // find looks the container up.
-func (s *subject) find() error {
+func (s *testedStore) find() error {
 	d, err := s.db.Database("db")
 	if err != nil {
 		return err
@@ -70,7 +72,7 @@ func (s *subject) find() error {
 }
 
 // closeAll closes the stores.
-func (s *subject) closeAll() error {
+func (s *testedStore) closeAll() error {
 	var errs []error
 	for _, d := range s.doors {
 		errs = append(errs, d.db.Close())
@@ -78,21 +80,21 @@ func (s *subject) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// subject is a store with one container, and the etags, rids and LSNs that it has returned.
-type subject struct {
+// testedStore is a store with one container, and the etags, rids and LSNs that it has returned.
+type testedStore struct {
 	config     Config
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.Virtual
 	db         *store.DB // the store that executes the steps; of several, the first of doors
-	doors      []instance
+	doors      []storeInstance
 	op         context.Context // of the operation of a step; ctx is for the test's own checks
 	between    *interleaver    // nil: no acts run in gaps
 	c          *store.Container
 
-	identities
+	issuedIdentities
 	last    map[Key][2]string // the etags returned by the last two writes of a key
-	cursors map[string]*position
+	cursors map[string]*cursorPosition
 	ranges  map[string]int // position of a partition's range
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
@@ -101,14 +103,14 @@ type subject struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
-// position is the position of a cursor of a history: the scope of its list, and the continuation of its last
-// page.
-type position struct {
+// cursorPosition is the position of a cursor of a history: the scope of its list, and the continuation of its
+// last page.
+type cursorPosition struct {
 	scope        Step
 	continuation string
 }
 
-func (s *subject) open() error {
+func (s *testedStore) open() error {
 	s.db, s.c, s.doors = nil, nil, nil
 	e, err := s.openEngine()
 	if err != nil {
@@ -132,13 +134,13 @@ func (s *subject) open() error {
 		if err != nil {
 			return errors.Join(err, s.closeAll())
 		}
-		s.doors = append(s.doors, instance{db: db})
+		s.doors = append(s.doors, storeInstance{db: db})
 	}
 	s.db = s.doors[0].db
 	return nil
 }
 
-func (s *subject) create() error {
+func (s *testedStore) create() error {
 	d, err := s.db.CreateDatabase(s.ctx, "db", definition.Throughput{})
 	if err != nil {
 		return err
@@ -157,7 +159,7 @@ func (s *subject) create() error {
 }
 
 // spec returns the container's definition as a client would send it.
-func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
+func (s *testedStore) spec(def, policy string) (definition.ContainerSpec, error) {
 	kind := map[string]string{V1: `"kind":"Hash","version":1`, V2: `"kind":"Hash","version":2`,
 		Hierarchical: `"kind":"MultiHash","version":2`}
 	text := `{"id":"c","partitionKey":{"paths":["` + strings.Join(s.config.paths(), `","`) + `"],` +
@@ -176,7 +178,7 @@ func (s *subject) spec(def, policy string) (definition.ContainerSpec, error) {
 	return spec, err
 }
 
-func (s *subject) replaceContainer(ctx context.Context, def, policy string) string {
+func (s *testedStore) replaceContainer(ctx context.Context, def, policy string) string {
 	spec, err := s.spec(def, policy)
 	if err != nil {
 		return fault.ErrorCode(err).String()
@@ -195,7 +197,7 @@ func (s *subject) replaceContainer(ctx context.Context, def, policy string) stri
 
 // reindex changes the indexing policy. If histories must be deterministic, the documents are reindexed at
 // once.
-func (s *subject) reindex(policy string) (string, error) {
+func (s *testedStore) reindex(policy string) (string, error) {
 	got := s.replaceContainer(s.ctx, s.def, policy)
 	if s.between == nil {
 		return got, nil
@@ -204,7 +206,7 @@ func (s *subject) reindex(policy string) (string, error) {
 }
 
 // count changes the path from which times to live count.
-func (s *subject) count(path string) (string, error) {
+func (s *testedStore) count(path string) (string, error) {
 	was := s.path
 	s.path = path
 	got := s.replaceContainer(s.ctx, s.def, s.policy)
@@ -218,7 +220,7 @@ func (s *subject) count(path string) (string, error) {
 }
 
 // purge runs the reaper until it has nothing left to do.
-func (s *subject) purge(ctx context.Context) error {
+func (s *testedStore) purge(ctx context.Context) error {
 	_, err := s.db.SweepNow(ctx)
 	if err == nil {
 		s.cleared = false
@@ -228,7 +230,7 @@ func (s *subject) purge(ctx context.Context) error {
 
 // sweep purges what is due. If acts run in gaps, it returns how many items are left, which must be the live
 // ones.
-func (s *subject) sweep(step Step) (string, error) {
+func (s *testedStore) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
 	}
@@ -236,7 +238,7 @@ func (s *subject) sweep(step Step) (string, error) {
 	return fmt.Sprintf("%d left", usage.Documents), err
 }
 
-func (s *subject) reopen() error {
+func (s *testedStore) reopen() error {
 	if err := s.closeAll(); err != nil {
 		return err
 	}
@@ -247,14 +249,14 @@ func (s *subject) reopen() error {
 }
 
 // Close runs the store's own check, before and after a sweep, and closes the store.
-func (s *subject) Close() error {
+func (s *testedStore) Close() error {
 	if s.db == nil {
 		return nil // a reopen has failed, and the error has been reported
 	}
 	return errors.Join(s.check(), s.swept(), s.check(), s.closeAll())
 }
 
-func (s *subject) check() error {
+func (s *testedStore) check() error {
 	var found []error
 	err := s.db.Check(s.ctx, func(err error) bool {
 		found = append(found, fmt.Errorf("check: %w", err))
@@ -264,7 +266,7 @@ func (s *subject) check() error {
 }
 
 // swept checks that a sweep removes nothing visible, and leaves nothing for a second sweep.
-func (s *subject) swept() error {
+func (s *testedStore) swept() error {
 	before, err := s.list(Step{})
 	if err != nil {
 		return err
@@ -290,7 +292,7 @@ func (s *subject) swept() error {
 }
 
 // RangeOf returns the position of the range that holds a partition.
-func (s *subject) RangeOf(partition string) int {
+func (s *testedStore) RangeOf(partition string) int {
 	if at, ok := s.ranges[partition]; ok {
 		return at
 	}
@@ -304,13 +306,13 @@ func (s *subject) RangeOf(partition string) int {
 	return -1
 }
 
-func (s *subject) rangeID(partition string) string {
+func (s *testedStore) rangeID(partition string) string {
 	_, receipt, _ := s.c.Read(s.ctx, s.partitionKey(partition), "an id that nobody uses", store.ReadOptions{})
 	return receipt.Range
 }
 
 // split splits the range that holds a partition, and reads its id again.
-func (s *subject) split(ctx context.Context, partition string) error {
+func (s *testedStore) split(ctx context.Context, partition string) error {
 	id := s.rangeID(partition)
 	if _, err := s.c.Split(ctx, id, ""); err != nil {
 		return err
@@ -322,7 +324,7 @@ func (s *subject) split(ctx context.Context, partition string) error {
 	return nil
 }
 
-func (s *subject) partitionKey(partition string) definition.PartitionKey {
+func (s *testedStore) partitionKey(partition string) definition.PartitionKey {
 	var values []jsondoc.Value
 	for _, token := range s.config.components(partition) {
 		values = append(values, jsondoc.Of([]byte(token)))

@@ -18,7 +18,7 @@ import (
 )
 
 // Do executes one step and returns the answer.
-func (s *subject) Do(step Step) (string, error) {
+func (s *testedStore) Do(step Step) (string, error) {
 	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
 	if err := s.turn(); err != nil {
 		return "", err
@@ -29,7 +29,7 @@ func (s *subject) Do(step Step) (string, error) {
 	return s.do(step)
 }
 
-func (s *subject) do(step Step) (string, error) {
+func (s *testedStore) do(step Step) (string, error) {
 	switch step.Verb {
 	case Create, Upsert, Replace:
 		return s.write(step)
@@ -46,7 +46,7 @@ func (s *subject) do(step Step) (string, error) {
 	case List:
 		return s.list(step)
 	case Open:
-		s.cursors[step.Args[0]] = &position{scope: step}
+		s.cursors[step.Args[0]] = &cursorPosition{scope: step}
 		return s.page(s.cursors[step.Args[0]], "")
 	case Next:
 		p := s.cursors[step.Args[0]]
@@ -85,7 +85,7 @@ func answer(done string, err error) string {
 }
 
 // condition returns the etag for a role (see Step.IfMatch), as a client would send it.
-func (s *subject) condition(k Key, role string) string {
+func (s *testedStore) condition(k Key, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")
 	switch {
@@ -105,7 +105,7 @@ func (s *subject) condition(k Key, role string) string {
 	return etag
 }
 
-func (s *subject) write(step Step) (string, error) {
+func (s *testedStore) write(step Step) (string, error) {
 	k := step.Key()
 	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch),
 		IfNoneMatch: s.condition(k, step.IfNoneMatch)}
@@ -141,7 +141,7 @@ func (s *subject) write(step Step) (string, error) {
 	return s.wrote(done, step, it, receipt, kept(body))
 }
 
-func (s *subject) delete(step Step) (string, error) {
+func (s *testedStore) delete(step Step) (string, error) {
 	k := step.Key()
 	receipt, err := s.c.Delete(s.op, s.partitionKey(k.Partition), k.ID,
 		store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
@@ -151,7 +151,7 @@ func (s *subject) delete(step Step) (string, error) {
 	return "deleted", s.checkPosition(receipt, true)
 }
 
-func (s *subject) read(step Step) (string, error) {
+func (s *testedStore) read(step Step) (string, error) {
 	k := step.Key()
 	pk := s.partitionKey(k.Partition)
 	it, receipt, err := s.c.Read(s.op, pk, k.ID,
@@ -178,7 +178,7 @@ func (s *subject) read(step Step) (string, error) {
 		it.Body()), s.checkPosition(receipt, false)
 }
 
-func (s *subject) readMany(step Step) (string, error) {
+func (s *testedStore) readMany(step Step) (string, error) {
 	var keys []store.Key
 	for _, a := range step.Args {
 		k := parseKey(a)
@@ -192,7 +192,7 @@ func (s *subject) readMany(step Step) (string, error) {
 }
 
 // labels formats items as the model does.
-func (s *subject) labels(items []store.Item) (string, error) {
+func (s *testedStore) labels(items []store.Item) (string, error) {
 	words := make([]string, len(items))
 	for i, it := range items {
 		v, err := s.lookUp(it)
@@ -205,7 +205,7 @@ func (s *subject) labels(items []store.Item) (string, error) {
 }
 
 // scope returns the scope of a list.
-func (s *subject) scope(step Step) store.Scope {
+func (s *testedStore) scope(step Step) store.Scope {
 	var scope store.Scope
 	if step.In != "" {
 		scope.Partition = s.partitionKey(step.In)
@@ -222,7 +222,7 @@ func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In,
 // looksAhead reports whether a full page of the scope has a continuation only if an item follows the page.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
-func (s *subject) list(step Step) (string, error) {
+func (s *testedStore) list(step Step) (string, error) {
 	if step.EPK != "" {
 		return s.listHalves(step)
 	}
@@ -234,7 +234,7 @@ func (s *subject) list(step Step) (string, error) {
 }
 
 // listHalves lists the parts of the container on both sides of an effective partition key.
-func (s *subject) listHalves(step Step) (string, error) {
+func (s *testedStore) listHalves(step Step) (string, error) {
 	low, _, err1 := s.drain(step, store.Scope{MaxEPK: step.EPK}, 0, "")
 	high, _, err2 := s.drain(step, store.Scope{MinEPK: step.EPK}, 0, "")
 	if err := errors.Join(err1, err2); err != nil {
@@ -246,7 +246,7 @@ func (s *subject) listHalves(step Step) (string, error) {
 }
 
 // page fetches the next page of a cursor: as many items as the cursor asks for, or all that are left.
-func (s *subject) page(p *position, from string) (string, error) {
+func (s *testedStore) page(p *cursorPosition, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {
 		return answer("", err), nil
@@ -262,7 +262,8 @@ func (s *subject) page(p *position, from string) (string, error) {
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
 // rules of pages: no page is longer than requested; a full page has a continuation, except with a condition
 // and in one logical partition; a shorter page without a continuation is the last.
-func (s *subject) drain(step Step, scope store.Scope, want int, from string) (items []store.Item, next string,
+func (s *testedStore) drain(step Step, scope store.Scope, want int, from string) (items []store.Item,
+	next string,
 	err error) {
 	fetch := s.c.List
 	if step.U != "" {
@@ -306,7 +307,7 @@ func (s *subject) drain(step Step, scope store.Scope, want int, from string) (it
 }
 
 // itemsOf returns the items of the rows of a SELECT *. Each row must equal its item as a read returns it.
-func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
+func (s *testedStore) itemsOf(rows [][]byte) ([]store.Item, error) {
 	var items []store.Item
 	for _, row := range rows {
 		key, err := s.c.ResolveRID(s.ctx, gjson.GetBytes(row, "_rid").String())
@@ -326,7 +327,7 @@ func (s *subject) itemsOf(rows [][]byte) ([]store.Item, error) {
 }
 
 // failed returns an error unless err is one of the expected refusals.
-func (s *subject) failed(err error) error {
+func (s *testedStore) failed(err error) error {
 	var typed *fault.Error
 	if !errors.As(err, &typed) {
 		return fmt.Errorf("the error is not typed: %w", err)

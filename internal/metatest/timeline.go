@@ -12,18 +12,18 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// World is one container whose partitions each have their own timeline, under the same default, ceiling and
-// clock. Histories cover everything that a store does, but are few. A World only covers which items are
-// alive in which second. So it is cheap enough for a hundred thousand timelines.
-type World struct {
+// TimelineContainer is one container whose partitions each have their own timeline, under the same default,
+// ceiling and clock. Histories cover everything that a store does, but are few. A TimelineContainer only
+// covers which items are alive in which second. So it is cheap enough for a hundred thousand timelines.
+type TimelineContainer struct {
 	Default int64 // the initial default: 0 is off, -1 on without a default
-	Events  []Event
+	Events  []TimelineEvent
 }
 
-// Partitions is the number of timelines of a random World.
+// Partitions is the number of timelines of a random TimelineContainer.
 const Partitions = 25
 
-// The verbs that an Event has in addition to those of a Step.
+// The verbs that a TimelineEvent has in addition to those of a Step.
 const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
@@ -35,8 +35,9 @@ const (
 	Pass    = "pass"    // the clock advances by Seconds
 )
 
-// Event is an operation in a World: on an item, or, without a partition, on the whole World.
-type Event struct {
+// TimelineEvent is an operation in a TimelineContainer: on an item, or, without a partition, on the whole
+// TimelineContainer.
+type TimelineEvent struct {
 	Verb      string
 	Partition string
 	ID        string
@@ -44,20 +45,20 @@ type Event struct {
 	Seconds   int64
 	V         int // content of the written item: a number that no other event has
 	Path      string
-	Base      string  // value of BasePath in the written item: see Base
-	Other     string  // value of OtherPath
-	Batch     []Event // operations in one partition, all or nothing
+	Base      string          // value of BasePath in the written item: see Base
+	Other     string          // value of OtherPath
+	Batch     []TimelineEvent // operations in one partition, all or nothing
 }
 
-// The properties from which the times to live of a World can count.
+// The properties from which the times to live of a TimelineContainer can count.
 const (
 	BasePath  = "/base"
 	OtherPath = "/o/base"
 )
 
-// Base converts a value of an Event to JSON for a store whose World began in a given second since 1970. The
-// value +n stands for the n-th second of the World. Any other value is a JSON token. An empty value means
-// that the property is absent.
+// Base converts a value of a TimelineEvent to JSON for a store whose TimelineContainer began in a given
+// second since 1970. The value +n stands for the n-th second of the TimelineContainer. Any other value is a
+// JSON token. An empty value means that the property is absent.
 func Base(value string, began int64) string {
 	after, relative := strings.CutPrefix(value, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
@@ -66,8 +67,8 @@ func Base(value string, began int64) string {
 	return value
 }
 
-// baseSecond returns the second of the World that a value stands for, as the server reads it: the integer
-// part of a number.
+// baseSecond returns the second of the TimelineContainer that a value stands for, as the server reads it: the
+// integer part of a number.
 func baseSecond(value string, began int64) (second int64, ok bool) {
 	n, err := strconv.ParseFloat(Base(value, began), 64)
 	if err != nil {
@@ -77,7 +78,7 @@ func baseSecond(value string, began int64) (second int64, ok bool) {
 }
 
 // String formats the event for error messages.
-func (e Event) String() string {
+func (e TimelineEvent) String() string {
 	if e.Verb == Batch {
 		parts := make([]string, len(e.Batch))
 		for i, b := range e.Batch {
@@ -104,7 +105,7 @@ func (e Event) String() string {
 }
 
 // String formats the world, one event a line.
-func (w World) String() string {
+func (w TimelineContainer) String() string {
 	lines := []string{fmt.Sprintf("world default=%d", w.Default)}
 	for _, e := range w.Events {
 		lines = append(lines, e.String())
@@ -112,9 +113,9 @@ func (w World) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Simulation is the expected state of a container after the events of a World. It applies one rule, for a
-// single second, to every second that passes, and records for each item whether it had expired in one of
-// them. An expired item stays expired.
+// Simulation is the expected state of a container after the events of a TimelineContainer. It applies one
+// rule, for a single second, to every second that passes, and records for each item whether it had expired in
+// one of them. An expired item stays expired.
 type Simulation struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970
@@ -133,8 +134,8 @@ type SimItem struct {
 	timeOver bool
 }
 
-// NewSimulation returns the Simulation of an empty container in a World that begins in second began since
-// 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
+// NewSimulation returns the Simulation of an empty container in a TimelineContainer that begins in second
+// began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewSimulation(def, began int64) *Simulation {
 	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
 }
@@ -201,7 +202,7 @@ func (s *Simulation) ExpiresAt(k Key) (at int64, mortal bool) {
 }
 
 // Do applies an event and returns the store's expected answer.
-func (s *Simulation) Do(e Event) string {
+func (s *Simulation) Do(e TimelineEvent) string {
 	switch e.Verb {
 	case Pass:
 		for range e.Seconds {
@@ -227,7 +228,7 @@ func (s *Simulation) Do(e Event) string {
 	return "ok"
 }
 
-func (s *Simulation) one(e Event) string {
+func (s *Simulation) one(e TimelineEvent) string {
 	k := Key{e.ID, e.Partition}
 	it := s.Live(k)
 	switch {
@@ -251,7 +252,7 @@ func (s *Simulation) one(e Event) string {
 	return "ok"
 }
 
-func (s *Simulation) write(k Key, old *SimItem, e Event) {
+func (s *Simulation) write(k Key, old *SimItem, e TimelineEvent) {
 	it := SimItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
@@ -276,7 +277,7 @@ func (s *Simulation) write(k Key, old *SimItem, e Event) {
 }
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
-func (s *Simulation) batch(e Event) string {
+func (s *Simulation) batch(e TimelineEvent) string {
 	before := map[Key]SimItem{}
 	for k, it := range s.items {
 		before[k] = *it
@@ -297,9 +298,9 @@ func (s *Simulation) batch(e Event) string {
 }
 
 // Keys returns all keys that occur in the events, in order.
-func (w World) Keys() []Key {
+func (w TimelineContainer) Keys() []Key {
 	seen := map[Key]bool{}
-	note := func(e Event) {
+	note := func(e TimelineEvent) {
 		if e.Partition != "" {
 			seen[Key{e.ID, e.Partition}] = true
 		}

@@ -27,8 +27,8 @@ const maxPasses = 3
 // writes to them.
 var ErrDiffers = errors.New("migrate: source and target differ")
 
-// Watcher is a source that may be in use during the migration.
-type Watcher interface {
+// WatchedSource is a source that may be in use during the migration.
+type WatchedSource interface {
 	// Watch calls fn with each changed key (single) or range, after the change is visible.
 	Watch(fn func(r engine.Range, single bool)) (stop func())
 }
@@ -39,7 +39,7 @@ type Options struct {
 	Source, Target engine.Engine
 	// SourceName and TargetName describe the engines in messages, without passwords.
 	SourceName, TargetName string
-	// Watched means that the source may be in use. It must then be a Watcher.
+	// Watched means that the source may be in use. It must then be a WatchedSource.
 	Watched bool
 	// Report, unless nil, is called after each round of chunks. Calls do not overlap.
 	Report func(Progress)
@@ -75,7 +75,7 @@ func percent(source engine.Engine, at []byte) int {
 // to at any time.
 type Migration struct {
 	o       Options
-	noted   changes
+	noted   changedKeys
 	at      Progress // of the running pass; At is nil when the pass has ended
 	stop    func()   // of Watch
 	scopes  [][]byte
@@ -96,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Migration, error) {
 		m.scopes = append(m.scopes, []byte{0xFF, 'm', byte(i)}) // holds no keys; it orders transactions
 	}
 	if o.Watched {
-		w, ok := o.Source.(Watcher)
+		w, ok := o.Source.(WatchedSource)
 		if !ok {
 			return nil, errors.New("migrate: the source cannot be watched")
 		}
@@ -133,7 +133,7 @@ func (m *Migration) Copy(ctx context.Context) error {
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
 	m := &Migration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
-		var c *chunk
+		var c *rowChunk
 		if c, err = m.read(ctx, from); err != nil {
 			return p, differ, err
 		}
@@ -149,7 +149,7 @@ func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ ui
 	return p, differ, nil
 }
 
-func (p *Progress) count(c *chunk) {
+func (p *Progress) count(c *rowChunk) {
 	p.Keys += uint64(len(c.rows))
 	p.Bytes += uint64(c.bytes)
 	p.At = c.end
@@ -189,7 +189,7 @@ func (m *Migration) pass(ctx context.Context) error {
 }
 
 // readRound reads the next chunks.
-func (m *Migration) readRound(ctx context.Context, from []byte) (round []*chunk, err error) {
+func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChunk, err error) {
 	for range workers {
 		m.noted.reading()
 		c, err := m.read(ctx, from)
@@ -240,7 +240,7 @@ func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
 				c.rows = c.rows[:n-1]
 			}
 		}
-		if _, err := m.writeRound(ctx, []*chunk{c}); err != nil {
+		if _, err := m.writeRound(ctx, []*rowChunk{c}); err != nil {
 			return err
 		}
 		if bytes.Compare(c.end, r.End) >= 0 {

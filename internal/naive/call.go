@@ -113,15 +113,15 @@ func stringTest(fn func(s, t string) bool, args []any) any {
 	return fn(s, t)
 }
 
-// function is a built-in function: the number of arguments that it accepts, and its implementation.
-type function struct {
+// builtinFunction is a built-in function: the number of arguments that it accepts, and its implementation.
+type builtinFunction struct {
 	min, max int
 	of       func(args []any) any
 }
 
-var functions = sync.OnceValue(func() map[string]function {
+var functions = sync.OnceValue(func() map[string]builtinFunction {
 	const many = 1000
-	return map[string]function{
+	return map[string]builtinFunction{
 		"LOWER":              {1, 1, ofStrings(func(s []string) any { return strings.ToLower(s[0]) })},
 		"UPPER":              {1, 1, ofStrings(func(s []string) any { return strings.ToUpper(s[0]) })},
 		"LENGTH":             {1, 1, ofStrings(func(s []string) any { return float64(len([]rune(s[0]))) })},

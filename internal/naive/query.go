@@ -36,14 +36,14 @@ type evaluator struct {
 	docs   []any
 }
 
-// scope holds the names that are visible, the innermost first.
-type scope struct {
-	outer *scope
+// nameScope holds the names that are visible, the innermost first.
+type nameScope struct {
+	outer *nameScope
 	name  string
 	value any
 }
 
-func (s *scope) find(name string) (any, bool) {
+func (s *nameScope) find(name string) (any, bool) {
 	for ; s != nil; s = s.outer {
 		if s.name == name {
 			return s.value, true
@@ -54,13 +54,13 @@ func (s *scope) find(name string) (any, bool) {
 
 // tuple is one row of FROM: the values that it binds to names, and the number of its document.
 type tuple struct {
-	scope *scope
+	scope *nameScope
 	doc   int
 }
 
 // rows returns the rows of a query or a subquery. It evaluates FROM, WHERE, GROUP BY, ORDER BY, SELECT,
 // DISTINCT, OFFSET LIMIT and TOP, in this order.
-func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
+func (e *evaluator) rows(q *syntax.Query, outer *nameScope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
 		tuples = slices.DeleteFunc(tuples,
@@ -86,7 +86,7 @@ func (e *evaluator) rows(q *syntax.Query, outer *scope) []any {
 }
 
 // from makes all rows of a FROM clause, in nested order.
-func (e *evaluator) from(sources []*syntax.Source, outer *scope) []tuple {
+func (e *evaluator) from(sources []*syntax.Source, outer *nameScope) []tuple {
 	tuples := []tuple{{scope: outer}}
 	for i, src := range sources {
 		var longer []tuple
@@ -108,14 +108,14 @@ func (e *evaluator) from(sources []*syntax.Source, outer *scope) []tuple {
 }
 
 // elements binds a value to the name of a source. With IN it binds each element of the value.
-func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scope, from int) []tuple {
+func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *nameScope, from int) []tuple {
 	if !src.In {
-		return []tuple{{&scope{outer, name, v}, from}}
+		return []tuple{{&nameScope{outer, name, v}, from}}
 	}
 	array, _ := v.([]any)
 	var list []tuple
 	for _, elem := range array {
-		list = append(list, tuple{&scope{outer, name, elem}, from})
+		list = append(list, tuple{&nameScope{outer, name, elem}, from})
 	}
 	return list
 }
@@ -123,7 +123,7 @@ func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *scop
 // source returns the values of a source and the name to which they are bound. In a query that is not a
 // subquery (alone), any name in the first source stands for the container; there is then one value for each
 // document.
-func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name string, values []any) {
+func (e *evaluator) source(src *syntax.Source, outer *nameScope, alone bool) (name string, values []any) {
 	if src.Sub != nil {
 		return src.Alias, e.rows(src.Sub, outer)
 	}
@@ -137,7 +137,7 @@ func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name s
 		return name, []any{e.eval(src.Path, rowContext{scope: outer})}
 	}
 	for _, d := range e.docs {
-		values = append(values, e.eval(src.Path, rowContext{scope: &scope{nil, root.Name, d}}))
+		values = append(values, e.eval(src.Path, rowContext{scope: &nameScope{nil, root.Name, d}}))
 	}
 	return name, values
 }
@@ -145,14 +145,14 @@ func (e *evaluator) source(src *syntax.Source, outer *scope, alone bool) (name s
 // rowContext is the context in which an expression is evaluated: the names of a row, and the group if the
 // query makes groups.
 type rowContext struct {
-	scope   *scope
+	scope   *nameScope
 	grouped bool
 	group   []tuple
 }
 
 // places returns the contexts in which the select list is evaluated: one for each row, in order, or one for
 // each group.
-func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *scope) (list []rowContext) {
+func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *nameScope) (list []rowContext) {
 	switch {
 	case len(q.GroupBy) > 0:
 		return e.groups(q.GroupBy, tuples)

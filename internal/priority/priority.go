@@ -12,8 +12,8 @@ import (
 // of processor time by about a quarter, if both threads are busy.
 const niceness = 5
 
-// Work is an operation that runs in a goroutine of its own.
-type Work struct {
+// LongOperation is an operation that runs in a goroutine of its own.
+type LongOperation struct {
 	mu      sync.Mutex
 	thread  int // the number of its thread, once the goroutine is locked to the thread
 	pinned  bool
@@ -23,8 +23,8 @@ type Work struct {
 
 // Run runs fn in a new goroutine and returns when fn has ended. If fn panics, Run panics with the same
 // value.
-func Run(fn func(*Work)) {
-	w := &Work{}
+func Run(fn func(*LongOperation)) {
+	w := &LongOperation{}
 	ended := make(chan any, 1)
 	go func() {
 		clean := false
@@ -50,19 +50,19 @@ func Run(fn func(*Work)) {
 }
 
 // Lower lowers the priority of the work. Only the work itself may call it.
-func (w *Work) Lower() {
+func (w *LongOperation) Lower() {
 	w.pin()
 	w.lower()
 }
 
 // LowerAfter lowers the priority of the work after d, if it is still running. Only the work itself may call
 // it. stop cancels that.
-func (w *Work) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
+func (w *LongOperation) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
 	w.pin()
 	return ttl.AfterFunc(clock, d, w.lower)
 }
 
-func (w *Work) pin() {
+func (w *LongOperation) pin() {
 	if w.pinned || !Supported {
 		return
 	}
@@ -71,7 +71,7 @@ func (w *Work) pin() {
 }
 
 // lower lowers the priority. A timer may call it in another thread.
-func (w *Work) lower() {
+func (w *LongOperation) lower() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.pinned && !w.lowered && !w.ended {
@@ -82,7 +82,7 @@ func (w *Work) lower() {
 
 // end unlocks the goroutine from a thread whose priority has not been lowered. A lowered thread ends with
 // its goroutine.
-func (w *Work) end() {
+func (w *LongOperation) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ended = true

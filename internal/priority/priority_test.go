@@ -15,14 +15,14 @@ func TestRunPassesPanicsOn(t *testing.T) {
 			t.Errorf("recovered %v", cause)
 		}
 	}()
-	Run(func(*Work) { panic("a cause") })
+	Run(func(*LongOperation) { panic("a cause") })
 }
 
 func TestGoexitEndsTheCaller(t *testing.T) {
 	var done sync.WaitGroup
 	reached := false
 	done.Go(func() {
-		Run(func(*Work) { runtime.Goexit() })
+		Run(func(*LongOperation) { runtime.Goexit() })
 		reached = true
 	})
 	done.Wait()
@@ -37,21 +37,21 @@ func TestLower(t *testing.T) {
 	}
 	clock := ttl.NewManual(time.Unix(0, 0))
 	before := mine(t)
-	for name, lower := range map[string]func(*Work){
-		"at once": func(w *Work) { w.Lower() },
-		"by time": func(w *Work) {
+	for name, lower := range map[string]func(*LongOperation){
+		"at once": func(w *LongOperation) { w.Lower() },
+		"by time": func(w *LongOperation) {
 			defer w.LowerAfter(time.Second, clock)()
 			clock.Advance(time.Second)
 		},
 	} {
-		Run(func(w *Work) {
+		Run(func(w *LongOperation) {
 			lower(w)
 			if got := mine(t); got != before+niceness {
 				t.Errorf("%s: the niceness is %d, want %d", name, got, before+niceness)
 			}
 		})
 	}
-	Run(func(w *Work) {
+	Run(func(w *LongOperation) {
 		stop := w.LowerAfter(time.Second, clock)
 		stop()
 		clock.Advance(time.Minute)

@@ -28,13 +28,13 @@ const (
 	stopping = "stopping"
 )
 
-// Check returns the reason why the server cannot serve, or nil.
-type Check func(ctx context.Context) error
+// CheckFunc returns the reason why the server cannot serve, or nil.
+type CheckFunc func(ctx context.Context) error
 
 // Server responds to probes from Start until Close. The zero value responds to none, and can be closed. It
 // is safe for concurrent use.
 type Server struct {
-	state  atomic.Pointer[state]
+	state  atomic.Pointer[serverPhase]
 	http   http.Server
 	served sync.WaitGroup
 
@@ -42,14 +42,14 @@ type Server struct {
 	failed error // of the listeners
 }
 
-// state is the phase of the server. check is nil except in the phase in which requests are served.
-type state struct {
+// serverPhase is the phase of the server. check is nil except in the phase in which requests are served.
+type serverPhase struct {
 	status string
-	check  Check
+	check  CheckFunc
 }
 
-// report is the body of a response.
-type report struct {
+// probeResponse is the body of a response.
+type probeResponse struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
 }
@@ -57,10 +57,10 @@ type report struct {
 // Start starts to respond to probes on the listeners, which Close closes. It must be called once. The state
 // is "starting" until Serving is called.
 func (s *Server) Start(listeners []net.Listener) {
-	s.state.Store(&state{status: starting})
+	s.state.Store(&serverPhase{status: starting})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /alive", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, report{Status: alive})
+		answer(w, http.StatusOK, probeResponse{Status: alive})
 	})
 	mux.HandleFunc("GET /ready", s.ready)
 	mux.HandleFunc("GET /status", s.ready)
@@ -82,10 +82,10 @@ func (s *Server) serve(ln net.Listener) {
 
 // Serving sets the state to "ready": requests are served from now on. The server is ready as long as check
 // returns nil; each call of check has five seconds.
-func (s *Server) Serving(check Check) { s.state.Store(&state{ready, check}) }
+func (s *Server) Serving(check CheckFunc) { s.state.Store(&serverPhase{ready, check}) }
 
 // Stopping sets the state to "stopping": requests are no longer served.
-func (s *Server) Stopping() { s.state.Store(&state{status: stopping}) }
+func (s *Server) Stopping() { s.state.Store(&serverPhase{status: stopping}) }
 
 // Close closes the listeners and all connections. If a listener has failed before, it returns that error.
 func (s *Server) Close() error {
@@ -99,19 +99,19 @@ func (s *Server) Close() error {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	state := s.state.Load()
 	if state.check == nil {
-		answer(w, http.StatusServiceUnavailable, report{Status: state.status})
+		answer(w, http.StatusServiceUnavailable, probeResponse{Status: state.status})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), checkTimeout)
 	defer cancel()
 	if err := state.check(ctx); err != nil {
-		answer(w, http.StatusServiceUnavailable, report{failing, err.Error()})
+		answer(w, http.StatusServiceUnavailable, probeResponse{failing, err.Error()})
 		return
 	}
-	answer(w, http.StatusOK, report{Status: state.status})
+	answer(w, http.StatusOK, probeResponse{Status: state.status})
 }
 
-func answer(w http.ResponseWriter, code int, body report) {
+func answer(w http.ResponseWriter, code int, body probeResponse) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 )
 
-// subject is a package for which a page is written.
-type subject struct {
+// documentedPackage is a package for which a page is written.
+type documentedPackage struct {
 	dir  string // from the module's root
 	page string // file name in docs/reference
 }
 
 // subjects lists the packages that programs import.
-var subjects = []subject{
+var subjects = []documentedPackage{
 	{dir: ".", page: "mayfly.md"},
 	{dir: "mayflytest", page: "mayflytest.md"},
 }
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-func write(root string, s subject) error {
+func write(root string, s documentedPackage) error {
 	text, err := page(root, s)
 	if err != nil {
 		return err

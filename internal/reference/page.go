@@ -18,8 +18,8 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// document is one page while it is being written.
-type document struct {
+// pageWriter is one page while it is being written.
+type pageWriter struct {
 	bytes.Buffer
 	fset    *token.FileSet
 	pkg     *doc.Package
@@ -27,8 +27,8 @@ type document struct {
 }
 
 // page returns the page of a package as Markdown.
-func page(root string, s subject) ([]byte, error) {
-	d := document{fset: token.NewFileSet(), anchors: map[string]bool{}}
+func page(root string, s documentedPackage) ([]byte, error) {
+	d := pageWriter{fset: token.NewFileSet(), anchors: map[string]bool{}}
 	names, err := filepath.Glob(filepath.Join(root, s.dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func page(root string, s subject) ([]byte, error) {
 	return append(bytes.TrimRight(d.Bytes(), "\n"), '\n'), nil
 }
 
-func (d *document) write() error {
+func (d *pageWriter) write() error {
 	fmt.Fprintf(d, "# Package %s\n\n", d.pkg.Name)
 	d.code("go", fmt.Sprintf("import %q", d.pkg.ImportPath))
 	d.text(d.pkg.Doc)
@@ -100,7 +100,7 @@ func (d *document) write() error {
 	return nil
 }
 
-func (d *document) values(title string, list []*doc.Value) error {
+func (d *pageWriter) values(title string, list []*doc.Value) error {
 	if title != "" && len(list) > 0 {
 		fmt.Fprintf(d, "## %s\n\n", title)
 	}
@@ -113,7 +113,7 @@ func (d *document) values(title string, list []*doc.Value) error {
 	return nil
 }
 
-func (d *document) funcs(list []*doc.Func) error {
+func (d *pageWriter) funcs(list []*doc.Func) error {
 	for _, f := range list {
 		fmt.Fprintf(d, "### %s\n\n", funcTitle(f))
 		if err := d.declaration(f.Decl); err != nil {
@@ -128,7 +128,7 @@ func (d *document) funcs(list []*doc.Func) error {
 }
 
 // declaration writes a declaration without its doc comment, which the caller writes as text.
-func (d *document) declaration(decl ast.Decl) error {
+func (d *pageWriter) declaration(decl ast.Decl) error {
 	var b bytes.Buffer
 	if err := format.Node(&b, d.fset, decl); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (d *document) declaration(decl ast.Decl) error {
 var outputComment = regexp.MustCompile(`(?im)^[ \t]*// (unordered )?output:`)
 
 // examples writes the bodies of examples, each with its output.
-func (d *document) examples(list []*doc.Example) error {
+func (d *pageWriter) examples(list []*doc.Example) error {
 	for _, e := range list {
 		d.WriteString("Example:\n\n")
 		var b bytes.Buffer
@@ -161,14 +161,14 @@ func (d *document) examples(list []*doc.Example) error {
 	return nil
 }
 
-func (d *document) code(language, text string) {
+func (d *pageWriter) code(language, text string) {
 	fmt.Fprintf(d, "```%s\n%s\n```\n\n", language, strings.TrimSpace(text))
 }
 
 // text writes a doc comment. Code in it is written between fences, since not every Markdown renderer treats
 // indented lines as code. A link to another symbol of the page becomes a link to its heading, or plain text
 // if the symbol has no heading.
-func (d *document) text(text string) {
+func (d *pageWriter) text(text string) {
 	p := d.pkg.Printer()
 	p.HeadingLevel = 2
 	p.HeadingID = func(*comment.Heading) string { return "" }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// encoded is an entry in its encoded form.
-type encoded []byte
+// encodedEntry is an entry in its encoded form.
+type encodedEntry []byte
 
-func (e encoded) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
+func (e encodedEntry) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
 
 // next splits the data of a block into its first entry and the rest.
-func next(b []byte) (e encoded, rest []byte) {
+func next(b []byte) (e encodedEntry, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	return b[:n:n], b[n:]
 }
 
 // decode decodes an entry. The bodies share the memory of e.
-func (e encoded) decode() *Record {
+func (e encodedEntry) decode() *LogRecord {
 	le := binary.LittleEndian
-	r := &Record{Entry: Entry{
+	r := &LogRecord{Entry: Entry{
 		ID: e.id(), Began: time.Unix(0, int64(le.Uint64(e[atBegan:]))).UTC(),
 		Took:     time.Duration(le.Uint64(e[atTook:])),
 		DataTime: time.Unix(0, int64(le.Uint64(e[atDataTime:]))).UTC(),
@@ -48,7 +48,7 @@ func (e encoded) decode() *Record {
 }
 
 // readHeader sets the fields that, for protocols with headers, are encoded only as request headers.
-func (r *Record) readHeader() {
+func (r *LogRecord) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]
 		switch f.Name {
@@ -73,23 +73,23 @@ func cut(b []byte) (text, rest []byte) {
 }
 
 // appendParsed appends the headers in lines of the form "name: value\r\n".
-func appendParsed(list []Field, lines []byte) []Field {
+func appendParsed(list []HeaderField, lines []byte) []HeaderField {
 	for line := range strings.SplitSeq(string(lines), "\r\n") {
 		if name, value, ok := strings.Cut(line, ": "); ok {
-			list = append(list, Field{name, value})
+			list = append(list, HeaderField{name, value})
 		}
 	}
 	return list
 }
 
-func cutHeader(b []byte) (list []Field, rest []byte) {
+func cutHeader(b []byte) (list []HeaderField, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	h, rest := b[4:4+n], b[4+n:]
 	for len(h) > 0 {
 		var name, value []byte
 		name, h = cut(h)
 		value, h = cut(h)
-		list = append(list, Field{string(name), string(value)})
+		list = append(list, HeaderField{string(name), string(value)})
 	}
 	return list, rest
 }

@@ -106,7 +106,7 @@ func appendText(b []byte, text string) []byte {
 
 // appendHeader encodes headers: their total length, then names and values. Headers beyond maxHeaders are
 // omitted.
-func appendHeader(b []byte, fields []Field, h http.Header) []byte {
+func appendHeader(b []byte, fields []HeaderField, h http.Header) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
 	for i := range fields {

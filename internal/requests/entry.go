@@ -88,7 +88,7 @@ type Entry struct {
 
 	// RequestFields and ResponseFields are headers in addition to those in RequestHeader and ResponseHeader.
 	// Callers that do not have the headers in a map use them.
-	RequestFields, ResponseFields []Field
+	RequestFields, ResponseFields []HeaderField
 	// ResponseLines are further headers, as lines of the form "name: value\r\n". They must contain no
 	// secrets: they are not masked.
 	ResponseLines                 []byte
@@ -103,16 +103,16 @@ const (
 	maxText    = 4 << 10  // of any other text
 )
 
-// Field is a header whose secrets are masked.
-type Field struct{ Name, Value string }
+// HeaderField is a header whose secrets are masked.
+type HeaderField struct{ Name, Value string }
 
-// Record is an entry read from a Log.
-type Record struct {
+// LogRecord is an entry read from a Log.
+type LogRecord struct {
 	Entry
 	Correlated   string // id (GUID) of the query that the page belongs to
 	Continuation string // continuation with which the page was requested
-	Request      []Field
-	Response     []Field
+	Request      []HeaderField
+	Response     []HeaderField
 	RequestCut   bool // the request's body was longer than MaxBody
 	ResponseCut  bool // the response's body was longer than MaxBody
 	// Attempt counts the attempts of one operation, beginning with 1. First is the ID of the first attempt.
@@ -121,12 +121,12 @@ type Record struct {
 }
 
 // Sent returns the value of a request header, or "" if there is none.
-func (r *Record) Sent(name string) string { return valueOf(r.Request, name) }
+func (r *LogRecord) Sent(name string) string { return valueOf(r.Request, name) }
 
 // Answered returns the value of a response header, or "" if there is none.
-func (r *Record) Answered(name string) string { return valueOf(r.Response, name) }
+func (r *LogRecord) Answered(name string) string { return valueOf(r.Response, name) }
 
-func valueOf(list []Field, name string) string {
+func valueOf(list []HeaderField, name string) string {
 	for _, f := range list {
 		if strings.EqualFold(f.Name, name) {
 			return f.Value

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// folder groups the attempts of one operation. A request is a further attempt if, shortly before it, an
-// equal request failed with a status after which clients retry. add must be called for all entries in order.
-type folder struct {
+// attemptGrouper groups the attempts of one operation. A request is a further attempt if, shortly before it,
+// an equal request failed with a status after which clients retry. add must be called for all entries in
+// order.
+type attemptGrouper struct {
 	seed maphash.Seed
-	open map[uint64]attempt // failed requests that may be retried, by folder.key
+	open map[uint64]lastAttempt // failed requests that may be retried, by folder.key
 }
 
-// attempt is the last attempt of an operation so far.
-type attempt struct {
+// lastAttempt is the last attempt of an operation so far.
+type lastAttempt struct {
 	first    uint64
 	count    int
 	ended    time.Time
@@ -31,12 +32,12 @@ const (
 	maxOpen = 4096
 )
 
-func newFolder() *folder {
-	return &folder{seed: maphash.MakeSeed(), open: make(map[uint64]attempt)}
+func newFolder() *attemptGrouper {
+	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
 }
 
 // add sets Attempt and First of the entry. key must be f.key(r).
-func (f *folder) add(r *Record, key uint64) {
+func (f *attemptGrouper) add(r *LogRecord, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]
 	if known && last.isRetriedBy(r) {
@@ -49,12 +50,12 @@ func (f *folder) add(r *Record, key uint64) {
 	if len(f.open) >= maxOpen {
 		f.drop(r.Began)
 	}
-	f.open[key] = attempt{first: r.First, count: r.Attempt, ended: r.Began.Add(r.Took), retry: r.Retry,
+	f.open[key] = lastAttempt{first: r.First, count: r.Attempt, ended: r.Began.Add(r.Took), retry: r.Retry,
 		activity: r.group()}
 }
 
 // drop removes failures whose retry window has passed. If too many are left, it removes all.
-func (f *folder) drop(now time.Time) {
+func (f *attemptGrouper) drop(now time.Time) {
 	for key, a := range f.open {
 		if now.Sub(a.ended) > a.retry+retryWindow {
 			delete(f.open, key)
@@ -65,7 +66,7 @@ func (f *folder) drop(now time.Time) {
 	}
 }
 
-func (a *attempt) isRetriedBy(r *Record) bool {
+func (a *lastAttempt) isRetriedBy(r *LogRecord) bool {
 	window := a.retry + retryWindow
 	if same := r.group(); same != "" && same == a.activity {
 		window = a.retry + sameWindow
@@ -74,7 +75,7 @@ func (a *attempt) isRetriedBy(r *Record) bool {
 }
 
 // group returns the id that the client has set for all requests of an operation, or "" if it has set none.
-func (r *Record) group() string {
+func (r *LogRecord) group() string {
 	if r.Correlated != "" {
 		return r.Correlated
 	}
@@ -82,7 +83,7 @@ func (r *Record) group() string {
 }
 
 // isRetryable reports whether clients retry a request with this result.
-func isRetryable(r *Record) bool {
+func isRetryable(r *LogRecord) bool {
 	switch r.Status {
 	case 0, 408, 410, 429, 449, 503:
 		return true
@@ -91,7 +92,7 @@ func isRetryable(r *Record) bool {
 }
 
 // key returns a hash of the content of a request. Attempts of the same operation have the same key.
-func (f *folder) key(r *Record) uint64 {
+func (f *attemptGrouper) key(r *LogRecord) uint64 {
 	var h maphash.Hash
 	h.SetSeed(f.seed)
 	for _, part := range [...]string{r.Method, r.Operation, r.URI, r.Entity, r.PartitionKey, r.Continuation} {

@@ -19,7 +19,7 @@ const (
 // Log keeps the latest requests in a limited amount of memory. It is safe for concurrent use. A nil *Log
 // keeps no entries.
 type Log struct {
-	shards []shard
+	shards []logShard
 	last   atomic.Uint64 // the number of the newest entry
 	turn   atomic.Uint64 // the shard of the next writer, modulo the number of shards
 	// writers holds idle writers. A processor usually gets a writer that it has used before, so that the
@@ -29,24 +29,24 @@ type Log struct {
 	changed atomic.Pointer[chan struct{}]
 }
 
-// writer encodes entries for one shard.
-type writer struct {
-	shard *shard
+// shardWriter encodes entries for one shard.
+type shardWriter struct {
+	shard *logShard
 	entry []byte // the buffer of the encoded entry
 }
 
-// shard is the part of the log that belongs to one processor: a ring of blocks. A writer that finds the ring
-// full overwrites its oldest block.
-type shard struct {
+// logShard is the part of the log that belongs to one processor: a ring of blocks. A writer that finds the
+// ring full overwrites its oldest block.
+type logShard struct {
 	mu     sync.Mutex
-	blocks []block
+	blocks []shardBlock
 	newest uint64   // number of the block being written
 	lost   uint64   // number of the newest overwritten entry
 	_      [64]byte // keeps data of different processors in different cache lines
 }
 
-// block contains consecutive entries of a shard.
-type block struct {
+// shardBlock contains consecutive entries of a shard.
+type shardBlock struct {
 	data        []byte
 	number      uint64 // number of the block in its shard, from 1; 0: the block was never written
 	first, last uint64 // numbers of its entries
@@ -59,9 +59,9 @@ func New(memory int64) *Log {
 	}
 	blocks := int(memory / blockSize)
 	shards := max(min(runtime.GOMAXPROCS(0), blocks/minBlocks), 1)
-	l := &Log{shards: make([]shard, shards)}
+	l := &Log{shards: make([]logShard, shards)}
 	for i := range l.shards {
-		l.shards[i].blocks = make([]block, blocks/shards)
+		l.shards[i].blocks = make([]shardBlock, blocks/shards)
 	}
 	return l
 }
@@ -76,9 +76,9 @@ func (l *Log) Add(e *Entry) {
 		// recognize a secret.
 		e.RequestBody, e.ResponseBody = maskBody(e.RequestBody), maskBody(e.ResponseBody)
 	}
-	w, ok := l.writers.Get().(*writer)
+	w, ok := l.writers.Get().(*shardWriter)
 	if !ok {
-		w = &writer{shard: &l.shards[l.turn.Add(1)%uint64(len(l.shards))]}
+		w = &shardWriter{shard: &l.shards[l.turn.Add(1)%uint64(len(l.shards))]}
 	}
 	w.entry = appendEntry(w.entry[:0], e)
 	w.shard.add(w.entry, &l.last)
@@ -89,7 +89,7 @@ func (l *Log) Add(e *Entry) {
 }
 
 // add copies an entry into the shard and assigns the next number.
-func (s *shard) add(e encoded, last *atomic.Uint64) {
+func (s *logShard) add(e encodedEntry, last *atomic.Uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.current(len(e))
@@ -102,7 +102,7 @@ func (s *shard) add(e encoded, last *atomic.Uint64) {
 }
 
 // current returns the block with space for size bytes. The caller holds s.mu.
-func (s *shard) current(size int) *block {
+func (s *logShard) current(size int) *shardBlock {
 	b := s.at(s.newest)
 	if b.number != 0 && len(b.data)+size <= blockSize {
 		return b
@@ -115,11 +115,11 @@ func (s *shard) current(size int) *block {
 	if b.data == nil {
 		b.data = make([]byte, 0, blockSize)
 	}
-	*b = block{data: b.data[:0], number: s.newest}
+	*b = shardBlock{data: b.data[:0], number: s.newest}
 	return b
 }
 
-func (s *shard) at(number uint64) *block { return &s.blocks[number%uint64(len(s.blocks))] }
+func (s *logShard) at(number uint64) *shardBlock { return &s.blocks[number%uint64(len(s.blocks))] }
 
 // Clear removes all entries. The numbers of later entries continue.
 func (l *Log) Clear() {
@@ -132,7 +132,7 @@ func (l *Log) Clear() {
 		for j := range s.blocks {
 			b := &s.blocks[j]
 			clear(b.data)
-			*b = block{data: b.data[:0], number: b.number}
+			*b = shardBlock{data: b.data[:0], number: b.number}
 		}
 		s.mu.Unlock()
 	}
@@ -159,7 +159,7 @@ func (l *Log) Memory() (most, allocated int64) {
 // other, each in the order of numbers. upTo is the number up to which all entries have been passed to fn.
 // lost reports whether entries with numbers greater than after were overwritten. fn must not keep the entry.
 // A shard is locked only while a block is copied.
-func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
+func (l *Log) each(after uint64, fn func(encodedEntry)) (upTo uint64, lost bool) {
 	upTo = l.last.Load()
 	if upTo <= after {
 		return upTo, false
@@ -177,7 +177,7 @@ func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 		for number := oldest; number <= newest; number++ {
 			own = s.copyBlock(own[:0], number, after)
 			for rest := own; len(rest) > 0; {
-				var e encoded
+				var e encodedEntry
 				if e, rest = next(rest); e.id() > after && e.id() <= upTo {
 					fn(e)
 				}
@@ -192,7 +192,7 @@ func (l *Log) each(after uint64, fn func(encoded)) (upTo uint64, lost bool) {
 
 // copyBlock appends the data of a block to dst, unless the block was overwritten or has no entries with
 // numbers greater than after.
-func (s *shard) copyBlock(dst []byte, number, after uint64) []byte {
+func (s *logShard) copyBlock(dst []byte, number, after uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.at(number)
@@ -216,11 +216,11 @@ func (l *Log) wait() <-chan struct{} {
 }
 
 // Find returns the entry with a number, or nil if it has been overwritten.
-func (l *Log) Find(id uint64) *Record {
+func (l *Log) Find(id uint64) *LogRecord {
 	if l == nil || id == 0 {
 		return nil
 	}
-	var found *Record
+	var found *LogRecord
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
@@ -230,9 +230,9 @@ func (l *Log) Find(id uint64) *Record {
 				continue
 			}
 			for rest := b.data; len(rest) > 0; {
-				var e encoded
+				var e encodedEntry
 				if e, rest = next(rest); e.id() == id {
-					found = append(encoded(nil), e...).decode()
+					found = append(encodedEntry(nil), e...).decode()
 					break
 				}
 			}
@@ -244,7 +244,7 @@ func (l *Log) Find(id uint64) *Record {
 
 // Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
 // overwritten.
-func (l *Log) Details(id uint64) *Record {
+func (l *Log) Details(id uint64) *LogRecord {
 	found := l.Find(id)
 	if found == nil {
 		return nil

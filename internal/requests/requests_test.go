@@ -50,7 +50,7 @@ func TestEntry(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if r.Client != "sdk/1" || r.Version != "2020-07-15" || r.PartitionKey != `["a"]` || r.Correlated != "q" ||
-		len(r.Request) != 4 || !slices.Equal(r.Response, []Field{{"etag", `"1"`}}) {
+		len(r.Request) != 4 || !slices.Equal(r.Response, []HeaderField{{"etag", `"1"`}}) {
 		t.Errorf("%+v", r)
 	}
 	if string(r.RequestBody) != "request" || string(r.ResponseBody) != `{"id":"one"}` || r.ResponseCut {
@@ -295,7 +295,7 @@ func TestFolding(t *testing.T) {
 				l.Add(e)
 				list, _ := live.Next()
 				late, _ := l.Read(uint64(i), Filter{}).Next() // begins behind the first attempts
-				for _, r := range []*Record{list[0], late[0]} {
+				for _, r := range []*LogRecord{list[0], late[0]} {
 					if got := fmt.Sprintf("%d of %d", r.Attempt, r.First); got != s.want {
 						t.Errorf("step %d: %s, not %s", i, got, s.want)
 					}
@@ -309,7 +309,7 @@ func TestFolding(t *testing.T) {
 func TestFoldingIsBounded(t *testing.T) {
 	f := newFolder()
 	for i := range 3 * maxOpen {
-		r := &Record{Entry: *entry(i % 10)}
+		r := &LogRecord{Entry: *entry(i % 10)}
 		r.Status, r.Item, r.URI = 429, fmt.Sprint(i), fmt.Sprint(i)
 		f.add(r, f.key(r))
 		if len(f.open) > maxOpen {
@@ -370,7 +370,7 @@ func TestAnyEntry(t *testing.T) {
 		if len(b) > blockSize {
 			t.Fatalf("%d bytes", len(b))
 		}
-		r := encoded(b).decode()
+		r := encodedEntry(b).decode()
 		if r.Method != e.Method[:min(len(e.Method), maxText)] || r.Item != e.Item[:min(len(e.Item),
 			maxText)] ||
 			len(r.RequestBody) != min(len(e.RequestBody), MaxBody) {

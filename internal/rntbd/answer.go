@@ -57,16 +57,16 @@ type Response struct {
 	later bool   // a small response may be sent together with the responses to later frames
 	// headOnly says that the response has no body, because the request has the method HEAD.
 	headOnly bool
-	err      error // of sending a large response
-	turn     *turn // nil: a worker serves the frame
+	err      error       // of sending a large response
+	turn     *readerTurn // nil: a worker serves the frame
 }
 
 // Authorized reports that the request has been authorized. A handler that may take long calls it, because the
 // following requests of the connection otherwise wait for a response without an error.
 func (w *Response) Authorized() { w.c.trust(w.turn) }
 
-// Head is the description of a response. Fields with the zero value are omitted.
-type Head struct {
+// ResponseHead is the description of a response. Fields with the zero value are omitted.
+type ResponseHead struct {
 	Status, Substatus int
 
 	// Range is the id of the partition key range that has served the request, Session is the part of the
@@ -91,12 +91,12 @@ type Head struct {
 	Texts [textCount]string
 }
 
-// Text is a text in the head of a response.
-type Text int
+// HeadText is a text in the head of a response.
+type HeadText int
 
 // The texts of responses.
 const (
-	Continuation Text = iota
+	Continuation HeadText = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota
@@ -115,7 +115,7 @@ var textTokens = [textCount]uint16{Continuation: answerContinuation, ETag: answe
 
 // Send sends the response. It keeps neither h nor body. A failure means that the client is gone; the
 // connection is then closed after the handler has returned.
-func (w *Response) Send(h *Head, body []byte) {
+func (w *Response) Send(h *ResponseHead, body []byte) {
 	if w.sent {
 		return
 	}
@@ -145,7 +145,7 @@ func (w *Response) Send(h *Head, body []byte) {
 }
 
 // appendHead appends the head of the response and the length of its body.
-func (w *Response) appendHead(b []byte, h *Head, length int) []byte {
+func (w *Response) appendHead(b []byte, h *ResponseHead, length int) []byte {
 	b = appendAnswerHead(b, h.Status, w.f.activity)
 	b = appendByte(b, answerPayloadPresent, byte(min(length, 1)))
 	b = appendULong(b, answerRequestID, uint32(w.f.tokens.number(tokenRequestID)))
@@ -184,7 +184,7 @@ func (w *Response) appendHead(b []byte, h *Head, length int) []byte {
 // appendPosition appends the position of the replica. All replicas are this server, so its position is also
 // that of the quorum. If the handler has set no position, as for a list of databases or a refused request,
 // it appends the position in the session token of the request, or the first position.
-func (w *Response) appendPosition(b []byte, h *Head) []byte {
+func (w *Response) appendPosition(b []byte, h *ResponseHead) []byte {
 	rangeID, session, lsn := h.Range, h.Session, int64(h.LSN)
 	if len(session) == 0 {
 		rangeID, session, lsn = w.askedPosition()

@@ -22,7 +22,7 @@ const (
 type frame struct {
 	resource, operation uint16
 	activity            [16]byte // as received
-	tokens              tokens
+	tokens              tokenList
 	head                int      // size of the head in bytes
 	payload             *payload // nil: none
 	tooLong             bool     // the payload exceeds the limit

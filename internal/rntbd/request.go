@@ -43,7 +43,7 @@ type Field struct{ Name, Value string }
 
 // translate fills in the request of a frame. version is the x-ms-version of a request without one.
 func (f *frame) translate(version string) error {
-	op, places := f.operationForm(), []place(nil)
+	op, places := f.operationForm(), []pathLevel(nil)
 	if int(f.resource) < len(resources) {
 		places = resources[f.resource]
 	}
@@ -73,19 +73,19 @@ func (f *frame) translate(version string) error {
 }
 
 // operationForm returns the HTTP form of the frame's operation.
-func (f *frame) operationForm() operation {
+func (f *frame) operationForm() httpOperation {
 	n := int(f.operation)
 	if n == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
 		n = opQuery
 	}
 	if n >= len(operations) {
-		return operation{}
+		return httpOperation{}
 	}
 	return operations[n]
 }
 
 // addFields translates the tokens to headers.
-func (f *frame) addFields(op *operation, activity, version string) {
+func (f *frame) addFields(op *httpOperation, activity, version string) {
 	f.addField("X-Ms-Activity-Id", activity)
 	if op.header != "" {
 		f.addField(op.header, "True")
@@ -113,7 +113,7 @@ func (f *frame) addFields(op *operation, activity, version string) {
 }
 
 // field translates a token to a header. An empty value means that the header is omitted.
-func (f *frame) field(op *operation, t *token) (name, value string) {
+func (f *frame) field(op *httpOperation, t *token) (name, value string) {
 	switch {
 	case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
 		return "If-None-Match", t.value
@@ -159,7 +159,7 @@ func (s *idSet) add(id uint16) bool {
 
 // appendPath appends the address as a path, by names if the frame has them, otherwise by rids. feed says that
 // the last place is a feed, which has no id.
-func (f *frame) appendPath(b []byte, places []place, feed bool) ([]byte, error) {
+func (f *frame) appendPath(b []byte, places []pathLevel, feed bool) ([]byte, error) {
 	_, byName := f.tokens.find(tokenDatabase)
 	rid := f.tokens.text(tokenResourceID)
 	for i, p := range places {

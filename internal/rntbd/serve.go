@@ -34,7 +34,7 @@ type Options struct {
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
 	// Turns limits the connections whose clients send frames without a pause.
-	Turns *priority.Turns
+	Turns *priority.TurnLimiter
 	// QuickReads says that a read of an item usually takes microseconds and, if it has to wait, waits on its
 	// context. The goroutine that reads frames then serves such reads itself.
 	QuickReads bool
@@ -68,19 +68,19 @@ var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol"
 type conn struct {
 	net.Conn
 	o       Options
-	drained context.Context  // when it ends, no more frames are read
-	in      *bufio.Reader    // used only by the goroutine that reads
-	input   *priority.Reader // from which in reads
-	until   time.Time        // deadline of reads; used only by the goroutine that reads
-	version string           // x-ms-version for requests without one
-	agent   string           // name of the client
-	remote  string           // address of the client
+	drained context.Context      // when it ends, no more frames are read
+	in      *bufio.Reader        // used only by the goroutine that reads
+	input   *priority.TurnReader // from which in reads
+	until   time.Time            // deadline of reads; used only by the goroutine that reads
+	version string               // x-ms-version for requests without one
+	agent   string               // name of the client
+	remote  string               // address of the client
 	out     outbox
 	work    sync.WaitGroup
 	places  chan struct{}
-	pool    pool
+	pool    workerPool
 	trusted atomic.Bool // a request has been authorized
-	backlog *backlog
+	backlog *requestBacklog
 	life    context.Context
 	end     context.CancelFunc
 	ended   chan error // the result of the last goroutine that has read frames
@@ -188,7 +188,7 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 		c.input.Leave() // the worker reads the payload
 	}
 	c.backlog.add(held)
-	c.pool.run(job{f, held})
+	c.pool.run(frameJob{f, held})
 	if payload != nil {
 		return false, payload.pass()
 	}
@@ -201,7 +201,7 @@ func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trus
 
 // trust records that a request has been authorized. t is its turn; nil: a worker serves it. If it is the
 // first one, the following requests do not wait for it any more.
-func (c *conn) trust(t *turn) {
+func (c *conn) trust(t *readerTurn) {
 	if c.trusted.Swap(true) {
 		return
 	}
@@ -237,7 +237,7 @@ func (c *conn) isEarly(f *frame) bool {
 // frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.Real{}.Now()
-	t := &turn{Context: c.life, c: c}
+	t := &readerTurn{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
 		if err := c.out.flush(); err != nil { // otherwise the other goroutine would have to send it
@@ -319,7 +319,7 @@ func (c *conn) limit(d, slack time.Duration) {
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	w := &f.response
 	w.c, w.f, w.later = c, f, later
-	w.turn, _ = ctx.(*turn)
+	w.turn, _ = ctx.(*readerTurn)
 	if c.handle(ctx, f) && w.end() == nil {
 		f.release()
 		return
@@ -359,7 +359,7 @@ func (c *conn) handle(ctx context.Context, f *frame) (ok bool) {
 
 // refuse responds to a frame that cannot be translated to a request, and calls Options.Refused.
 func (c *conn) refuse(f *frame, status int, message string) {
-	f.response.Send(&Head{Status: status}, errorBody(message))
+	f.response.Send(&ResponseHead{Status: status}, errorBody(message))
 	if c.o.Refused != nil {
 		c.o.Refused(Refusal{Resource: f.resource, Operation: f.operation,
 			Activity: string(appendGUID(nil, f.activity[:])), Agent: c.agent, Status: status,

@@ -22,24 +22,24 @@ const (
 	tokenReadFeedKey     = 0x64
 )
 
-// place is a level of a path: a keyword, and the token that contains the id after the keyword.
-type place struct {
+// pathLevel is a level of a path: a keyword, and the token that contains the id after the keyword.
+type pathLevel struct {
 	keyword string
 	id      uint16
 }
 
 var (
-	databases  = place{"dbs", tokenDatabase}
-	containers = place{"colls", tokenContainer}
-	items      = place{"docs", 0x17}
-	users      = place{"users", 0x19}
+	databases  = pathLevel{"dbs", tokenDatabase}
+	containers = pathLevel{"colls", tokenContainer}
+	items      = pathLevel{"docs", 0x17}
+	users      = pathLevel{"users", 0x19}
 )
 
 // itemResource is the number of the resource type of items.
 const itemResource = 0x03
 
 // resources holds the levels of the paths of resources, by the numbers of their types.
-var resources = [...][]place{
+var resources = [...][]pathLevel{
 	0x01:         {databases},
 	0x02:         {databases, containers},
 	itemResource: {databases, containers, items},
@@ -55,8 +55,8 @@ var resources = [...][]place{
 	0x23:         {databases, {"clientencryptionkeys", 0x80}},
 }
 
-// operation is the HTTP form of an operation.
-type operation struct {
+// httpOperation is the HTTP form of an operation.
+type httpOperation struct {
 	method string // empty: there is no such operation
 	feed   bool   // the operation addresses all resources of the kind below the address, or adds one
 	header string // header that distinguishes operations with the same method; empty: none
@@ -71,7 +71,7 @@ const (
 )
 
 // operations holds the HTTP forms of operations, by their numbers.
-var operations = [...]operation{
+var operations = [...]httpOperation{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
 	opRead:     {method: http.MethodGet},
@@ -91,16 +91,16 @@ var operations = [...]operation{
 // writes holds the numbers of the operations that change items.
 var writes = [...]uint16{0x01, 0x02, 0x05, 0x06, 0x13, 0x25}
 
-// header translates a token to a header: its name in Go's canonical form, and a function that formats the
-// value. An empty value means that the header is omitted.
-type header struct {
+// headerMapping translates a token to a header: its name in Go's canonical form, and a function that formats
+// the value. An empty value means that the header is omitted.
+type headerMapping struct {
 	name  string // empty: there is no such header
 	spell func(value string) string
 }
 
 // headers holds the headers for the tokens that a gateway supports as headers. The consistency level is not
 // one of them, since in direct mode clients ask for Strong whatever the account's level is.
-var headers = [...]header{
+var headers = [...]headerMapping{
 	0x01:         {"Authorization", text},
 	0x03:         {"X-Ms-Date", text},
 	0x04:         {"X-Ms-Max-Item-Count", count},

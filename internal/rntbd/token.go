@@ -6,26 +6,26 @@ import (
 	"math"
 )
 
-// kind is the type of a token's value. All integers are little-endian.
-type kind uint8
+// tokenKind is the type of a token's value. All integers are little-endian.
+type tokenKind uint8
 
 // The types, with the encodings of their values.
 const (
-	kindByte        kind = 0x00
-	kindUShort      kind = 0x01 // 2 bytes, unsigned
-	kindULong       kind = 0x02 // 4 bytes, unsigned
-	kindLong        kind = 0x03
-	kindULongLong   kind = 0x04 // 8 bytes, unsigned
-	kindLongLong    kind = 0x05
-	kindGuid        kind = 0x06 // 16 bytes, in Microsoft's order
-	kindSmallString kind = 0x07 // a length of 1 byte, then UTF-8
-	kindString      kind = 0x08 // a length of 2 bytes
-	kindULongString kind = 0x09 // a length of 4 bytes
-	kindSmallBytes  kind = 0x0A
-	kindBytes       kind = 0x0B
-	kindULongBytes  kind = 0x0C
-	kindFloat       kind = 0x0D
-	kindDouble      kind = 0x0E
+	kindByte        tokenKind = 0x00
+	kindUShort      tokenKind = 0x01 // 2 bytes, unsigned
+	kindULong       tokenKind = 0x02 // 4 bytes, unsigned
+	kindLong        tokenKind = 0x03
+	kindULongLong   tokenKind = 0x04 // 8 bytes, unsigned
+	kindLongLong    tokenKind = 0x05
+	kindGuid        tokenKind = 0x06 // 16 bytes, in Microsoft's order
+	kindSmallString tokenKind = 0x07 // a length of 1 byte, then UTF-8
+	kindString      tokenKind = 0x08 // a length of 2 bytes
+	kindULongString tokenKind = 0x09 // a length of 4 bytes
+	kindSmallBytes  tokenKind = 0x0A
+	kindBytes       tokenKind = 0x0B
+	kindULongBytes  tokenKind = 0x0C
+	kindFloat       tokenKind = 0x0D
+	kindDouble      tokenKind = 0x0E
 )
 
 // layouts holds, for each type, the size in bytes of its values (fixed), or of the length before a value
@@ -44,22 +44,22 @@ var errMalformed = errors.New("rntbd: malformed tokens")
 // token is one token of a request. The value does not include its length.
 type token struct {
 	id    uint16
-	kind  kind
+	kind  tokenKind
 	value string
 }
 
-// tokens are a request's tokens in the order received. Clients send at most a few dozen, and most are looked
-// up once, so a linear search is fast enough.
-type tokens []token
+// tokenList are a request's tokens in the order received. Clients send at most a few dozen, and most are
+// looked up once, so a linear search is fast enough.
+type tokenList []token
 
 // parseTokens appends all tokens in text to list. Unknown tokens are kept; their lengths follow from their
 // types.
-func parseTokens(list tokens, text string) (tokens, error) {
+func parseTokens(list tokenList, text string) (tokenList, error) {
 	for len(text) > 0 {
 		if len(text) < 3 {
 			return list, errMalformed
 		}
-		t := token{id: uint16(text[0]) | uint16(text[1])<<8, kind: kind(text[2])}
+		t := token{id: uint16(text[0]) | uint16(text[1])<<8, kind: tokenKind(text[2])}
 		if int(t.kind) >= len(layouts) {
 			return list, errMalformed
 		}
@@ -81,7 +81,7 @@ func parseTokens(list tokens, text string) (tokens, error) {
 }
 
 // find returns the value of a token. It returns false if the token is absent.
-func (t tokens) find(id uint16) (value string, found bool) {
+func (t tokenList) find(id uint16) (value string, found bool) {
 	for i := range t {
 		if t[i].id == id {
 			return t[i].value, true
@@ -91,13 +91,13 @@ func (t tokens) find(id uint16) (value string, found bool) {
 }
 
 // text returns the value of a token of a string type, or "" if it is absent.
-func (t tokens) text(id uint16) string {
+func (t tokenList) text(id uint16) string {
 	value, _ := t.find(id)
 	return value
 }
 
 // number returns the value of a token of an integer type, or 0 if it is absent.
-func (t tokens) number(id uint16) uint64 { return number(t.text(id)) }
+func (t tokenList) number(id uint16) uint64 { return number(t.text(id)) }
 
 func number(value string) (n uint64) {
 	for i := min(len(value), 8) - 1; i >= 0; i-- {
@@ -108,7 +108,7 @@ func number(value string) (n uint64) {
 
 // The tokens of a response must have the types that clients expect, since clients ignore the type byte.
 
-func appendHead(b []byte, id uint16, k kind) []byte {
+func appendHead(b []byte, id uint16, k tokenKind) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, id), byte(k))
 }
 

@@ -57,14 +57,14 @@ func (w *recorder) WriteHeader(status int)      { w.status = status }
 func (w *recorder) Write(p []byte) (int, error) { return w.b.Write(p) }
 
 // head describes the response by its headers.
-func (w *recorder) head() *rntbd.Head {
+func (w *recorder) head() *rntbd.ResponseHead {
 	get := func(name string) string { return strings.Join(w.h[name], ",") }
 	number := func(name string) float64 {
 		n, _ := strconv.ParseFloat(get(name), 64)
 		return n
 	}
 	_, session, _ := strings.Cut(get("x-ms-session-token"), ":")
-	h := &rntbd.Head{Status: w.status, Substatus: int(number("x-ms-substatus")),
+	h := &rntbd.ResponseHead{Status: w.status, Substatus: int(number("x-ms-substatus")),
 		OwnerName: []byte(get("x-ms-alt-content-path")),
 		Range:     get("x-ms-documentdb-partitionkeyrangeid"), Session: []byte(session),
 		LSN: uint64(number("lsn")), ItemLSN: uint64(number("x-ms-item-lsn")),
@@ -72,7 +72,7 @@ func (w *recorder) head() *rntbd.Head {
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
 		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
 		Counted:    w.h["x-ms-item-count"] != nil, Count: int(number("x-ms-item-count"))}
-	for text, name := range map[rntbd.Text]string{rntbd.Continuation: "x-ms-continuation",
+	for text, name := range map[rntbd.HeadText]string{rntbd.Continuation: "x-ms-continuation",
 		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
 		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
 		h.Texts[text] = get(name)

@@ -7,7 +7,7 @@
 // Changes that a script makes to built-in objects are visible only in its Runtime.
 //
 //	text ─ Programs ─► Runtime ─┬─ Function ─ Call(values) ─► value
-//	                            └─ Run(Procedure, Host) ─► Outcome
+//	                            └─ Run(Procedure, Host) ─► ProcedureResult
 //
 // Values are passed in and out as JSON. A Procedure accesses its container through a Host, one operation at
 // a time, and only after the JavaScript function that requested the operation has returned. context.js

@@ -70,8 +70,8 @@ type FaultError struct{ Panic any }
 
 func (e *FaultError) Error() string { return fmt.Sprint("the interpreter failed: ", e.Panic) }
 
-// interruption passes the reason why a script was stopped through goja, the interpreter.
-type interruption struct{ err error }
+// interruptReason passes the reason why a script was stopped through goja, the interpreter.
+type interruptReason struct{ err error }
 
 // failure converts an error returned by goja to an error of this package.
 func (r *Runtime) failure(err error) error {
@@ -80,7 +80,7 @@ func (r *Runtime) failure(err error) error {
 	var thrown *goja.Exception
 	switch {
 	case errors.As(err, &interrupted):
-		if why, ok := interrupted.Value().(interruption); ok {
+		if why, ok := interrupted.Value().(interruptReason); ok {
 			return why.err
 		}
 		return err

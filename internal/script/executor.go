@@ -133,7 +133,7 @@ func (r *Runtime) stop(why error) {
 // caller's goroutine calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
-	r.js.Interrupt(interruption{why})
+	r.js.Interrupt(interruptReason{why})
 }
 
 // abandon abandons a script that does not end.

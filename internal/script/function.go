@@ -30,7 +30,7 @@ func (r *Runtime) Function(id, source string) (*Function, error) {
 }
 
 // load runs a program and returns its function.
-func (r *Runtime) load(id string, p *program) (goja.Callable, error) {
+func (r *Runtime) load(id string, p *compiledScript) (goja.Callable, error) {
 	v, err := r.js.RunProgram(p.code)
 	if err != nil {
 		return nil, err

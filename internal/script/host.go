@@ -22,23 +22,23 @@ type Host interface {
 	Full() bool
 }
 
-// Kind is a kind of Operation.
-type Kind string
+// OperationKind is a kind of Operation.
+type OperationKind string
 
 // The kinds of operations.
 const (
-	Create  Kind = "create"
-	Upsert  Kind = "upsert"
-	Read    Kind = "read"
-	Replace Kind = "replace"
-	Delete  Kind = "delete"
-	Query   Kind = "query" // Body is {"query": text, "parameters": [...]}
-	List    Kind = "list"
+	Create  OperationKind = "create"
+	Upsert  OperationKind = "upsert"
+	Read    OperationKind = "read"
+	Replace OperationKind = "replace"
+	Delete  OperationKind = "delete"
+	Query   OperationKind = "query" // Body is {"query": text, "parameters": [...]}
+	List    OperationKind = "list"
 )
 
 // Operation is an operation that a script requests.
 type Operation struct {
-	Kind         Kind
+	Kind         OperationKind
 	ID, RID      string // of the document; only one of the two is set
 	Body         []byte // text from the script, which may be invalid JSON
 	ETag         string // for a Read the value of If-None-Match, otherwise of If-Match; empty: none
@@ -77,8 +77,8 @@ type Procedure struct {
 	Logging    bool            // record the output of console.log
 }
 
-// Outcome is the result of a Procedure.
-type Outcome struct {
+// ProcedureResult is the result of a Procedure.
+type ProcedureResult struct {
 	// Body is the JSON text that the script has set: the body of the response in a stored procedure or
 	// post-trigger, or the body of the request in a pre-trigger. It is nil if the script has set none.
 	Body []byte

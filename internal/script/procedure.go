@@ -26,20 +26,20 @@ const (
 // each callback starts the next operation. Here the requested operations are queued and carried out one by
 // one, in order.
 
-// session is the state of one run of a procedure.
-type session struct {
+// procedureRun is the state of one run of a procedure.
+type procedureRun struct {
 	*Runtime
 	host      Host
 	p         Procedure
-	pending   []request
+	pending   []acceptedOperation
 	waiting   int // bytes in pending
 	body      goja.Callable
 	self, alt string // links
 	log       strings.Builder
 }
 
-// request is an operation that was accepted and has not been carried out yet.
-type request struct {
+// acceptedOperation is an operation that was accepted and has not been carried out yet.
+type acceptedOperation struct {
 	Operation
 	callback goja.Callable
 }
@@ -47,16 +47,16 @@ type request struct {
 // Run runs a stored procedure or a trigger to its end. The Runtime must be new. The error is an *Error, a
 // *TimeoutError, a *TooLargeError, the error of the context, or an error of the host. After an error the
 // host must undo all operations.
-func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
-	s := &session{Runtime: r, host: host, p: p}
+func (r *Runtime) Run(p Procedure, host Host) (ProcedureResult, error) {
+	s := &procedureRun{Runtime: r, host: host, p: p}
 	s.self, s.alt = host.Links()
 	r.hosted = true
 	code, err := r.programs.compile(p.ID, p.Source)
 	if err != nil {
-		return Outcome{}, err
+		return ProcedureResult{}, err
 	}
 	// The outcome is read only after the script has ended, since an abandoned script may still write to it.
-	left := new(Outcome)
+	left := new(ProcedureResult)
 	err = r.runJob(func() error {
 		if err := s.setup(); err != nil {
 			return err
@@ -73,16 +73,16 @@ func (r *Runtime) Run(p Procedure, host Host) (Outcome, error) {
 	})
 	var thrown *Error
 	if errors.As(err, &thrown) { // the script has ended and no longer writes to it
-		return Outcome{Log: s.log.String()}, err
+		return ProcedureResult{Log: s.log.String()}, err
 	}
 	if err != nil {
-		return Outcome{}, err
+		return ProcedureResult{}, err
 	}
 	return *left, nil
 }
 
 // run calls the function, and then carries out the queued operations and calls their callbacks.
-func (s *session) run(main goja.Callable) error {
+func (s *procedureRun) run(main goja.Callable) error {
 	args := make([]goja.Value, len(s.p.Args))
 	for i, a := range s.p.Args {
 		args[i] = s.toJS(a)
@@ -107,7 +107,7 @@ func (s *session) run(main goja.Callable) error {
 }
 
 // answer returns the arguments of a callback: (error), or (undefined, result, options).
-func (s *session) answer(a Answer) []goja.Value {
+func (s *procedureRun) answer(a Answer) []goja.Value {
 	if a.Status >= 400 {
 		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
 		e, ok := s.newError("Error", body).(*goja.Object)
@@ -130,7 +130,7 @@ func (s *session) answer(a Answer) []goja.Value {
 }
 
 // setup defines getContext and the other functions of the API.
-func (s *session) setup() error {
+func (s *procedureRun) setup() error {
 	code, err := s.programs.context.get(contextFile, contextText)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s *session) setup() error {
 }
 
 // messages returns the bodies of the request and of the response that the script sees.
-func (s *session) messages() (request, response goja.Value) {
+func (s *procedureRun) messages() (request, response goja.Value) {
 	if s.p.Trigger != NoTrigger {
 		return s.toJS(s.p.Request), s.toJS(s.p.Response)
 	}
@@ -173,7 +173,7 @@ func (s *session) messages() (request, response goja.Value) {
 }
 
 // start is the native function start(operation, callback). It returns true if the operation was accepted.
-func (s *session) start(call goja.FunctionCall) goja.Value {
+func (s *procedureRun) start(call goja.FunctionCall) goja.Value {
 	o := call.Argument(0).ToObject(s.js)
 	callback, ok := goja.AssertFunction(call.Argument(1))
 	if !ok {
@@ -186,9 +186,8 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 		return ""
 	}
 	op := Operation{
-		Kind: Kind(text("kind")), ID: text("id"), RID: text("rid"), ETag: text("etag"), Continuation: text(
-			"continuation"),
-		Body: []byte(text("body")),
+		Kind: OperationKind(text("kind")), ID: text("id"), RID: text("rid"), ETag: text("etag"),
+		Continuation: text("continuation"), Body: []byte(text("body")),
 	}
 	if v := o.Get("pageSize"); v != nil {
 		op.PageSize = int(max(-1, min(v.ToInteger(), 1000)))
@@ -197,17 +196,17 @@ func (s *session) start(call goja.FunctionCall) goja.Value {
 		return s.js.ToValue(false)
 	}
 	s.waiting += len(op.Body)
-	s.pending = append(s.pending, request{op, callback})
+	s.pending = append(s.pending, acceptedOperation{op, callback})
 	return s.js.ToValue(true)
 }
 
-func (s *session) full() (full bool) {
+func (s *procedureRun) full() (full bool) {
 	s.ask(func() { full = s.host.Full() })
 	return full
 }
 
 // abort is the native function abort(error). It ends the script, even if the script catches exceptions.
-func (s *session) abort(call goja.FunctionCall) goja.Value {
+func (s *procedureRun) abort(call goja.FunctionCall) goja.Value {
 	why := s.thrown(call.Argument(0), s.js.CaptureCallStack(0, nil))
 	s.interrupt(why)
 	s.check()
@@ -215,7 +214,7 @@ func (s *session) abort(call goja.FunctionCall) goja.Value {
 }
 
 // print is the native function of console.log(text).
-func (s *session) print(call goja.FunctionCall) goja.Value {
+func (s *procedureRun) print(call goja.FunctionCall) goja.Value {
 	if !s.p.Logging {
 		return goja.Undefined()
 	}
@@ -229,11 +228,11 @@ func (s *session) print(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// outcome returns the Outcome of the script.
-func (s *session) outcome() (Outcome, error) {
+// outcome returns the ProcedureResult of the script.
+func (s *procedureRun) outcome() (ProcedureResult, error) {
 	v, err := s.body(goja.Undefined())
 	if err != nil {
-		return Outcome{}, err
+		return ProcedureResult{}, err
 	}
-	return Outcome{Body: s.encodeResult(v), Log: s.log.String()}, nil
+	return ProcedureResult{Body: s.encodeResult(v), Log: s.log.String()}, nil
 }

@@ -22,9 +22,9 @@ const maxTrack = 4 << 20
 // maxMatchers is the number of compiled regular expressions that a Runtime caches.
 const maxMatchers = 100
 
-// matcher is a compiled regular expression. It keeps the converted form of the last text, because a search
-// usually continues in the same text.
-type matcher struct {
+// regexpMatcher is a compiled regular expression. It keeps the converted form of the last text, because a
+// search usually continues in the same text.
+type regexpMatcher struct {
 	re    *regexp2.Regexp
 	whole bool // matches code points rather than UTF-16 units
 	text  goja.String
@@ -55,7 +55,7 @@ func (r *Runtime) match(call goja.FunctionCall) goja.Value {
 }
 
 // matcher returns the compiled form of a regular expression, from the cache if possible.
-func (r *Runtime) matcher(source, flags string) (*matcher, error) {
+func (r *Runtime) matcher(source, flags string) (*regexpMatcher, error) {
 	key := flags + "/" + source
 	if m := r.matchers[key]; m != nil {
 		return m, nil
@@ -83,9 +83,9 @@ func (r *Runtime) matcher(source, flags string) (*matcher, error) {
 	}
 	re.MatchTimeout = matchTime
 	if r.matchers == nil || len(r.matchers) == maxMatchers {
-		r.matchers = make(map[string]*matcher)
+		r.matchers = make(map[string]*regexpMatcher)
 	}
-	m := &matcher{re: re, whole: whole}
+	m := &regexpMatcher{re: re, whole: whole}
 	r.matchers[key] = m
 	return m, nil
 }
@@ -108,7 +108,7 @@ func units(source string) string {
 }
 
 // read sets the text to match.
-func (m *matcher) read(text goja.String) {
+func (m *regexpMatcher) read(text goja.String) {
 	if m.text != nil && m.text.SameAs(text) {
 		return
 	}
@@ -133,7 +133,7 @@ func (m *matcher) read(text goja.String) {
 }
 
 // rune returns the index of the rune at a UTF-16 offset.
-func (m *matcher) rune(at int) int {
+func (m *regexpMatcher) rune(at int) int {
 	if m.whole {
 		return sort.SearchInts(m.at, at)
 	}
@@ -141,7 +141,7 @@ func (m *matcher) rune(at int) int {
 }
 
 // place returns the UTF-16 offset of a rune.
-func (m *matcher) place(n int) int {
+func (m *regexpMatcher) place(n int) int {
 	if m.whole {
 		return m.at[n]
 	}
@@ -149,7 +149,7 @@ func (m *matcher) place(n int) int {
 }
 
 // matched converts a match to the result of exec.
-func (r *Runtime) matched(m *matcher, found *regexp2.Match) goja.Value {
+func (r *Runtime) matched(m *regexpMatcher, found *regexp2.Match) goja.Value {
 	var named *goja.Object
 	list := found.Groups()
 	values := make([]any, len(list))

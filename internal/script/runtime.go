@@ -80,7 +80,7 @@ type Runtime struct {
 	spent   atomic.Int64 // duration of the earlier calls
 	stopped atomic.Bool
 
-	matchers map[string]*matcher // by flags and source
+	matchers map[string]*regexpMatcher // by flags and source
 
 	// Used only by the caller's goroutine.
 	heap      heapMeter

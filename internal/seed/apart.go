@@ -25,7 +25,7 @@ type Source struct {
 
 // Document is a document of a seed.
 type Document struct {
-	Place tree.Place
+	Place tree.FilePosition
 	Text  []byte // JSON text, including the document's age
 }
 
@@ -62,15 +62,15 @@ func OpenFiles(files map[string]string, name, root string) (*Seed, error) {
 			_, err = w.Write([]byte(files[path]))
 		}
 		if err != nil {
-			return nil, tree.Place{File: path}.Wrap("", err)
+			return nil, tree.FilePosition{File: path}.Wrap("", err)
 		}
 	}
 	if err := z.Close(); err != nil {
-		return nil, tree.Place{File: root}.Wrap("", err)
+		return nil, tree.FilePosition{File: root}.Wrap("", err)
 	}
 	read, err := zip.NewReader(bytes.NewReader(packed.Bytes()), int64(packed.Len()))
 	if err != nil {
-		return nil, tree.Place{File: root}.Wrap("", err)
+		return nil, tree.FilePosition{File: root}.Wrap("", err)
 	}
 	return open(read, name, root, true)
 }

@@ -12,21 +12,21 @@ import (
 
 // container is the state that a container should have.
 type container struct {
-	place      tree.Place
+	place      tree.FilePosition
 	spec       definition.ContainerSpec
 	definition *tree.Value // the members of the container's definition that the seed sets
 	throughput Throughput
 	ranges     int // number of ranges of a new container; 0: it depends on the throughput
 	settings   *Settings
-	scripts    []resource
+	scripts    []databaseResource
 	documents  []document
-	lists      []string              // files with one document per line, if documents are not read
-	seen       map[string]tree.Place // positions of documents, by partition key and id
+	lists      []string                     // files with one document per line, if documents are not read
+	seen       map[string]tree.FilePosition // positions of documents, by partition key and id
 }
 
 // document is the state that a document should have.
 type document struct {
-	place     tree.Place
+	place     tree.FilePosition
 	operation store.Operation
 	text      []byte // JSON text as in the file
 }
@@ -46,7 +46,7 @@ func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, 
 // container adds a container of the database d. dir is the folder of its file.
 func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
 	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
-		seen: map[string]tree.Place{}}
+		seen: map[string]tree.FilePosition{}}
 	if in.Ranges < 0 {
 		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
 	}
@@ -123,7 +123,7 @@ func (c *container) lines(file string, data []byte) error {
 		}
 		body, o, err := store.ParseImport(line)
 		if err == nil {
-			if err := c.add(tree.Place{File: file, Line: n, Column: 1}, nil, body, o); err != nil {
+			if err := c.add(tree.FilePosition{File: file, Line: n, Column: 1}, nil, body, o); err != nil {
 				return err
 			}
 			continue
@@ -154,7 +154,7 @@ func (c *container) document(v *tree.Value) error {
 }
 
 // add adds a document. text is the whole document, including its age.
-func (c *container) add(place tree.Place, text, body []byte, o store.ImportOptions) error {
+func (c *container) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {
 		return place.Wrap("", err)

@@ -12,23 +12,23 @@ import (
 
 // database is the state that a database should have.
 type database struct {
-	place      tree.Place
+	place      tree.FilePosition
 	id         string
 	throughput Throughput
 	containers []*container
 	users      []user
-	keys       []resource // keys for client-side encryption
+	keys       []databaseResource // keys for client-side encryption
 }
 
 // user is a user with its permissions.
 type user struct {
-	resource
-	permissions []resource
+	databaseResource
+	permissions []databaseResource
 }
 
-// resource is a script, a user or a permission.
-type resource struct {
-	place tree.Place
+// databaseResource is a script, a user or a permission.
+type databaseResource struct {
+	place tree.FilePosition
 	kind  store.ResourceKind
 	id    string
 	body  []byte
@@ -71,7 +71,7 @@ func (r *reader) database(dir string, in *Database) (*database, error) {
 }
 
 func (d *database) user(in *User) (u user, err error) {
-	u.resource, err = newResource(in.Self, store.KindUser, in.ID, map[string]any{"id": in.ID})
+	u.databaseResource, err = newResource(in.Self, store.KindUser, in.ID, map[string]any{"id": in.ID})
 	if err != nil {
 		return u, err
 	}
@@ -115,9 +115,10 @@ func words(kind store.ResourceKind) string {
 	return "user defined function"
 }
 
-func newResource(self *tree.Value, kind store.ResourceKind, id string, body map[string]any) (r resource,
+func newResource(self *tree.Value, kind store.ResourceKind, id string,
+	body map[string]any) (r databaseResource,
 	err error) {
-	r = resource{place: self.Place, kind: kind, id: id}
+	r = databaseResource{place: self.Place, kind: kind, id: id}
 	if err := definition.ValidateID(words(kind), id); err != nil {
 		return r, r.place.Wrap("", err)
 	}
@@ -126,7 +127,7 @@ func newResource(self *tree.Value, kind store.ResourceKind, id string, body map[
 }
 
 // scriptsOf returns the scripts of a container. dir is the folder of its file.
-func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err error) {
+func (r *reader) scriptsOf(dir string, in *Container) (list []databaseResource, err error) {
 	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
 		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
 		for i := range scripts {
@@ -160,19 +161,19 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []resource, err erro
 
 // script returns a script. Its text is in the definition or in a file.
 func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
-	more map[string]any) (resource, error) {
+	more map[string]any) (databaseResource, error) {
 	if (text == "") == (file == "") {
-		return resource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
+		return databaseResource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
 			words(kind), id)
 	}
 	if file != "" {
 		name := path.Join(dir, file)
 		if !fs.ValidPath(name) {
-			return resource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
+			return databaseResource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
 		}
 		data, err := r.definition(name)
 		if err != nil {
-			return resource{}, err
+			return databaseResource{}, err
 		}
 		text = string(data)
 	}

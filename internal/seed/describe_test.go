@@ -252,7 +252,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 		s := text(t, strings.Replace(before, c.old, c.new, 1)+"# new\n")
 		r, err := s.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
 		var placed *tree.Error
-		var differences *Differences
+		var differences *DifferencesError
 		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (Report{}) ||
 			!strings.HasPrefix(err.Error(), "s.yaml:"+c.want) {
 			t.Errorf("%s: %v\nnot %s", c.new, err, c.want)
@@ -264,7 +264,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	two := strings.NewReplacer("defaultTtl: 60", "defaultTtl: 61", "Count: 3", "Count: 4",
 		"databases: [", "databases: [{id: new}, ").Replace(before)
 	_, err := text(t, two).Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
-	var differences *Differences
+	var differences *DifferencesError
 	if !errors.As(err, &differences) || len(differences.List) != 2 {
 		t.Error(err)
 	}

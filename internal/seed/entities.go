@@ -10,7 +10,7 @@ import (
 // entities adds the queues and topics of a file. Each is converted to the form of the Service Bus emulator's
 // Config.json, keeping the positions in the file, so that only one parser for entities is needed.
 func (r *reader) entities(f *File) error {
-	namespace := newObject(tree.Place{})
+	namespace := newObject(tree.FilePosition{})
 	for i := range f.Queues {
 		e, err := emulatorEntity(f.Queues[i].Self)
 		if err != nil {
@@ -38,9 +38,11 @@ func (r *reader) entities(f *File) error {
 // object is an object that is being built.
 type object struct{ *tree.Value }
 
-func newObject(place tree.Place) object { return object{&tree.Value{Kind: tree.Object, Place: place}} }
+func newObject(place tree.FilePosition) object {
+	return object{&tree.Value{Kind: tree.Object, Place: place}}
+}
 
-func (o object) set(name string, value *tree.Value, place tree.Place) {
+func (o object) set(name string, value *tree.Value, place tree.FilePosition) {
 	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
 }
 

@@ -22,7 +22,7 @@ type Target struct {
 	CheckWebhook func(ctx context.Context, url string) error
 	Log          *slog.Logger // nil: nothing is logged
 	// Keep keeps existing definitions that differ from the seed: if there are any, nothing is written, and
-	// Apply returns a *Differences.
+	// Apply returns a *DifferencesError.
 	Keep bool
 	// Undo restores the previous state if the seed cannot be applied completely. There must be no other
 	// writes while the seed is applied.
@@ -45,8 +45,8 @@ type Report struct {
 	Documents int // created documents
 }
 
-// applier applies one seed to its target: see Seed.Apply.
-type applier struct {
+// seedApplier applies one seed to its target: see Seed.Apply.
+type seedApplier struct {
 	Target
 	Report
 	made        map[*container]bool
@@ -56,7 +56,7 @@ type applier struct {
 
 // change reports whether a definition that differs from the seed may be changed. If nothing is to be written
 // (dryRun), it records the difference, which format describes, and returns false.
-func (p *applier) change(at tree.Place, format string, args ...any) bool {
+func (p *seedApplier) change(at tree.FilePosition, format string, args ...any) bool {
 	if p.dryRun {
 		p.differences = append(p.differences, at.Fail(format, args...))
 		return false
@@ -70,7 +70,7 @@ func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &applier{Target: to, made: make(map[*container]bool)}
+	p := &seedApplier{Target: to, made: make(map[*container]bool)}
 	if to.Queues == nil && s.HasEntities() {
 		return p.Report, ErrNoQueues
 	}
@@ -106,7 +106,7 @@ func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 }
 
 // forget deletes the undo snapshot that an interrupted start has left.
-func (p *applier) forget(ctx context.Context) error {
+func (p *seedApplier) forget(ctx context.Context) error {
 	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		return nil
@@ -115,7 +115,7 @@ func (p *applier) forget(ctx context.Context) error {
 }
 
 // compare returns an error if the seed conflicts with existing definitions. It writes nothing.
-func (p *applier) compare(ctx context.Context, s *Seed) error {
+func (p *seedApplier) compare(ctx context.Context, s *Seed) error {
 	for _, d := range s.databases {
 		in, err := p.DB.Database(d.id)
 		for _, c := range d.containers {
@@ -134,7 +134,7 @@ func (p *applier) compare(ctx context.Context, s *Seed) error {
 	return nil
 }
 
-func (p *applier) checkWebhooks(ctx context.Context, s *Settings) error {
+func (p *seedApplier) checkWebhooks(ctx context.Context, s *Settings) error {
 	if s == nil || s.ExpiryEvents == nil || p.CheckWebhook == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (c *container) merged(there *store.Container) (definition.ContainerSpec, er
 
 // applyAll writes the seed. Containers come before settings, which may refer to other containers. Settings
 // come before documents, which may expire as soon as they are stored.
-func (p *applier) applyAll(ctx context.Context, s *Seed) error {
+func (p *seedApplier) applyAll(ctx context.Context, s *Seed) error {
 	if err := p.forward(ctx, s); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (p *applier) applyAll(ctx context.Context, s *Seed) error {
 
 // backup sets continuous backup as in the seed. It is called first, since a container takes the setting over
 // when it is created.
-func (p *applier) backup(s *Seed) {
+func (p *seedApplier) backup(s *Seed) {
 	b := s.backup
 	if b == nil || b.on == p.DB.ContinuousBackup() ||
 		!p.change(b.place, "the account has continuous backup %s", onOff(!b.on)) {
@@ -236,7 +236,7 @@ func onOff(on bool) string {
 // refused; the error contains its position.
 const maxForward = 50 * 365 * 24 * time.Hour
 
-func (p *applier) forward(ctx context.Context, s *Seed) error {
+func (p *seedApplier) forward(ctx context.Context, s *Seed) error {
 	if !p.Forward || !p.DB.VirtualClock() {
 		return nil
 	}
@@ -262,12 +262,12 @@ func (s *Seed) newest() (ts int64) {
 }
 
 // steps returns the functions that write definitions, in their order.
-func (p *applier) steps() []func(context.Context, *database, *store.Database) error {
+func (p *seedApplier) steps() []func(context.Context, *database, *store.Database) error {
 	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
 		p.scripts, p.users}
 }
 
-func (p *applier) database(ctx context.Context, d *database) (*store.Database, error) {
+func (p *seedApplier) database(ctx context.Context, d *database) (*store.Database, error) {
 	in, err := p.DB.Database(d.id)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		p.Made++
@@ -280,7 +280,7 @@ func (p *applier) database(ctx context.Context, d *database) (*store.Database, e
 }
 
 // throughput changes a throughput if it differs from that of the seed.
-func (p *applier) throughput(ctx context.Context, t *Throughput, rid, of string) error {
+func (p *seedApplier) throughput(ctx context.Context, t *Throughput, rid, of string) error {
 	if t.IsZero() {
 		return nil
 	}

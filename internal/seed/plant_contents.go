@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (p *applier) containers(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) containers(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		switch {
@@ -43,7 +43,7 @@ func (c *container) label(d *database) string {
 }
 
 // changeContainer changes the definition of a container to that of the seed.
-func (p *applier) changeContainer(ctx context.Context, c *container, in *store.Database,
+func (p *seedApplier) changeContainer(ctx context.Context, c *container, in *store.Database,
 	there *store.Container) (*store.Container, error) {
 	next, err := c.merged(there)
 	if err != nil {
@@ -73,7 +73,7 @@ func differingMembers(a, b []byte) string {
 }
 
 // settings changes Mayfly's own settings of containers.
-func (p *applier) settings(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) settings(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		if c.settings == nil {
 			continue
@@ -128,7 +128,7 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 }
 
 // keys creates the keys that the client encryption policies of containers need.
-func (p *applier) keys(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) keys(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.keys {
 		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (p *applier) keys(ctx context.Context, d *database, in *store.Database) err
 	return nil
 }
 
-func (p *applier) scripts(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) scripts(ctx context.Context, d *database, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		if fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun {
@@ -156,10 +156,10 @@ func (p *applier) scripts(ctx context.Context, d *database, in *store.Database) 
 	return nil
 }
 
-func (p *applier) users(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) users(ctx context.Context, d *database, in *store.Database) error {
 	for i := range d.users {
 		u := &d.users[i]
-		if err := p.resource(ctx, in.Resources(store.KindUser), &u.resource, d.id); err != nil {
+		if err := p.resource(ctx, in.Resources(store.KindUser), &u.databaseResource, d.id); err != nil {
 			return err
 		}
 		permissions, err := in.Permissions(u.id)
@@ -179,7 +179,8 @@ func (p *applier) users(ctx context.Context, d *database, in *store.Database) er
 }
 
 // resource creates a small resource, or changes it if it differs. of names its owner in error texts.
-func (p *applier) resource(ctx context.Context, in store.Resources, r *resource, of string) error {
+func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *databaseResource,
+	of string) error {
 	there, err := in.Read(r.id)
 	switch {
 	case fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun:
@@ -200,7 +201,7 @@ func (p *applier) resource(ctx context.Context, in store.Resources, r *resource,
 
 // described returns a resource as a Description contains it: without members that seeds do not support, and
 // with names in links.
-func (p *applier) described(body []byte, kind store.ResourceKind) []byte {
+func (p *seedApplier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
 		has["resource"], _ = namedLink(p.DB, link.Str())

@@ -20,13 +20,13 @@ type Seed struct {
 	known           map[string]*container // the first definition of each container, by database and id
 	definitionsOnly bool                  // documents are not read: see OpenDefinitions
 	files           map[string]string     // texts of the files with definitions; set by OpenDefinitions
-	backup          *backup               // nil: no file sets it
+	backup          *backupSetting        // nil: no file sets it
 }
 
-// backup is the setting of a seed that turns continuous backup on or off, with its position in a file.
-type backup struct {
+// backupSetting is the setting of a seed that turns continuous backup on or off, with its position in a file.
+type backupSetting struct {
 	on    bool
-	place tree.Place
+	place tree.FilePosition
 }
 
 // HasEntities reports whether the seed has queues or topics.
@@ -42,7 +42,7 @@ func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
 func openPath(name string, apart bool) (*Seed, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, tree.Place{File: name}.Wrap("", err)
+		return nil, tree.FilePosition{File: name}.Wrap("", err)
 	}
 	if info.IsDir() {
 		return open(os.DirFS(name), ".", name, apart)
@@ -86,11 +86,11 @@ func (r *reader) wrong(name string, err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return tree.Place{File: r.shown(name)}.Wrap("", err)
+	return tree.FilePosition{File: r.shown(name)}.Wrap("", err)
 }
 
 func (r *reader) fail(name, format string, args ...any) error {
-	return tree.Place{File: r.shown(name)}.Fail(format, args...)
+	return tree.FilePosition{File: r.shown(name)}.Fail(format, args...)
 }
 
 // definition reads a file that contains definitions, and not only documents.
@@ -227,7 +227,7 @@ func (r *reader) backup(f *File) error {
 	if f.ContinuousBackup == nil {
 		return nil
 	}
-	said := &backup{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
+	said := &backupSetting{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
 	if was := r.seed.backup; was != nil && was.on != said.on {
 		return said.place.Fail("another file has it the other way: %s", was.place)
 	}
@@ -246,7 +246,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	if err != nil {
 		return err
 	}
-	d := &Database{Self: &tree.Value{Kind: tree.Object, Place: tree.Place{File: r.shown(dir)}}}
+	d := &Database{Self: &tree.Value{Kind: tree.Object, Place: tree.FilePosition{File: r.shown(dir)}}}
 	if definition != "" {
 		v, err := r.parse(path.Join(dir, definition))
 		if err == nil {

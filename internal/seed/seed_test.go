@@ -94,7 +94,7 @@ func shop(t *testing.T) *Seed {
 // TestShop: a folder with everything; a second time there is nothing to do, and nothing moves.
 func TestShop(t *testing.T) {
 	w, s := newWorld(t), shop(t)
-	if c := s.Count(); c != (Counts{2, 3, 6, 5}) {
+	if c := s.Count(); c != (ObjectCounts{2, 3, 6, 5}) {
 		t.Errorf("%+v", c)
 	}
 	if r := w.must(s); r != (Report{Made: 11, Changed: 1, Documents: 6}) {
@@ -352,7 +352,7 @@ func TestFolders(t *testing.T) {
 	} {
 		s, err := OpenFS(c.files, ".")
 		if c.want == "" {
-			if err != nil || s.Count() != (Counts{1, 1, 1, 0}) {
+			if err != nil || s.Count() != (ObjectCounts{1, 1, 1, 0}) {
 				t.Errorf("%s: %v", name, err)
 			}
 		} else if err == nil || !strings.HasPrefix(err.Error(), c.want) {

@@ -29,7 +29,7 @@ func (Anything) InlineJSONSchema() {}
 // DB's former performance levels.
 type Throughput struct {
 	definition.Throughput
-	place tree.Place
+	place tree.FilePosition
 }
 
 // throughputForm is the long form of a throughput.

@@ -32,7 +32,7 @@ databases:
 	for what, err := range map[string]error{
 		"rehearsed": bad.DryRun(t.Context()), "planted": second(w.plant(bad))} {
 		var at *tree.Error
-		if !errors.As(err, &at) || at.Place.Line != 10 {
+		if !errors.As(err, &at) || at.FilePosition.Line != 10 {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -41,7 +41,7 @@ type Options struct {
 	// KeepSeeded stores the state after the seeds were applied as the snapshot that a reset restores.
 	KeepSeeded bool
 	// Webhooks says which addresses webhooks may have. If it is nil, no webhooks are delivered.
-	Webhooks *hook.Allow
+	Webhooks *hook.AllowedAddresses
 	// Certificate says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
 	Certificate *Certificate
 	// ServiceBus contains the Service Bus ports. If it is nil, there are none. It requires Queues.

@@ -135,10 +135,10 @@ func (s *Server) closeStore(ctx context.Context) error {
 	if s.db != nil && s.db.Closing() != "" {
 		what = s.db.Closing()
 	}
-	return &stuckError{what}
+	return &closeTimeoutError{what}
 }
 
-// stuckError reports that the store did not close in time. No acknowledged write is lost.
-type stuckError struct{ what string }
+// closeTimeoutError reports that the store did not close in time. No acknowledged write is lost.
+type closeTimeoutError struct{ what string }
 
-func (e *stuckError) Error() string { return "the store does not close: it waits for " + e.what }
+func (e *closeTimeoutError) Error() string { return "the store does not close: it waits for " + e.what }

@@ -69,7 +69,7 @@ func (w *World) check(ctx context.Context, s *server) {
 }
 
 // checkAll checks every document by reads, by queries and in the change feeds.
-func (d *documents) checkAll(c *client) {
+func (d *documentHistories) checkAll(c *client) {
 	for _, container := range containers {
 		for n := range partitions {
 			partition := fmt.Sprintf("p%d", n)
@@ -84,7 +84,7 @@ func (d *documents) checkAll(c *client) {
 
 // checkFeed reads the whole change feed of a container: it must contain each existing document once, with
 // its last version.
-func (d *documents) checkFeed(container string) {
+func (d *documentHistories) checkFeed(container string) {
 	ctx := context.Background()
 	s := d.w.servers.all()[0]
 	con, err := s.container(ctx, container)
@@ -116,7 +116,7 @@ func (d *documents) checkFeed(container string) {
 }
 
 // probe checks for each server that a waiting receiver gets a message which was sent to another server.
-func (m *messages) probe(ctx context.Context) {
+func (m *messageHistories) probe(ctx context.Context) {
 	list := m.w.servers.all()
 	for i, s := range list[:min(len(list), 4)] {
 		other := list[(i+1)%len(list)]
@@ -154,7 +154,7 @@ func (m *messages) probe(ctx context.Context) {
 }
 
 // drain receives all messages that are left, and checks that none was lost.
-func (m *messages) drain(ctx context.Context) {
+func (m *messageHistories) drain(ctx context.Context) {
 	s := m.w.servers.all()[0]
 	until := m.w.now().Add(drainTime)
 	for m.w.now().Before(until) {
@@ -178,7 +178,7 @@ func (m *messages) drain(ctx context.Context) {
 }
 
 // drainFrom receives and completes the available messages of a queue.
-func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address,
+func (m *messageHistories) drainFrom(ctx context.Context, s *server, a entity.Address,
 	session *queue.SessionRequest) {
 	for {
 		short, cancel := context.WithTimeout(ctx, sessionWait)
@@ -202,7 +202,7 @@ func (m *messages) drainFrom(ctx context.Context, s *server, a entity.Address,
 	}
 }
 
-func (m *messages) drained(ctx context.Context, s *server, a entity.Address, d *queue.Delivery,
+func (m *messageHistories) drained(ctx context.Context, s *server, a entity.Address, d *queue.Delivery,
 	start time.Time) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()

@@ -22,7 +22,7 @@ type LoadConfig struct {
 	Ranges   int // of the container
 	Clients  int // of each server
 	Delay    time.Duration
-	Load     database.Load
+	Load     database.OperationTimes
 	Duration time.Duration // simulated
 }
 

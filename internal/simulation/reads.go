@@ -12,7 +12,7 @@ import (
 )
 
 // read reads documents of all clients until ctx ends.
-func (d *documents) read(ctx context.Context, c *client) {
+func (d *documentHistories) read(ctx context.Context, c *client) {
 	for c.think(ctx, 200*time.Millisecond) {
 		if c.rng.IntN(3) == 0 {
 			d.query(c, containers[c.rng.IntN(len(containers))], fmt.Sprintf("p%d", c.rng.IntN(partitions)))
@@ -25,7 +25,7 @@ func (d *documents) read(ctx context.Context, c *client) {
 }
 
 // any returns a random document, which depends only on the seed.
-func (d *documents) any(c *client) *document {
+func (d *documentHistories) any(c *client) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	writer := 1 + c.rng.IntN(max(d.w.config.Writers, 1))
@@ -40,7 +40,7 @@ func (d *documents) any(c *client) *document {
 }
 
 // get reads a document.
-func (d *documents) get(c *client, doc *document) {
+func (d *documentHistories) get(c *client, doc *document) {
 	start := d.w.now()
 	var item store.Item
 	err, lost := c.call(fmt.Sprintf("read %v", doc.docKey), func(ctx context.Context, s *server) error {
@@ -55,7 +55,7 @@ func (d *documents) get(c *client, doc *document) {
 	case errors.Is(err, fault.ErrNotFound):
 		d.observe(doc.docKey, 0, start)
 	case err == nil:
-		var found stored
+		var found storedDocument
 		if err := json.Unmarshal(item.Body(), &found); err != nil {
 			d.w.violate("%v is %s", doc.docKey, item.Body())
 		}
@@ -66,7 +66,7 @@ func (d *documents) get(c *client, doc *document) {
 }
 
 // query reads all documents of a partition key.
-func (d *documents) query(c *client, container, partition string) {
+func (d *documentHistories) query(c *client, container, partition string) {
 	start := d.w.now()
 	found := make(map[docKey]int)
 	before := d.keysOf(container, partition)
@@ -81,7 +81,7 @@ func (d *documents) query(c *client, container, partition string) {
 			if err != nil {
 				return err
 			}
-			var one stored
+			var one storedDocument
 			if err := json.Unmarshal(row, &one); err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (d *documents) query(c *client, container, partition string) {
 }
 
 // keysOf returns the names of the documents of a partition key.
-func (d *documents) keysOf(container, partition string) (list []docKey) {
+func (d *documentHistories) keysOf(container, partition string) (list []docKey) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, doc := range d.groups[groupOf(docKey{container: container, partition: partition})] {
@@ -113,7 +113,7 @@ func (d *documents) keysOf(container, partition string) (list []docKey) {
 // observe checks the result of a read of a document that began at start. n is the number of the version
 // that was read, or 0 for none. observe records it, since every later read must return this version or a
 // newer one.
-func (d *documents) observe(key docKey, n int, start time.Time) {
+func (d *documentHistories) observe(key docKey, n int, start time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	doc, now := d.of[key], d.w.now()
@@ -139,7 +139,7 @@ func (d *documents) observe(key docKey, n int, start time.Time) {
 
 // observeBase checks that a read may return the last version that is known to have been stored. The caller
 // holds mu.
-func (d *documents) observeBase(doc *document, start time.Time) {
+func (d *documentHistories) observeBase(doc *document, start time.Time) {
 	b := &doc.base
 	switch {
 	case b.absent:
@@ -153,7 +153,7 @@ func (d *documents) observeBase(doc *document, start time.Time) {
 
 // observeOpen records that a version was stored whose outcome was unknown, because a read has returned it.
 // The caller holds mu.
-func (d *documents) observeOpen(doc *document, n int, now time.Time) {
+func (d *documentHistories) observeOpen(doc *document, n int, now time.Time) {
 	for _, v := range doc.open {
 		if v.n != n || v.absent {
 			continue
@@ -169,8 +169,8 @@ func (d *documents) observeOpen(doc *document, n int, now time.Time) {
 
 // feedItem records an item of a change feed, and checks that its document occurs once, with its last
 // version.
-func (d *documents) feedItem(container string, item store.Item, found map[docKey]int) {
-	var one stored
+func (d *documentHistories) feedItem(container string, item store.Item, found map[docKey]int) {
+	var one storedDocument
 	if err := json.Unmarshal(item.Body(), &one); err != nil {
 		d.w.violate("the feed of %s contains %s", container, item.Body())
 		return

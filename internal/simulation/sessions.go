@@ -11,7 +11,7 @@ import (
 
 // sendSessions sends messages of sessions until ctx ends. Each session has one sender, which waits for the
 // response to each send.
-func (m *messages) sendSessions(ctx context.Context, c *client) {
+func (m *messageHistories) sendSessions(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++
 		session := fmt.Sprintf("%s.%d", c.name, c.rng.IntN(3))
@@ -20,7 +20,7 @@ func (m *messages) sendSessions(ctx context.Context, c *client) {
 }
 
 // receiveSessions receives the messages of one session after the other until ctx ends.
-func (m *messages) receiveSessions(ctx context.Context, c *client) {
+func (m *messageHistories) receiveSessions(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		_, _ = c.call("receive a session", func(call context.Context, s *server) error {
 			return m.receiveSession(call, c, s)
@@ -28,7 +28,7 @@ func (m *messages) receiveSessions(ctx context.Context, c *client) {
 	}
 }
 
-func (m *messages) receiveSession(ctx context.Context, c *client, s *server) error {
+func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *server) error {
 	short, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
 	r, err := s.queues.OpenReceiver(short, address(sessionQueue),
@@ -78,13 +78,13 @@ func (m *messages) receiveSession(ctx context.Context, c *client, s *server) err
 }
 
 // lockSession records that a session was locked.
-func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
+func (m *messageHistories) lockSession(id string, until time.Time) *sessionHolder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ms := until.UnixMilli()
-	h := &sessionHolder{hold{from: ms - lockDuration.Milliseconds(), until: ms}}
+	h := &sessionHolder{heldLock{from: ms - lockDuration.Milliseconds(), until: ms}}
 	for _, other := range m.holders[id] {
-		if h.overlaps(&other.hold) {
+		if h.overlaps(&other.heldLock) {
 			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from,
 				other.end(), h.from, h.until)
 		}
@@ -96,7 +96,7 @@ func (m *messages) lockSession(id string, until time.Time) *sessionHolder {
 
 // checkOrder checks the order of a session: all messages that were sent before a received message must have
 // been settled, or must be in held.
-func (m *messages) checkOrder(l *messageHistory, held map[*messageHistory]bool) {
+func (m *messageHistories) checkOrder(l *messageHistory, held map[*messageHistory]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, before := range m.sessions[l.session] {

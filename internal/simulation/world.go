@@ -26,8 +26,8 @@ type Config struct {
 	Messages int           // clients that send and receive
 	Sessions int           // clients that send and receive in sessions
 	Network  database.Network
-	Load     database.Load
-	Defects  database.Defects
+	Load     database.OperationTimes
+	Defects  database.InjectedDefects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
 	FailFast bool          // end at the first violation, without the checks at the end
 	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
@@ -50,8 +50,8 @@ type World struct {
 	begin   time.Time
 	data    *database.Database
 	servers cluster
-	docs    documents
-	queues  messages
+	docs    documentHistories
+	queues  messageHistories
 	held    leaseHolders
 
 	mu         sync.Mutex // guards the following fields

@@ -26,7 +26,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 const connections = 6
 
 // Engine is an engine that a Disk opens.
-type Engine = doors.Readable
+type Engine = doors.ReadableEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
@@ -144,12 +144,12 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &timed{doors.WithClock(e, clock), e, e, e}, nil
+	return &timedEngine{doors.WithClock(e, clock), e, e, e}, nil
 }
 
-// timed is an engine for PostgreSQL with the clock of a test.
-type timed struct {
-	*doors.Timed
+// timedEngine is an engine for PostgreSQL with the clock of a test.
+type timedEngine struct {
+	*doors.TimedEngine
 	engine.Shared
 	engine.Notifier
 	engine.Adviser

@@ -38,8 +38,8 @@ type exporter struct {
 	written int
 }
 
-// exported is the result for one file, or for the standard output.
-type exported struct {
+// exportedFile is the result for one file, or for the standard output.
+type exportedFile struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
 	File      string `json:"file"`
@@ -169,7 +169,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			}
 		}
 	}
-	all := []exported{}
+	all := []exportedFile{}
 	for i, path := range paths {
 		e.Container = names[i]
 		began := ttl.Real{}.Now()
@@ -177,7 +177,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, exported{e.Database, e.Container, path, state.Items})
+		all = append(all, exportedFile{e.Database, e.Container, path, state.Items})
 		if !e.JSON {
 			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.Plural(state.Items, "item", "items"), e.Container,
 				path,

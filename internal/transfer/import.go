@@ -41,7 +41,7 @@ type importer struct {
 	Out      io.Writer
 	Errs     io.Writer
 	progress *progress.Bar
-	in       *counted
+	in       *countingReader
 	began    time.Time // of this command
 	earlier  int       // documents that the continued import has stored
 
@@ -50,7 +50,7 @@ type importer struct {
 
 	// exists is called for a document that cannot be created because of a conflict. It reports whether the
 	// server has the document already. If exists is nil, such a document counts as refused.
-	exists   func(ctx context.Context, client *http.Client, document []byte) (presence, error)
+	exists   func(ctx context.Context, client *http.Client, document []byte) (docPresence, error)
 	identity string // identity of the container, if it is checked
 }
 
@@ -183,7 +183,7 @@ func (i *importer) Run(ctx context.Context, in io.Reader, size int64) error {
 	if i.Path != "" {
 		// If the container does not exist, the documents are refused as well. That error is better, since
 		// it names their line.
-		var gone *cli.Refusal
+		var gone *cli.ResponseError
 		into, err := retryBusy(ctx, func() (string, error) { return i.Identity(ctx) })
 		if err != nil && !(errors.As(err, &gone) && gone.Code == http.StatusNotFound) {
 			return err
@@ -211,7 +211,7 @@ func (i *importer) importStream(ctx context.Context, in io.Reader, size int64, d
 	defer i.progress.Stop()
 	i.earlier = i.Note.Imported + i.Note.There
 	i.progress.StartTask(progress.Task{Name: "importing", Total: size, Bytes: true, Unit: "documents"})
-	i.in = &counted{in: in}
+	i.in = &countingReader{in: in}
 	if docs == nil {
 		opened, closing, err := openDocuments(i.in, i.Name, i.Format, i.text)
 		if err != nil {
@@ -277,7 +277,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 			return i.stopped(ended, w.settleAll())
 		}
 		line := importLine{at: at, resent: read < again}
-		var bad *badDocument
+		var bad *badDocumentError
 		switch {
 		case err == io.EOF:
 			return w.flush()
@@ -309,7 +309,7 @@ func (i *importer) stopped(why, met error) error {
 
 // ended returns the error for an import that ends at a position in its input, with its progress and how to
 // continue it.
-func (i *importer) ended(at tree.Place, why error, onward string) error {
+func (i *importer) ended(at tree.FilePosition, why error, onward string) error {
 	return fmt.Errorf("%s: %w (%s imported before%s)", at, why,
 		cli.Plural(i.Note.Imported, "document was", "documents were"), onward)
 }
@@ -324,7 +324,7 @@ func (i *importer) howToContinue() string {
 }
 
 // reportRefused reports a refused document. After maxComplaints documents it only counts them.
-func (i *importer) reportRefused(at tree.Place, why string) {
+func (i *importer) reportRefused(at tree.FilePosition, why string) {
 	i.Note.Refused++
 	switch i.complained++; {
 	case i.complained <= maxComplaints:

@@ -23,23 +23,23 @@ import (
 // documentSource reads the documents of an import, one after the other.
 type documentSource interface {
 	// Next returns the next document and the position at which it begins, or an error and its position.
-	// Positions have no file name. At the end the error is io.EOF. After a *badDocument, Next continues.
-	Next() (at tree.Place, body []byte, err error)
+	// Positions have no file name. At the end the error is io.EOF. After a *badDocumentError, Next continues.
+	Next() (at tree.FilePosition, body []byte, err error)
 }
 
-// badDocument is the error for a document that cannot be read, if later ones can be.
-type badDocument struct{ why string }
+// badDocumentError is the error for a document that cannot be read, if later ones can be.
+type badDocumentError struct{ why string }
 
-func (b *badDocument) Error() string { return b.why }
+func (b *badDocumentError) Error() string { return b.why }
 
 // syntaxError returns the position and the reason of an error of package tree. column is the column, from
 // 1, at which the parsed text begins in its first line.
-func syntaxError(err error, line, column int) (tree.Place, string) {
+func syntaxError(err error, line, column int) (tree.FilePosition, string) {
 	var wrong *tree.Error
 	if !errors.As(err, &wrong) {
-		return tree.Place{Line: line, Column: column}, err.Error()
+		return tree.FilePosition{Line: line, Column: column}, err.Error()
 	}
-	at := tree.Place{Line: wrong.Line, Column: wrong.Column}
+	at := tree.FilePosition{Line: wrong.Line, Column: wrong.Column}
 	if at.Line == line {
 		at.Column += column - 1
 	}
@@ -84,13 +84,13 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 	}
 	switch format {
 	case "csv":
-		part := &onePart{in: raw}
+		part := &partLimitReader{in: raw}
 		rows := csv.NewReader(part)
 		rows.ReuseRecord = true
 		return &rowSource{part: part, rows: rows, text: text}, close, nil
 	case "json":
-		part := &onePart{in: raw}
-		lines := &lineStarts{in: part, starts: []int64{0}, first: 1}
+		part := &partLimitReader{in: raw}
+		lines := &lineStartRecorder{in: part, starts: []int64{0}, first: 1}
 		return &arraySource{part: part, lines: lines, decoder: json.NewDecoder(lines)}, close, nil
 	}
 	lines := bufio.NewScanner(raw)
@@ -115,17 +115,17 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// onePart limits how much is read for one document, row or element. Without it, a CSV reader would keep the
-// rest of a file in memory after a quote that is not closed.
-type onePart struct {
+// partLimitReader limits how much is read for one document, row or element. Without it, a CSV reader would
+// keep the rest of a file in memory after a quote that is not closed.
+type partLimitReader struct {
 	in   io.Reader
 	left int
 }
 
 // begins resets the limit for the next part. The limit leaves room for reading ahead.
-func (p *onePart) begins() { p.left = maxImportLine + 1<<16 }
+func (p *partLimitReader) begins() { p.left = maxImportLine + 1<<16 }
 
-func (p *onePart) Read(to []byte) (int, error) {
+func (p *partLimitReader) Read(to []byte) (int, error) {
 	if p.left == 0 {
 		return 0, errTooLong
 	}
@@ -140,7 +140,7 @@ type lineDocuments struct {
 	line  int
 }
 
-func (l *lineDocuments) Next() (tree.Place, []byte, error) {
+func (l *lineDocuments) Next() (tree.FilePosition, []byte, error) {
 	for l.lines.Scan() {
 		l.line++
 		body := bytes.TrimSpace(l.lines.Bytes())
@@ -149,9 +149,9 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 		}
 		if !json.Valid(body) {
 			at, why := syntaxError(tree.CheckLine("", l.line, l.lines.Bytes()), l.line, 1)
-			return at, nil, &badDocument{why}
+			return at, nil, &badDocumentError{why}
 		}
-		return tree.Place{Line: l.line}, body, nil
+		return tree.FilePosition{Line: l.line}, body, nil
 	}
 	err := l.lines.Err()
 	if errors.Is(err, bufio.ErrTooLong) {
@@ -159,19 +159,19 @@ func (l *lineDocuments) Next() (tree.Place, []byte, error) {
 	} else if err == nil {
 		err = io.EOF
 	}
-	return tree.Place{Line: l.line + 1}, nil, err
+	return tree.FilePosition{Line: l.line + 1}, nil, err
 }
 
-// lineStarts records where lines begin in the text that is read through it. It keeps only those after the
-// last requested position.
-type lineStarts struct {
+// lineStartRecorder records where lines begin in the text that is read through it. It keeps only those after
+// the last requested position.
+type lineStartRecorder struct {
 	in     io.Reader
 	read   int64   // bytes
 	starts []int64 // offsets, at least one
 	first  int     // number of the line that begins at starts[0]
 }
 
-func (l *lineStarts) Read(to []byte) (int, error) {
+func (l *lineStartRecorder) Read(to []byte) (int, error) {
 	n, err := l.in.Read(to)
 	for i, c := range to[:n] {
 		if c == '\n' {
@@ -184,27 +184,27 @@ func (l *lineStarts) Read(to []byte) (int, error) {
 
 // place returns the position (line and column) of an offset, which must not be before the last requested
 // one.
-func (l *lineStarts) place(offset int64) tree.Place {
+func (l *lineStartRecorder) place(offset int64) tree.FilePosition {
 	passed := 0
 	for passed+1 < len(l.starts) && l.starts[passed+1] <= offset {
 		passed++
 	}
 	l.starts = slices.Delete(l.starts, 0, passed)
 	l.first += passed
-	return tree.Place{Line: l.first, Column: int(offset-l.starts[0]) + 1}
+	return tree.FilePosition{Line: l.first, Column: int(offset-l.starts[0]) + 1}
 }
 
 // arraySource reads the elements of a JSON array. Only one of them is in memory at a time.
 type arraySource struct {
-	part    *onePart
-	lines   *lineStarts
+	part    *partLimitReader
+	lines   *lineStartRecorder
 	decoder *json.Decoder
 	begun   bool
 }
 
 var errNoArray = errors.New("not a JSON array")
 
-func (a *arraySource) Next() (tree.Place, []byte, error) {
+func (a *arraySource) Next() (tree.FilePosition, []byte, error) {
 	a.part.begins()
 	if !a.begun {
 		a.begun = true
@@ -230,7 +230,7 @@ func (a *arraySource) Next() (tree.Place, []byte, error) {
 }
 
 // end reads the end of the array, and checks what follows it.
-func (a *arraySource) end() (tree.Place, []byte, error) {
+func (a *arraySource) end() (tree.FilePosition, []byte, error) {
 	if _, err := a.decoder.Token(); err != nil {
 		return a.place(), nil, fmt.Errorf("the array does not end: %w", err)
 	}
@@ -241,10 +241,10 @@ func (a *arraySource) end() (tree.Place, []byte, error) {
 }
 
 // place returns the current position of the decoder.
-func (a *arraySource) place() tree.Place { return a.lines.place(a.decoder.InputOffset()) }
+func (a *arraySource) place() tree.FilePosition { return a.lines.place(a.decoder.InputOffset()) }
 
 // wrong returns the error in the next element, at which the decoder has stopped.
-func (a *arraySource) wrong() (tree.Place, []byte, error) {
+func (a *arraySource) wrong() (tree.FilePosition, []byte, error) {
 	rest, err := io.ReadAll(a.decoder.Buffered())
 	if err != nil {
 		return a.place(), nil, err
@@ -265,13 +265,13 @@ const maxColumnLevels = 128
 // cell that is valid JSON has that value, unless its column is the id or in text. Any other cell is a
 // string; an empty cell is no member.
 type rowSource struct {
-	part    *onePart
+	part    *partLimitReader
 	rows    *csv.Reader
 	text    []string // columns whose cells are always strings
 	columns []string
 }
 
-func (s *rowSource) Next() (tree.Place, []byte, error) {
+func (s *rowSource) Next() (tree.FilePosition, []byte, error) {
 	s.part.begins()
 	if s.columns == nil {
 		if at, err := s.head(); err != nil {
@@ -279,14 +279,14 @@ func (s *rowSource) Next() (tree.Place, []byte, error) {
 		}
 	}
 	cells, err := s.rows.Read()
-	at := tree.Place{}
+	at := tree.FilePosition{}
 	if len(cells) > 0 {
 		at.Line, _ = s.rows.FieldPos(0)
 	}
 	if place, wrong := csvError(err); wrong != nil {
 		at = place
 		if errors.Is(wrong, csv.ErrFieldCount) {
-			return at, nil, &badDocument{fmt.Sprintf("%d cells, but the first row has %d", len(cells),
+			return at, nil, &badDocumentError{fmt.Sprintf("%d cells, but the first row has %d", len(cells),
 				len(s.columns))}
 		}
 		err = wrong
@@ -309,8 +309,8 @@ func (s *rowSource) Next() (tree.Place, []byte, error) {
 }
 
 // head reads the first row.
-func (s *rowSource) head() (tree.Place, error) {
-	at := tree.Place{Line: 1}
+func (s *rowSource) head() (tree.FilePosition, error) {
+	at := tree.FilePosition{Line: 1}
 	head, err := s.rows.Read()
 	if place, wrong := csvError(err); wrong != nil {
 		return place, wrong
@@ -347,15 +347,15 @@ func (s *rowSource) head() (tree.Place, error) {
 }
 
 // csvError returns the position and the reason of a CSV error, or nil for any other error.
-func csvError(err error) (tree.Place, error) {
+func csvError(err error) (tree.FilePosition, error) {
 	var wrong *csv.ParseError
 	switch {
 	case !errors.As(err, &wrong):
-		return tree.Place{}, nil
+		return tree.FilePosition{}, nil
 	case errors.Is(err, csv.ErrFieldCount): // the error concerns the whole row
-		return tree.Place{Line: wrong.StartLine}, wrong.Err
+		return tree.FilePosition{Line: wrong.StartLine}, wrong.Err
 	}
-	return tree.Place{Line: wrong.Line, Column: wrong.Column}, wrong.Err
+	return tree.FilePosition{Line: wrong.Line, Column: wrong.Column}, wrong.Err
 }
 
 // value returns the value of a cell. An id is always a string, so that ids of digits do not need --text.
@@ -374,7 +374,7 @@ func setMember(in map[string]any, path []string, value any) error {
 	}
 	below, ok := in[path[0]].(map[string]any)
 	if in[path[0]] != nil && !ok {
-		return &badDocument{"the column " + path[0] + " is both a value and an object"}
+		return &badDocumentError{"the column " + path[0] + " is both a value and an object"}
 	}
 	if below == nil {
 		below = map[string]any{}
@@ -383,18 +383,18 @@ func setMember(in map[string]any, path []string, value any) error {
 	return setMember(below, path[1:], value)
 }
 
-// counted counts the bytes that are read, for the progress display. A decompressor may read in another
+// countingReader counts the bytes that are read, for the progress display. A decompressor may read in another
 // goroutine.
-type counted struct {
+type countingReader struct {
 	in io.Reader
 	n  atomic.Int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.n.Add(int64(n))
 	return n, err
 }
 
 // taken returns the number of bytes read since the last call.
-func (c *counted) taken() int { return int(c.n.Swap(0)) }
+func (c *countingReader) taken() int { return int(c.n.Swap(0)) }

@@ -98,7 +98,7 @@ func TestPlacesOfErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var at tree.Place
+		var at tree.FilePosition
 		for err == nil {
 			at, _, err = source.Next()
 		}
@@ -117,7 +117,7 @@ func TestPlacesOfElements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	for _, want := range []tree.Place{{Line: 1, Column: 2}, {Line: 1, Column: 6},
+	for _, want := range []tree.FilePosition{{Line: 1, Column: 2}, {Line: 1, Column: 6},
 		{Line: 4 + 1<<17, Column: 2}} {
 		if at, _, err := source.Next(); at != want || err != nil {
 			t.Errorf("%v %v, not %v", at, err, want)
@@ -154,7 +154,7 @@ func FuzzDocuments(f *testing.F) {
 		defer end()
 		for documents := 0; ; documents++ {
 			at, document, err := source.Next()
-			var bad *badDocument
+			var bad *badDocumentError
 			if err != nil && !errors.As(err, &bad) {
 				return
 			}

@@ -39,7 +39,7 @@ const (
 
 // importLine is a document and its position in the input.
 type importLine struct {
-	at     tree.Place
+	at     tree.FilePosition
 	body   json.RawMessage
 	why    string // the reason why the document cannot be sent; empty: it can be sent
 	resent bool   // an earlier import may have sent it
@@ -175,16 +175,16 @@ func (w *importWindow) settleAll() error {
 	return nil
 }
 
-// fullDisk is the error that ends an import because the server's disk is full: then it cannot store later
-// documents either.
-type fullDisk struct{ reason string }
+// fullDiskError is the error that ends an import because the server's disk is full: then it cannot store
+// later documents either.
+type fullDiskError struct{ reason string }
 
-func (e *fullDisk) Error() string {
+func (e *fullDiskError) Error() string {
 	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
 }
 
 // Unwrap returns syscall.ENOSPC, the error of a full local disk.
-func (e *fullDisk) Unwrap() error { return syscall.ENOSPC }
+func (e *fullDiskError) Unwrap() error { return syscall.ENOSPC }
 
 // settle waits for the first running request and counts the results of its documents.
 func (w *importWindow) settle() error {
@@ -202,7 +202,8 @@ func (w *importWindow) settle() error {
 			}
 		case res.Status == cli.InsufficientStorage:
 			w.i.Note.Documents += n
-			return errors.Join(w.i.ended(l.at, &fullDisk{res.Message}, w.i.howToContinue()), w.i.saveState())
+			return errors.Join(w.i.ended(l.at, &fullDiskError{res.Message}, w.i.howToContinue()),
+				w.i.saveState())
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.resent:
 			w.i.Note.Imported++
 		case l.why != "":
@@ -237,7 +238,7 @@ func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *im
 	for try := 1; len(open) > 0; try++ {
 		answers, err := i.try(ctx, client, r, open)
 		var wait time.Duration
-		var refusal *cli.Refusal
+		var refusal *cli.ResponseError
 		if errors.As(err, &refusal) && busy(refusal.Code) && try < importTries {
 			wait = refusal.RetryAfter
 		} else if err != nil {

@@ -48,8 +48,8 @@ type seedImport struct {
 	total   importState // sum over all containers
 }
 
-// seedPart describes the documents of one container in one file.
-type seedPart struct {
+// seedFilePart describes the documents of one container in one file.
+type seedFilePart struct {
 	database, container string
 	file                string // name of the file
 	note                string // file whose .imported file holds the progress
@@ -57,16 +57,16 @@ type seedPart struct {
 }
 
 // seedParts returns all parts in their order.
-func seedParts(s *seed.Seed) (list []seedPart) {
+func seedParts(s *seed.Seed) (list []seedFilePart) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {
-			list = append(list, seedPart{from.Database, from.Container, file, file, nil})
+			list = append(list, seedFilePart{from.Database, from.Container, file, file, nil})
 		}
 		begun := len(list) // index of the first part of this container
 		for _, d := range from.Documents {
 			if last := len(list) - 1; last < begun || list[last].file != d.Place.File {
 				note := fmt.Sprintf("%s.%d", d.Place.File, n)
-				list = append(list, seedPart{from.Database, from.Container, d.Place.File, note, nil})
+				list = append(list, seedFilePart{from.Database, from.Container, d.Place.File, note, nil})
 			}
 			part := &list[len(list)-1]
 			part.documents = append(part.documents, d)
@@ -133,7 +133,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 	return s.printSummary()
 }
 
-func forgetParts(parts []seedPart) error {
+func forgetParts(parts []seedFilePart) error {
 	for _, part := range parts {
 		if err := forgetImport(part.note); err != nil {
 			return err
@@ -142,15 +142,15 @@ func forgetParts(parts []seedPart) error {
 	return nil
 }
 
-// differences is the error for a seed that differs from the server's definitions. It has been printed.
-type differences struct{ refusal *cli.Refusal }
+// seedDiffError is the error for a seed that differs from the server's definitions. It has been printed.
+type seedDiffError struct{ refusal *cli.ResponseError }
 
-func (d *differences) Error() string {
+func (d *seedDiffError) Error() string {
 	return "nothing was imported: the server has some of it another way, which --replace changes, " +
 		"documents too"
 }
 
-func (d *differences) Unwrap() error { return d.refusal }
+func (d *seedDiffError) Unwrap() error { return d.refusal }
 
 // apply sends the definitions of the seed. First the server only compares them. Then apply records that it
 // has: later differences may be half-written definitions.
@@ -177,7 +177,7 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 		return err
 	}
 	err = s.ask(ctx, question)
-	var different *differences
+	var different *seedDiffError
 	switch {
 	case err == nil, errors.As(err, &different): // another client has changed a definition since
 		return errors.Join(err, forgetImport(s.definitionsNote()))
@@ -200,16 +200,16 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 		return err
 	}
 	s.applied, err = cli.Ask[laboratory.SeedResult](req)
-	var refusal *cli.Refusal
+	var refusal *cli.ResponseError
 	if errors.As(err, &refusal) && refusal.Code == http.StatusConflict && !s.replace {
 		fmt.Fprintln(s.Errs, strings.Join(refusal.Reasons, "\n"))
-		return &differences{refusal}
+		return &seedDiffError{refusal}
 	}
 	return err
 }
 
 // part imports the documents of a container from one file.
-func (s *seedImport) part(ctx context.Context, part seedPart) error {
+func (s *seedImport) part(ctx context.Context, part seedFilePart) error {
 	one := s.importer
 	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
 	one.Format = "ndjson"
@@ -222,7 +222,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 		if err != nil {
 			return err
 		}
-		one.exists = func(ctx context.Context, client *http.Client, document []byte) (presence, error) {
+		one.exists = func(ctx context.Context, client *http.Client, document []byte) (docPresence, error) {
 			return one.isThere(ctx, client, &container, document)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *seedImport) part(ctx context.Context, part seedPart) error {
 	return err
 }
 
-func (i *importer) takePart(ctx context.Context, part seedPart) error {
+func (i *importer) takePart(ctx context.Context, part seedFilePart) error {
 	if part.documents != nil {
 		size := int64(0)
 		for _, d := range part.documents {
@@ -255,20 +255,20 @@ func (i *importer) takePart(ctx context.Context, part seedPart) error {
 // seedDocuments is a source of documents that have already been read.
 type seedDocuments struct{ left []seed.Document }
 
-func (d *seedDocuments) Next() (tree.Place, []byte, error) {
+func (d *seedDocuments) Next() (tree.FilePosition, []byte, error) {
 	if len(d.left) == 0 {
-		return tree.Place{}, nil, io.EOF
+		return tree.FilePosition{}, nil, io.EOF
 	}
 	one := d.left[0]
 	d.left = d.left[1:]
 	return one.Place, one.Text, nil
 }
 
-// presence is whether the server has a document: not, the same, or another one with its id.
-type presence int
+// docPresence is whether the server has a document: not, the same, or another one with its id.
+type docPresence int
 
 const (
-	absent presence = iota
+	absent docPresence = iota
 	another
 	same
 )
@@ -276,7 +276,7 @@ const (
 // isThere reports whether the server has a document with the same id. If the document in the file has an
 // age, the server's document must also have the same age to count as the same.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
-	document []byte) (presence, error) {
+	document []byte) (docPresence, error) {
 	body, asked, err := store.ParseImport(document)
 	if err != nil {
 		return absent, err
@@ -295,7 +295,7 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 		cli.SetPartitionKey(req, key)
 		return cli.AskBy[json.RawMessage](client, req)
 	})
-	var gone *cli.Refusal
+	var gone *cli.ResponseError
 	if errors.As(err, &gone) && gone.Code == http.StatusNotFound {
 		return absent, nil
 	}
@@ -364,7 +364,7 @@ func (w *importWindow) compare(l importLine, refusal importResult) error {
 func retryBusy[T any](ctx context.Context, question func() (T, error)) (answer T, err error) {
 	wait := importPatience
 	for try := 1; ; try++ {
-		var refusal *cli.Refusal
+		var refusal *cli.ResponseError
 		answer, err = question()
 		if !errors.As(err, &refusal) || !busy(refusal.Code) || try == importTries {
 			return answer, err

@@ -17,12 +17,12 @@ const (
 // pass. It returns the position of that part in the file and its path in the value, such as a.b[2]. If no
 // single part causes the error, it returns the position of the value itself and an empty path. It calls
 // check once for each part that it tries. If it reaches the limits, it returns a larger part.
-func (v *Value) Locate(check func(*Value) error) (place Place, path string) {
+func (v *Value) Locate(check func(*Value) error) (place FilePosition, path string) {
 	left := min(maxLocate, maxLocateBytes/(1+len(v.AppendJSON(nil))))
 	return v.locate(check, &left)
 }
 
-func (v *Value) locate(check func(*Value) error, left *int) (place Place, path string) {
+func (v *Value) locate(check func(*Value) error, left *int) (place FilePosition, path string) {
 	for i, m := range v.Members {
 		if *left--; *left < 0 {
 			return v.Place, ""

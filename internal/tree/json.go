@@ -90,9 +90,9 @@ func (r *jsonReader) check() error {
 }
 
 // place returns the position in the file of an offset in the text.
-func (r *jsonReader) place(at int) Place {
+func (r *jsonReader) place(at int) FilePosition {
 	line := max(0, sort.SearchInts(r.lines, at+1)-1)
-	return Place{r.file, r.first + line, 1 + at - r.lines[line]}
+	return FilePosition{r.file, r.first + line, 1 + at - r.lines[line]}
 }
 
 // next returns the offset of the next token.

@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Place is a position in a file.
-type Place struct {
+// FilePosition is a position in a file.
+type FilePosition struct {
 	File   string
 	Line   int // from 1; 0: the position is the file as a whole
 	Column int // from 1, in bytes; 0: the position is the line as a whole
 }
 
 // String returns the position in the format that compilers use and that editors and terminals recognize.
-func (p Place) String() string {
+func (p FilePosition) String() string {
 	switch {
 	case p.Line == 0:
 		return p.File
@@ -28,12 +28,12 @@ func (p Place) String() string {
 }
 
 // Fail returns an error at the position.
-func (p Place) Fail(format string, args ...any) error {
-	return &Error{Place: p, Reason: fmt.Sprintf(format, args...)}
+func (p FilePosition) Fail(format string, args ...any) error {
+	return &Error{FilePosition: p, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Wrap adds the position to an error. path names the part of the value that has the error, and may be empty.
-func (p Place) Wrap(path string, err error) error {
+func (p FilePosition) Wrap(path string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -41,17 +41,17 @@ func (p Place) Wrap(path string, err error) error {
 	if path != "" {
 		reason = path + ": " + reason
 	}
-	return &Error{Place: p, Reason: reason, Err: err}
+	return &Error{FilePosition: p, Reason: reason, Err: err}
 }
 
 // Error is an error in a file, with its position.
 type Error struct {
-	Place
+	FilePosition
 	Reason string
 	Err    error // the underlying error; nil: none
 }
 
-func (e *Error) Error() string { return e.Place.String() + ": " + e.Reason }
+func (e *Error) Error() string { return e.FilePosition.String() + ": " + e.Reason }
 
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
@@ -80,7 +80,7 @@ type Value struct {
 	Text    string // the text of a string; for a number or a bool its JSON text
 	List    []*Value
 	Members []Member
-	Place   Place
+	Place   FilePosition
 
 	raw []byte // the JSON text from which it was read; nil: it was not read from JSON
 }
@@ -88,7 +88,7 @@ type Value struct {
 // Member is a member of an object.
 type Member struct {
 	Name  string
-	Place Place
+	Place FilePosition
 	Value *Value
 }
 
@@ -157,7 +157,7 @@ func Parse(name string, data []byte) (*Value, error) {
 		return nil, err
 	}
 	if len(list) != 1 {
-		return nil, Place{File: name}.Fail("one document of YAML is expected here, not %d", len(list))
+		return nil, FilePosition{File: name}.Fail("one document of YAML is expected here, not %d", len(list))
 	}
 	return list[0], nil
 }

@@ -68,7 +68,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	v, err := ParseLine("f.ndjson", 3, []byte("  {\"b\":2}\r"))
-	if err != nil || v.Place != (Place{"f.ndjson", 3, 3}) {
+	if err != nil || v.Place != (FilePosition{"f.ndjson", 3, 3}) {
 		t.Errorf("%v %v", v, err)
 	}
 	if _, err := ParseLine("f.ndjson", 2, []byte("{,}")); err == nil ||

@@ -33,7 +33,7 @@ func ParseYAML(file string, data []byte) (list []*Value, err error) {
 		aliasNodes: maxAliasNodes, aliasBytes: maxAliasBytes}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		return nil, Place{File: file}.Wrap("", err)
+		return nil, FilePosition{File: file}.Wrap("", err)
 	}
 	for {
 		var document yaml.Node
@@ -44,10 +44,10 @@ func ParseYAML(file string, data []byte) (list []*Value, err error) {
 		var wrong *yaml.LoadError
 		if errors.As(err, &wrong) {
 			at := wrong.Mark
-			return nil, Place{file, at.Line, at.Column}.Fail("this is not YAML: %s", wrong.Message)
+			return nil, FilePosition{file, at.Line, at.Column}.Fail("this is not YAML: %s", wrong.Message)
 		}
 		if err != nil {
-			return nil, Place{File: file}.Fail("this is not YAML: %s", err)
+			return nil, FilePosition{File: file}.Fail("this is not YAML: %s", err)
 		}
 		for _, n := range document.Content {
 			if empty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style == 0; empty {
@@ -62,7 +62,7 @@ func ParseYAML(file string, data []byte) (list []*Value, err error) {
 	}
 }
 
-func (r *yamlReader) place(n *yaml.Node) Place { return Place{r.file, n.Line, n.Column} }
+func (r *yamlReader) place(n *yaml.Node) FilePosition { return FilePosition{r.file, n.Line, n.Column} }
 
 func (r *yamlReader) value(n *yaml.Node, depth int) (*Value, error) {
 	v := &Value{Place: r.place(n)}
@@ -145,7 +145,7 @@ func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 }
 
 // merge adds those members of from whose names the object does not have yet.
-func (n *names) merge(from *Value) error {
+func (n *memberNames) merge(from *Value) error {
 	if from.Kind == Array {
 		for _, e := range from.List {
 			if err := n.merge(e); err != nil {

@@ -14,7 +14,8 @@
 //     key exists and was read ahead.
 //   - The engine counts as shared by several servers. The first use of a scope takes one more trip.
 //
-// A Wire counts the round trips of the engine for PostgreSQL on its connections, to compare them with these.
+// A RecordingProxy counts the round trips of the engine for PostgreSQL on its connections, to compare them
+// with these.
 //
 // The package is for tests: a table of round trips by operation is a golden file.
 package trips

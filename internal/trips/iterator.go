@@ -7,22 +7,22 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// row is one key of a batch.
-type row struct{ key, value []byte }
+// batchRow is one key of a batch.
+type batchRow struct{ key, value []byte }
 
 // iterator reads its rows in batches, as over a network.
 type iterator struct {
 	e      *Engine
 	r      *reader
 	it     engine.Iterator
-	batch  []row // the rows of the last batch
-	at     int   // position of the current row, from 1; 0: before the first
-	ended  bool  // nothing follows the batch
+	batch  []batchRow // the rows of the last batch
+	at     int        // position of the current row, from 1; 0: before the first
+	ended  bool       // nothing follows the batch
 	paging engine.Paging
 	closed bool
 }
 
-// Expect sets the number of keys that will probably be read: see engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
 func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
@@ -68,7 +68,7 @@ func (i *iterator) fetch(k Kind, stands bool) bool {
 }
 
 func (i *iterator) add(key, value []byte) {
-	i.batch = append(i.batch, row{bytes.Clone(key), bytes.Clone(value)})
+	i.batch = append(i.batch, batchRow{bytes.Clone(key), bytes.Clone(value)})
 }
 
 func (i *iterator) step() bool {
@@ -114,7 +114,7 @@ func (i *iterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
 	}
-	n := slices.IndexFunc(i.batch, func(r row) bool { return bytes.Compare(r.key, key) >= 0 })
+	n := slices.IndexFunc(i.batch, func(r batchRow) bool { return bytes.Compare(r.key, key) >= 0 })
 	if n < 0 {
 		n = len(i.batch)
 	}

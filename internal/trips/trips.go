@@ -29,11 +29,11 @@ const (
 
 var names = [kinds]string{"get", "scan", "seek", "begin", "commit", "position", "horizon", "settle"}
 
-// Counts are numbers of round trips by kind.
-type Counts [kinds]int
+// RoundTripCounts are numbers of round trips by kind.
+type RoundTripCounts [kinds]int
 
 // Total returns the number of all round trips.
-func (c Counts) Total() (n int) {
+func (c RoundTripCounts) Total() (n int) {
 	for _, k := range c {
 		n += k
 	}
@@ -41,7 +41,7 @@ func (c Counts) Total() (n int) {
 }
 
 // String lists the counts that are not zero: "2 get, 1 commit".
-func (c Counts) String() string {
+func (c RoundTripCounts) String() string {
 	var parts []string
 	for kind, n := range c {
 		if n > 0 {
@@ -55,7 +55,7 @@ func (c Counts) String() string {
 type Engine struct {
 	engine.Engine
 	mu     sync.Mutex
-	counts Counts
+	counts RoundTripCounts
 }
 
 var (
@@ -75,11 +75,11 @@ func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} 
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
 
 // Take returns the numbers of trips since its last call.
-func (e *Engine) Take() Counts {
+func (e *Engine) Take() RoundTripCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.counts
-	e.counts = Counts{}
+	e.counts = RoundTripCounts{}
 	return c
 }
 
@@ -129,7 +129,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		for _, scope := range scopes {
 			r.placed[string(scope)] = true
 		}
-		return fn(&txn{reader: r, Control: t, to: t})
+		return fn(&txn{reader: r, TxnControl: t, to: t})
 	}, ahead...)
 	if err == nil {
 		e.count(Commit)
@@ -238,7 +238,7 @@ type keyWriter interface {
 // txn is the Txn of an Update. It also records which keys it has written.
 type txn struct {
 	*reader
-	engine.Control
+	engine.TxnControl
 	to keyWriter
 }
 

@@ -13,9 +13,9 @@ import (
 
 // An engine that is counted is the engine that it was.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Data {
+	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 		fs := vfs.NewMem()
-		return enginetest.Data{Open: func(t *testing.T) engine.Engine {
+		return enginetest.DataSet{Open: func(t *testing.T) engine.Engine {
 			e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
 			if err != nil {
 				t.Fatal(err)

@@ -20,8 +20,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// run is the position of a run, from byte from to byte to of its file.
-type run struct{ from, to int64 }
+// sortedRun is the position of a run, from byte from to byte to of its file.
+type sortedRun struct{ from, to int64 }
 
 // runWriter appends runs of records to a file: see run.
 type runWriter struct {

@@ -18,7 +18,7 @@
 //	for it.Next() { ... it.Key(), it.Payload() ... }
 //	err = it.Err()
 //
-// A Set stores hashes in sorted files. For each file a filter in memory reports whether the file has to be
+// A SumSet stores hashes in sorted files. For each file a filter in memory reports whether the file has to be
 // read.
 //
 // The package starts no goroutines, and only a Dir is safe for concurrent use. Work is reported to a

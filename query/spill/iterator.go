@@ -10,7 +10,7 @@ import (
 type Iterator struct {
 	spend  func(int) bool
 	f      *file
-	open   heap.Of[*runReader] // the reader with the first record on top
+	open   heap.Heap[*runReader] // the reader with the first record on top
 	order  map[*runReader]int
 	begun  bool
 	repeat bool // the next call of Next stays at the current record

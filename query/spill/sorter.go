@@ -20,14 +20,14 @@ type Sorter struct {
 	spend  func(int) bool
 
 	bytes   []byte // the records that have not been written
-	records []record
+	records []recordPosition
 	f       *file // nil: nothing has been written
-	runs    []run
+	runs    []sortedRun
 	writer  runWriter
 }
 
-// record is the position of a record in Sorter.bytes.
-type record struct{ at, key, end int }
+// recordPosition is the position of a record in Sorter.bytes.
+type recordPosition struct{ at, key, end int }
 
 // NewSorter makes a Sorter that holds about budget bytes in memory. spend is called with the amount of work,
 // in units of about a byte; if it returns false, the operation ends with ErrStopped.
@@ -49,7 +49,7 @@ func (s *Sorter) Add(key, payload []byte) error {
 	}
 	at := len(s.bytes)
 	s.bytes = append(append(s.bytes, key...), payload...)
-	s.records = append(s.records, record{at, at + len(key), len(s.bytes)})
+	s.records = append(s.records, recordPosition{at, at + len(key), len(s.bytes)})
 	return nil
 }
 
@@ -74,7 +74,7 @@ func (s *Sorter) Flush() error {
 
 func (s *Sorter) order() error {
 	going := true
-	slices.SortFunc(s.records, func(a, b record) int {
+	slices.SortFunc(s.records, func(a, b recordPosition) int {
 		if going = going && s.spend(16+min(a.key-a.at, b.key-b.at)); !going {
 			return 0
 		}
@@ -105,7 +105,7 @@ func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err er
 	if err != nil {
 		return err
 	}
-	s.runs = append(s.runs, run{from, s.f.size})
+	s.runs = append(s.runs, sortedRun{from, s.f.size})
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *Sorter) mergeRuns() (err error) {
 		return err
 	}
 	w := runWriter{f: f, spend: s.spend}
-	var merged []run
+	var merged []sortedRun
 	for some := range slices.Chunk(s.runs, fanIn) {
 		it := &Iterator{spend: s.spend}
 		for _, r := range some {
@@ -167,7 +167,7 @@ func (s *Sorter) mergeRuns() (err error) {
 			f.close()
 			return err
 		}
-		merged = append(merged, run{from, f.size})
+		merged = append(merged, sortedRun{from, f.size})
 	}
 	s.f.close()
 	s.f, s.runs, s.writer = f, merged, w

@@ -164,14 +164,14 @@ func CheckSet(t *testing.T, seed uint64) {
 	d := openDir(t, 1<<30)
 	s := d.NewSet()
 	defer s.Close()
-	sum := func() (sum Sum) {
+	sum := func() (sum HashSum) {
 		binary.BigEndian.PutUint64(sum[:], r.Uint64())
 		binary.BigEndian.PutUint64(sum[8:], r.Uint64())
 		return sum
 	}
-	var in []Sum
+	var in []HashSum
 	for range 20 {
-		some := make([]Sum, 1+r.IntN(3000))
+		some := make([]HashSum, 1+r.IntN(3000))
 		for i := range some {
 			some[i] = sum()
 		}

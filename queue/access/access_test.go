@@ -20,12 +20,12 @@ func (c at) After(time.Duration) (<-chan time.Time, func()) { return nil, func()
 
 var noon = time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func strict() *Guard {
+func strict() *TokenVerifier {
 	return New(Options{Mode: Strict, Wall: at(noon), Keys: []Key{EmulatorKey(),
 		{"listener", Listen, "a+b/c="}, {"sender", Send, "s"}}})
 }
 
-func reasonOf(err error) Reason {
+func reasonOf(err error) RefusalReason {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Reason
@@ -46,7 +46,7 @@ func TestSignatures(t *testing.T) {
 	root, end := EmulatorKey(), "1735732801" // a second after noon
 	for name, c := range map[string]struct {
 		token string
-		want  Reason
+		want  RefusalReason
 		path  string
 	}{
 		"lower case": {signed(root, "https%3a%2f%2flocalhost%3a5301%2fq1%3fapi-version%3d2021-05", end), 0,
@@ -94,7 +94,7 @@ func TestSignIsTaken(t *testing.T) {
 
 func TestAllow(t *testing.T) {
 	g := strict()
-	token := func(key Key, resource string) Grant {
+	token := func(key Key, resource string) GrantedRights {
 		grant, err := g.Token(Sign(key, resource, noon.Add(time.Minute)))
 		if err != nil {
 			t.Fatal(err)
@@ -107,10 +107,10 @@ func TestAllow(t *testing.T) {
 	late := root
 	late.Expires = noon.Unix()
 	for name, c := range map[string]struct {
-		grant Grant
+		grant GrantedRights
 		path  string
 		need  Rights
-		want  Reason
+		want  RefusalReason
 	}{
 		"managing sends":   {root, "orders", Send, 0},
 		"managing manages": {root, "", Manage, 0},
@@ -121,7 +121,7 @@ func TestAllow(t *testing.T) {
 		"sending":          {sender, "orders", Send, 0},
 		"not listening":    {sender, "orders", Listen, Lacking},
 		"not managing":     {sender, "orders", Manage, Lacking},
-		"nobody":           {Grant{}, "orders", Send, Missing},
+		"nobody":           {GrantedRights{}, "orders", Send, Missing},
 		"late":             {late, "orders", Send, Expired},
 	} {
 		if err := g.Allow(c.grant, c.path, c.need); reasonOf(err) != c.want || (err == nil) != (c.want == 0) {
@@ -153,7 +153,7 @@ func TestModes(t *testing.T) {
 		t.Error("Off keeps somebody out")
 	}
 	g := strict()
-	for password, want := range map[string]Reason{EmulatorText: 0, "other": Forged} {
+	for password, want := range map[string]RefusalReason{EmulatorText: 0, "other": Forged} {
 		if _, err := g.Password(EmulatorName, password); reasonOf(err) != want {
 			t.Errorf("password %q: %v", password, err)
 		}
@@ -168,7 +168,7 @@ func TestWebTokens(t *testing.T) {
 	future := `{"exp":1735732801}`
 	for name, c := range map[string]struct {
 		token        string
-		lax, careful Reason
+		lax, careful RefusalReason
 	}{
 		"with the key": {"Bearer " + token(future, EmulatorText), 0, 0},
 		"bare":         {token(future, EmulatorText), 0, 0},

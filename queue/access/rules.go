@@ -52,24 +52,25 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 	}
 }
 
-// Entities is the source of shared access rules. It must be safe for concurrent use.
-type Entities interface {
+// RuleSource is the source of shared access rules. It must be safe for concurrent use.
+type RuleSource interface {
 	// AccessRules returns the path and the rules of the queue or topic that path names or belongs to. For
 	// "news/subscriptions/all" it returns those of "news". Case is ignored. It returns no rules if there is
 	// no such entity.
 	AccessRules(path string) (entity string, rules []byte)
 }
 
-// signer is a key that may have signed a token. path is the entity that has the key; nil for the namespace.
-type signer struct {
+// signingKey is a key that may have signed a token. path is the entity that has the key; nil for the
+// namespace.
+type signingKey struct {
 	Key
 	path []string
 }
 
 // signers returns the keys with this name that are valid for a path.
-func (g *Guard) signers(name string, path []string) (list []signer) {
+func (g *TokenVerifier) signers(name string, path []string) (list []signingKey) {
 	if k, known := g.keys[name]; known {
-		list = append(list, signer{Key: k})
+		list = append(list, signingKey{Key: k})
 	}
 	if g.entities == nil || len(path) == 0 {
 		return list
@@ -81,7 +82,7 @@ func (g *Guard) signers(name string, path []string) (list []signer) {
 	}
 	for _, k := range keys {
 		if k.Name == name {
-			list = append(list, signer{k, segments(entity)})
+			list = append(list, signingKey{k, segments(entity)})
 		}
 	}
 	return list

@@ -40,13 +40,13 @@ func TestKeysOfEntities(t *testing.T) {
 	own := entities{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all",
 		"Listen+Send+Manage", "k", ""),
 		"a/news": ruleXML("own", "Listen", "third", "")}
-	for _, mode := range []Mode{Emulator, Strict} {
+	for _, mode := range []VerificationMode{Emulator, Strict} {
 		g := New(Options{Mode: mode, Keys: []Key{{"root", All, "r"}, {"all", Listen, "other"}}, Entities: own,
 			Wall: ttl.NewManual(at)})
 		for _, c := range []struct {
 			name, text, resource, path string
 			need                       Rights
-			want                       Reason // 0: it is let in
+			want                       RefusalReason // 0: it is let in
 		}{
 			{"own", "first", "sb://h/Orders", "orders", Send, 0},
 			{"own", "second", "sb://h/orders/", "orders", Send, 0},

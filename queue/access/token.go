@@ -19,14 +19,14 @@ const signatureWord = "SharedAccessSignature"
 
 // Token parses and verifies a token: a shared access signature, in the form of an Authorization header or
 // of AMQP's put-token, or a JSON Web Token with or without "Bearer". It fails with an *Error.
-func (g *Guard) Token(text string) (Grant, error) {
+func (g *TokenVerifier) Token(text string) (GrantedRights, error) {
 	switch {
 	case g.mode == Off:
-		return Grant{Rights: All}, nil
+		return GrantedRights{Rights: All}, nil
 	case text == "":
-		return Grant{}, &Error{Missing, "MissingToken: The authorization header was not found."}
+		return GrantedRights{}, &Error{Missing, "MissingToken: The authorization header was not found."}
 	case len(text) > maxToken:
-		return Grant{}, malformed("it is too long")
+		return GrantedRights{}, malformed("it is too long")
 	}
 	word, rest, found := strings.Cut(text, " ")
 	switch {
@@ -37,7 +37,7 @@ func (g *Guard) Token(text string) (Grant, error) {
 	case strings.Count(text, ".") == 2:
 		return g.webToken(text)
 	}
-	return Grant{}, malformed("it is neither " + signatureWord + " nor Bearer")
+	return GrantedRights{}, malformed("it is neither " + signatureWord + " nor Bearer")
 }
 
 func malformed(why string) *Error {
@@ -47,7 +47,7 @@ func malformed(why string) *Error {
 // sharedAccess verifies sr=R&sig=S&se=E&skn=K, in any order. The signed text is R exactly as sent, a line
 // feed, and E. R is not unescaped, because clients escape it differently. The signing key is the bytes of
 // the key's text.
-func (g *Guard) sharedAccess(fields string) (Grant, error) {
+func (g *TokenVerifier) sharedAccess(fields string) (GrantedRights, error) {
 	var resource, sum, end, name string
 	for field := range strings.SplitSeq(fields, "&") {
 		key, value, _ := strings.Cut(field, "=")
@@ -63,31 +63,31 @@ func (g *Guard) sharedAccess(fields string) (Grant, error) {
 		}
 	}
 	if resource == "" || sum == "" || end == "" || name == "" {
-		return Grant{}, malformed("it needs sr, sig, se and skn")
+		return GrantedRights{}, malformed("it needs sr, sig, se and skn")
 	}
 	path := scope(unescape(resource))
 	signers := g.signers(unescape(name), path)
 	if len(signers) == 0 {
-		return Grant{}, &Error{Unknown, "There is no key of the name '" + unescape(name) + "'."}
+		return GrantedRights{}, &Error{Unknown, "There is no key of the name '" + unescape(name) + "'."}
 	}
 	if g.mode == Emulator {
-		return Grant{Key: signers[0].Name, Rights: signers[0].Rights, Path: signers[0].path}, nil
+		return GrantedRights{Key: signers[0].Name, Rights: signers[0].Rights, Path: signers[0].path}, nil
 	}
 	expires, err := strconv.ParseInt(end, 10, 64)
 	if err != nil || expires <= 0 {
-		return Grant{}, malformed("its end is not a number of seconds")
+		return GrantedRights{}, malformed("its end is not a number of seconds")
 	}
 	given, err := base64.StdEncoding.DecodeString(unescape(sum))
-	at := slices.IndexFunc(signers, func(s signer) bool {
+	at := slices.IndexFunc(signers, func(s signingKey) bool {
 		return err == nil && hmac.Equal(given, signature(s.Key, resource+"\n"+end))
 	})
 	switch {
 	case at < 0:
-		return Grant{}, &Error{Forged, "InvalidSignature: The token has an invalid signature."}
+		return GrantedRights{}, &Error{Forged, "InvalidSignature: The token has an invalid signature."}
 	case expires <= g.wall.Now().Unix():
-		return Grant{}, expired(expires)
+		return GrantedRights{}, expired(expires)
 	}
-	return Grant{Key: signers[at].Name, Rights: signers[at].Rights, Path: path, Expires: expires}, nil
+	return GrantedRights{Key: signers[at].Name, Rights: signers[at].Rights, Path: path, Expires: expires}, nil
 }
 
 // signature returns the HMAC-SHA256 of a text under a key.
@@ -131,7 +131,7 @@ func scope(resource string) []string {
 // Emulator mode accepts any token that can be parsed, as Microsoft's emulators do. In Strict mode the
 // signature, the third part, must be the text of a key with Manage, in base64, since otherwise anybody could
 // write a valid token.
-func (g *Guard) webToken(token string) (Grant, error) {
+func (g *TokenVerifier) webToken(token string) (GrantedRights, error) {
 	head, rest, _ := strings.Cut(token, ".")
 	payload, proof, _ := strings.Cut(rest, ".")
 	var claims struct {
@@ -140,10 +140,10 @@ func (g *Guard) webToken(token string) (Grant, error) {
 	var kind struct{}
 	shown, err := base64.RawURLEncoding.DecodeString(proof)
 	if err != nil || !decodePart(head, &kind) || !decodePart(payload, &claims) {
-		return Grant{}, malformed("it is not a JSON Web Token")
+		return GrantedRights{}, malformed("it is not a JSON Web Token")
 	}
 	if g.mode == Emulator {
-		return Grant{Rights: All}, nil
+		return GrantedRights{Rights: All}, nil
 	}
 	name := ""
 	for _, k := range g.keys {
@@ -152,16 +152,16 @@ func (g *Guard) webToken(token string) (Grant, error) {
 		}
 	}
 	if name == "" {
-		return Grant{}, &Error{Unknown,
+		return GrantedRights{}, &Error{Unknown,
 			"The token cannot be verified by this server: use a shared access key."}
 	}
 	if claims.Expires == nil || *claims.Expires <= float64(g.wall.Now().Unix()) {
 		if claims.Expires == nil {
 			claims.Expires = new(float64)
 		}
-		return Grant{}, expired(int64(max(0, *claims.Expires)))
+		return GrantedRights{}, expired(int64(max(0, *claims.Expires)))
 	}
-	return Grant{Key: name, Rights: All, Expires: int64(min(*claims.Expires, 1<<53))}, nil
+	return GrantedRights{Key: name, Rights: All, Expires: int64(min(*claims.Expires, 1<<53))}, nil
 }
 
 // decodePart decodes one part of a JSON Web Token, a JSON object in base64.

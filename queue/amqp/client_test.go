@@ -196,14 +196,16 @@ func (c *client) detached(want string) {
 
 // node is a Handler whose links have one answer.
 type node struct {
-	answer Answer
+	answer LinkAnswer
 	err    error
 	waits  bool
 }
 
 func (*node) Attaching(*Link, *frame.Attach) {}
 
-func (n *node) Attach(context.Context, *Link, *frame.Attach) (Answer, error) { return n.answer, n.err }
+func (n *node) Attach(context.Context, *Link, *frame.Attach) (LinkAnswer, error) {
+	return n.answer, n.err
+}
 
 func (*node) Authorized() bool { return true }
 
@@ -213,14 +215,16 @@ func (*node) Closed() {}
 
 // sink accepts what is sent, and passes it on.
 type sink struct {
-	got  chan Incoming
+	got  chan IncomingMessage
 	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
 	gone chan struct{}
 }
 
-func newSink() *sink { return &sink{got: make(chan Incoming, 100), gone: make(chan struct{}, 10)} }
+func newSink() *sink {
+	return &sink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
+}
 
-func (s *sink) Transfer(_ context.Context, list []Incoming) []frame.State {
+func (s *sink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
 	if s.hold != nil {
 		<-s.hold
 	}
@@ -236,25 +240,25 @@ func (s *sink) Detached() { s.gone <- struct{}{} }
 
 // source gives what is in a channel, one by one.
 type source struct {
-	out     chan Outgoing
-	back    chan Outgoing
+	out     chan OutgoingMessage
+	back    chan OutgoingMessage
 	settled chan Settlement
 	gone    chan struct{}
 }
 
 func newSource(texts ...string) *source {
-	s := &source{out: make(chan Outgoing, 100), back: make(chan Outgoing, 100),
+	s := &source{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
 		settled: make(chan Settlement, 100), gone: make(chan struct{}, 10)}
 	for _, text := range texts {
-		s.out <- Outgoing{Tag: []byte(text), Payload: []byte(text)}
+		s.out <- OutgoingMessage{Tag: []byte(text), Payload: []byte(text)}
 	}
 	return s
 }
 
-func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]Outgoing, error) {
+func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessage, error) {
 	select {
 	case m := <-s.out:
-		return []Outgoing{m}, nil
+		return []OutgoingMessage{m}, nil
 	default:
 	}
 	if !wait {
@@ -262,13 +266,13 @@ func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]Outgoing, err
 	}
 	select {
 	case m := <-s.out:
-		return []Outgoing{m}, nil
+		return []OutgoingMessage{m}, nil
 	case <-ctx.Done():
 		return nil, nil
 	}
 }
 
-func (s *source) Release(list []Outgoing) {
+func (s *source) Release(list []OutgoingMessage) {
 	for _, m := range list {
 		s.back <- m
 	}

@@ -38,9 +38,9 @@ type conn struct {
 	raw     net.Conn
 	resumes bool // a Write to raw that has timed out can be continued
 	r       *frame.Reader
-	input   *priority.Reader // from which r reads; used only by the reading goroutine
-	since   time.Time        // when the connection began
-	life    context.Context  // ends with the connection
+	input   *priority.TurnReader // from which r reads; used only by the reading goroutine
+	since   time.Time            // when the connection began
+	life    context.Context      // ends with the connection
 	end     context.CancelFunc
 	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
@@ -50,10 +50,10 @@ type conn struct {
 	writer  sync.WaitGroup // the writing goroutine
 
 	mu       sync.Mutex // guards the following fields
-	out      output
+	out      outputBuffer
 	sessions map[uint16]*session
-	idlers   workers
-	ordering
+	idlers   workerPool
+	transactionOrder
 	busy     int   // the number of sinks and sources that process what has arrived
 	prompt   int   // the number of their last calls that were prompt
 	pending  int   // bytes of messages waiting for sinks
@@ -125,8 +125,8 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// opening is what a client has sent up to and including its open.
-type opening struct {
+// clientOpening is what a client has sent up to and including its open.
+type clientOpening struct {
 	peer    Peer
 	request *frame.Open
 }
@@ -145,8 +145,8 @@ func ignoreClient(err error) error {
 
 // open processes the protocol headers, the security layer and the client's open. It returns nil if the
 // client was rejected.
-func (c *conn) open() (*opening, error) {
-	o := &opening{}
+func (c *conn) open() (*clientOpening, error) {
+	o := &clientOpening{}
 	h, err := c.r.ProtocolHeader()
 	if err != nil {
 		return nil, err

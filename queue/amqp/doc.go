@@ -5,17 +5,18 @@
 //
 // # Goroutines and nodes
 //
-//   - One goroutine reads a connection and another one writes it (conn.go, output.go). One lock guards all
-//     state of a connection. It is never held while waiting.
-//   - The other goroutines of a connection work for its links, each for one link at a time (workers.go).
+//   - One goroutine reads a connection and another one writes it (conn.go, output_buffer.go). One lock guards
+//     all state of a connection. It is never held while waiting.
+//   - The other goroutines of a connection work for its links, each for one link at a time (worker_pool.go).
 //   - What arrives alone at a link whose sink or source has been prompt so far is processed by the reading
-//     goroutine itself (prompt.go). A little output is written by the goroutine that has made it (output.go).
-//   - A Sink receives the messages that a client sends. Complete messages are queued. While the queue is
-//     not empty, a goroutine passes all messages in it to the sink at once, so that they can share a
+//     goroutine itself (prompt.go). A little output is written by the goroutine that has made it
+//     (output_buffer.go).
+//   - A MessageSink receives the messages that a client sends. Complete messages are queued. While the queue
+//     is not empty, a goroutine passes all messages in it to the sink at once, so that they can share a
 //     transaction (incoming.go).
-//   - A Source provides messages to a client. While there is credit, a goroutine requests messages from it
-//     (outgoing.go). The client's settlements are queued and passed to the source in the same way
-//     (settle.go).
+//   - A MessageSource provides messages to a client. While there is credit, a goroutine requests messages
+//     from it (outgoing.go). The client's settlements are queued and passed to the source in the same way
+//     (client_settlement.go).
 //   - Links are served in parallel, with one exception: the discharge of a transaction waits for the work
 //     of its transaction that arrived before it, and work that arrives after the discharge waits until it
 //     is done (order.go).

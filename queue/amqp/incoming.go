@@ -4,16 +4,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// partial is a message whose last frame has not arrived yet.
-type partial struct {
-	arrival
+// partialMessage is a message whose last frame has not arrived yet.
+type partialMessage struct {
+	arrivedMessage
 	refusal *frame.Error // why the message is refused; further frames are discarded; nil: not refused
 }
 
-// arrival is a complete message that waits for its sink.
-type arrival struct {
-	Incoming
-	turn
+// arrivedMessage is a complete message that waits for its sink.
+type arrivedMessage struct {
+	IncomingMessage
+	processingTurn
 	id   uint32 // of the delivery
 	hold memoryHold
 }
@@ -86,14 +86,14 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	l.partial = nil
 	if p.refusal != nil {
 		l.s.c.failTransaction(p.State)
-		l.outcome(p.arrival, &frame.Rejected{Error: p.refusal})
+		l.outcome(p.arrivedMessage, &frame.Rejected{Error: p.refusal})
 		l.refill()
 		return
 	}
 	p.hold = l.passMemory(len(p.Payload))
 	l.s.c.pending += len(p.Payload)
-	p.turn = l.s.enqueue(p.State, l.ends(p.Payload))
-	l.arrived = append(l.arrived, p.arrival)
+	p.processingTurn = l.s.enqueue(p.State, l.ends(p.Payload))
+	l.arrived = append(l.arrived, p.arrivedMessage)
 	if !l.sinking {
 		l.sinking = true
 		l.pass(l.sinkAll, l.arrived[0].ready())
@@ -101,14 +101,14 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 }
 
 // beginMessage starts a message with its first transfer frame. It returns nil if the link has failed.
-func (l *Link) beginMessage(t *frame.Transfer) *partial {
+func (l *Link) beginMessage(t *frame.Transfer) *partialMessage {
 	refusal := &frame.Error{Condition: frame.CondTransferLimit, Description: "There is no credit for the transfer."}
 	if l.credit > 0 {
 		if t.DeliveryID.Set {
 			l.credit--
 			l.delivered++
-			return &partial{arrival: arrival{id: t.DeliveryID.Value,
-				Incoming: Incoming{Format: t.MessageFormat.Or(0)}}}
+			return &partialMessage{arrivedMessage: arrivedMessage{id: t.DeliveryID.Value,
+				IncomingMessage: IncomingMessage{Format: t.MessageFormat.Or(0)}}}
 		}
 		refusal = &frame.Error{Condition: frame.CondInvalidField, Description: "A delivery begins with its id."}
 	}
@@ -119,7 +119,7 @@ func (l *Link) beginMessage(t *frame.Transfer) *partial {
 
 // grow makes room in the payload for n more bytes. A large message gets its full capacity at once, because
 // growing it repeatedly would need a multiple of its size.
-func (p *partial) grow(n int, room memoryHold) {
+func (p *partialMessage) grow(n int, room memoryHold) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
 	}
@@ -132,7 +132,7 @@ func plainNoRoom() *frame.Error {
 
 // ends returns the discharge that a message requests, if the link leads to a coordinator. It returns nil for
 // any other message.
-func (l *Link) ends(payload []byte) *discharge {
+func (l *Link) ends(payload []byte) *dischargeRequest {
 	if l.discharges == nil {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (l *Link) ends(payload []byte) *discharge {
 	if !ok {
 		return nil
 	}
-	return &discharge{id: string(id), fail: fail}
+	return &dischargeRequest{id: string(id), fail: fail}
 }
 
 func plainTooLarge() *frame.Error {
@@ -156,9 +156,9 @@ func (l *Link) sinkAll() {
 	defer c.endBusy()
 	for len(l.arrived) > 0 {
 		list := l.nextArrivals()
-		messages := make([]Incoming, len(list))
+		messages := make([]IncomingMessage, len(list))
 		for i, a := range list {
-			messages[i] = a.Incoming
+			messages[i] = a.IncomingMessage
 		}
 		var states []frame.State
 		if len(list) > 0 {
@@ -182,7 +182,7 @@ func (l *Link) sinkAll() {
 
 // nextArrivals removes messages from the front of the queue that may be processed now (see order.go). It
 // waits until there is one. It returns none if the queue is empty, because the server has detached the link.
-func (l *Link) nextArrivals() (list []arrival) {
+func (l *Link) nextArrivals() (list []arrivedMessage) {
 	l.s.c.await(l.whole, func() bool {
 		return len(l.arrived) == 0 ||
 			l.arrived[0].ready()
@@ -190,7 +190,8 @@ func (l *Link) nextArrivals() (list []arrival) {
 	n := 0
 	for n < len(l.arrived) && l.arrived[n].ready() {
 		a := &l.arrived[n]
-		a.Incomplete = a.turn.ends != nil && a.turn.ends.t != nil && a.turn.ends.t.incomplete
+		a.Incomplete = a.processingTurn.ends != nil && a.processingTurn.ends.t != nil &&
+			a.processingTurn.ends.t.incomplete
 		n++
 	}
 	list = l.arrived[:n:n]
@@ -201,20 +202,20 @@ func (l *Link) nextArrivals() (list []arrival) {
 }
 
 // finishArrival ends the processing of an arrival after the sink has returned its state.
-func (l *Link) finishArrival(a *arrival, state frame.State) {
+func (l *Link) finishArrival(a *arrivedMessage, state frame.State) {
 	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
 		l.declared(d.TxnID)
 	}
 	_, joined := state.(*frame.Transactional)
-	if d := a.turn.ends; d != nil {
+	if d := a.processingTurn.ends; d != nil {
 		joined = isAccepted(state) && !d.fail
 	}
-	l.s.c.finish(&a.turn, joined)
+	l.s.c.finish(&a.processingTurn, joined)
 }
 
 // outcomes sends the states of received messages to the client in dispositions. Consecutive accepted messages
 // are sent in one frame.
-func (l *Link) outcomes(list []arrival, states []frame.State) {
+func (l *Link) outcomes(list []arrivedMessage, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
 		if _, accepted := states[i].(*frame.Accepted); accepted && !list[i].Settled {
@@ -232,7 +233,9 @@ func (l *Link) outcomes(list []arrival, states []frame.State) {
 
 func isAccepted(s frame.State) bool { _, ok := s.(*frame.Accepted); return ok }
 
-func (l *Link) outcome(a arrival, s frame.State) { l.outcomes([]arrival{a}, []frame.State{s}) }
+func (l *Link) outcome(a arrivedMessage, s frame.State) {
+	l.outcomes([]arrivedMessage{a}, []frame.State{s})
+}
 
 // refill grants new credit when half of the credit is used.
 func (l *Link) refill() {

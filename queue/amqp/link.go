@@ -26,29 +26,29 @@ type Link struct {
 	answered bool         // attach is sent
 	closing  bool         // detach has been sent, or the link has been stopped
 	refusal  *frame.Error // the error of the server's detach; nil: none was sent
-	sink     Sink
-	source   Source
+	sink     MessageSink
+	source   MessageSource
 	maxSize  uint64
 	tooLarge func() *frame.Error
 	noRoom   func() *frame.Error
-	// see Answer.Discharges
+	// see LinkAnswer.Discharges
 	discharges func(payload []byte) (txn []byte, fail, ok bool)
 	batch      uint32 // the credit that a sink grants
 	credit     uint32 // the sender's remaining credit
 	delivered  uint32 // the sender's delivery-count
 
 	// Fields of a sink.
-	partial  *partial
+	partial  *partialMessage
 	room     memoryHold   // memory taken for the current message
 	since    time.Time    // when the current message began; zero: there is none
 	noMemory *frame.Error // why no memory is available for the current transfer; nil: there is memory
-	arrived  []arrival
+	arrived  []arrivedMessage
 	sinking  bool
 	settling bool
-	settles  []settle
+	settles  []clientSettlement
 	// Fields of a source.
 	drain   bool
-	behind  []*discharge // discharges that arrived before the last flow
+	behind  []*dischargeRequest // discharges that arrived before the last flow
 	pumping bool
 	cancel  context.CancelFunc // cancels the current Receive
 }
@@ -88,7 +88,7 @@ func (l *Link) fail(e *frame.Error) {
 	} else { // the response to a refused attach has no termini
 		l.debug("a link is refused", e)
 		l.answered = true
-		l.s.c.write(l.s.channel, l.reply(Answer{}, nil, nil))
+		l.s.c.write(l.s.channel, l.reply(LinkAnswer{}, nil, nil))
 	}
 	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
 	if l.refusal = e; e == nil {
@@ -99,7 +99,7 @@ func (l *Link) fail(e *frame.Error) {
 	for i := range list {
 		l.s.c.pending -= len(list[i].Payload)
 		l.s.c.give(list[i].hold)
-		l.s.c.finish(&list[i].turn, false)
+		l.s.c.finish(&list[i].processingTurn, false)
 	}
 	l.stop()
 }

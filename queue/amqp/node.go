@@ -32,7 +32,7 @@ type Options struct {
 	Memory MemoryLimit
 	// Turns limits the connections whose clients send frames without a pause. Default: a limit of this
 	// connection's own.
-	Turns *priority.Turns
+	Turns *priority.TurnLimiter
 	// Idle is called when the connection becomes idle or busy. An idle connection may be closed to make room
 	// for another client. A new connection is idle. Idle must not block. It may be nil.
 	Idle func(bool)
@@ -63,7 +63,7 @@ type Handler interface {
 	Attaching(l *Link, request *frame.Attach)
 	// Attach accepts or refuses a link that a client requests. ctx ends with the link. It should return a
 	// *frame.Error; any other error is logged as a bug.
-	Attach(ctx context.Context, l *Link, request *frame.Attach) (Answer, error)
+	Attach(ctx context.Context, l *Link, request *frame.Attach) (LinkAnswer, error)
 	// Authorized reports whether the client has been authorized. It must not block.
 	Authorized() bool
 	// MayWait reports whether the sinks and sources may wait on purpose, as for a fault on demand. It must
@@ -73,17 +73,17 @@ type Handler interface {
 	Closed()
 }
 
-// Answer describes a link that a Handler has accepted.
-type Answer struct {
-	Sink           Sink          // for a link on which the client sends
-	Source         Source        // for a link on which the client receives
+// LinkAnswer describes a link that a Handler has accepted.
+type LinkAnswer struct {
+	Sink           MessageSink   // for a link on which the client sends
+	Source         MessageSource // for a link on which the client receives
 	From           *frame.Source // the source that the response contains; nil: as requested
 	Properties     wire.Map
-	MaxMessageSize uint64 // bytes, of a Sink; 0: 1 MiB
-	Credit         uint32 // granted by a Sink; 0: 1,000
+	MaxMessageSize uint64 // bytes, of a MessageSink; 0: 1 MiB
+	Credit         uint32 // granted by a MessageSink; 0: 1,000
 	// Discharges decodes a message to a coordinator. It returns the id of the transaction that the message
 	// discharges, and whether to roll the transaction back. ok is false if the message is not a discharge.
-	// Discharges is nil if the Sink is not a coordinator.
+	// Discharges is nil if the MessageSink is not a coordinator.
 	Discharges func(payload []byte) (txn []byte, fail, ok bool)
 	// TooLarge returns the error for a message above MaxMessageSize. Such a message is not passed to the
 	// Sink. If TooLarge is nil, a generic error is used.
@@ -93,19 +93,19 @@ type Answer struct {
 	NoRoom func() *frame.Error
 }
 
-// Sink receives the messages that a client sends on a link.
-type Sink interface {
+// MessageSink receives the messages that a client sends on a link.
+type MessageSink interface {
 	// Transfer processes messages in the order of their arrival and returns a state for each. The state is a
 	// *frame.Transactional if the message has become part of a transaction. ctx is not canceled when the
 	// client disconnects, because the messages that have arrived are still processed. Calls are not
 	// concurrent.
-	Transfer(ctx context.Context, list []Incoming) []frame.State
+	Transfer(ctx context.Context, list []IncomingMessage) []frame.State
 	// Detached is called once after the link has ended and no other method is running.
 	Detached()
 }
 
-// Incoming is a message sent by a client. The sink may keep it.
-type Incoming struct {
+// IncomingMessage is a message sent by a client. The sink may keep it.
+type IncomingMessage struct {
 	Format  uint32
 	Payload []byte
 	Settled bool        // the client expects no disposition
@@ -115,15 +115,15 @@ type Incoming struct {
 	Incomplete bool
 }
 
-// Source provides messages for a client.
-type Source interface {
+// MessageSource provides messages for a client.
+type MessageSource interface {
 	// Receive returns up to max messages. If there are none and wait is set, it waits for one until ctx
 	// ends. If it returns neither messages nor an error, wait was not set or ctx has ended. An error ends
 	// the link. It should be a *frame.Error; any other error is logged as a bug. Calls are not concurrent.
-	Receive(ctx context.Context, max int, wait bool) ([]Outgoing, error)
+	Receive(ctx context.Context, max int, wait bool) ([]OutgoingMessage, error)
 	// Release gives back messages that were not sent, because the client has withdrawn its credit or the
 	// link has ended.
-	Release(list []Outgoing)
+	Release(list []OutgoingMessage)
 	// Settle settles messages with the client's states and returns the resulting state of each. That is a
 	// *frame.Transactional if a transaction will settle the message. ctx is not canceled when the link ends.
 	// Calls of Settle are not concurrent, but one may run while Receive runs.
@@ -132,8 +132,8 @@ type Source interface {
 	Detached()
 }
 
-// Outgoing is a message for a client.
-type Outgoing struct {
+// OutgoingMessage is a message for a client.
+type OutgoingMessage struct {
 	Tag     []byte // identifies the delivery, at most 32 bytes
 	Format  uint32
 	Payload []byte

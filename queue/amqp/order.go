@@ -17,10 +17,10 @@ import (
 // client has disconnected. Therefore there is no cycle of waits, and each wait ends. The connection's lock
 // guards all of this state.
 
-// ordering holds the transactions of a connection and the order of work around them.
-type ordering struct {
+// transactionOrder holds the transactions of a connection and the order of work around them.
+type transactionOrder struct {
 	transactions map[string]*transaction // by id
-	last         *discharge              // the last discharge that is a barrier for the whole connection
+	last         *dischargeRequest       // the last discharge that is a barrier for the whole connection
 }
 
 // transaction is an undischarged transaction that a coordinator of the connection has declared.
@@ -29,30 +29,30 @@ type transaction struct {
 	pending     int // transfers and settlements that have arrived and are not done
 	incomplete  bool
 	provisional map[*outDelivery]struct{} // deliveries that the transaction will settle
-	ending      *discharge                // its discharge; nil: none has arrived
+	ending      *dischargeRequest         // its discharge; nil: none has arrived
 }
 
-// discharge is a client's request to end a transaction, from its arrival until it is done.
-type discharge struct {
+// dischargeRequest is a client's request to end a transaction, from its arrival until it is done.
+type dischargeRequest struct {
 	id   string
 	t    *transaction // nil: there is no transaction with the id
 	fail bool
 	done bool
 }
 
-// turn says when a message or a settlement that has arrived may be processed, and which transaction waits for
-// it.
-type turn struct {
-	behind []*discharge
-	of     *transaction // the transaction in whose pending it is counted; nil: none
-	ends   *discharge   // set if the arrival is a discharge
+// processingTurn says when a message or a settlement that has arrived may be processed, and which transaction
+// waits for it.
+type processingTurn struct {
+	behind []*dischargeRequest
+	of     *transaction      // the transaction in whose pending it is counted; nil: none
+	ends   *dischargeRequest // set if the arrival is a discharge
 }
 
 // enqueue records work that has arrived on the session and returns its turn. state is the state in its
 // frame. ends is set if the work is a discharge.
-func (s *session) enqueue(state frame.State, ends *discharge) turn {
+func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingTurn {
 	c := s.c
-	w := turn{behind: s.barriers(), ends: ends}
+	w := processingTurn{behind: s.barriers(), ends: ends}
 	if ends != nil {
 		if ends.t = c.transactions[ends.id]; ends.t != nil && ends.t.ending == nil {
 			ends.t.ending = ends
@@ -77,8 +77,8 @@ func (s *session) enqueue(state frame.State, ends *discharge) turn {
 
 // barriers returns the discharges that are not done and that work arriving on the session now has to wait
 // for.
-func (s *session) barriers() (list []*discharge) {
-	for _, d := range []*discharge{s.last, s.c.last} {
+func (s *session) barriers() (list []*dischargeRequest) {
+	for _, d := range []*dischargeRequest{s.last, s.c.last} {
 		if d != nil && !d.done {
 			list = append(list, d)
 		}
@@ -87,7 +87,7 @@ func (s *session) barriers() (list []*discharge) {
 }
 
 // order makes a discharge a barrier for its session or for the whole connection.
-func (s *session) order(d *discharge) {
+func (s *session) order(d *dischargeRequest) {
 	if len(s.links) > 1 {
 		s.last = d
 		return
@@ -96,12 +96,12 @@ func (s *session) order(d *discharge) {
 }
 
 // ready reports whether the work may be processed now.
-func (w *turn) ready() bool {
+func (w *processingTurn) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
 // passed reports whether all discharges in the list are done.
-func passed(list []*discharge) bool {
+func passed(list []*dischargeRequest) bool {
 	for _, d := range list {
 		if !d.done {
 			return false
@@ -113,7 +113,7 @@ func passed(list []*discharge) bool {
 // finish records that the work of a turn has been processed, and wakes what waits for it. done says whether
 // the work has become part of its transaction or, for a discharge, whether the transaction has been
 // committed.
-func (c *conn) finish(w *turn, done bool) {
+func (c *conn) finish(w *processingTurn, done bool) {
 	if w.of != nil {
 		w.of.pending--
 		w.of.incomplete = w.of.incomplete || !done

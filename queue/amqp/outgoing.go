@@ -59,7 +59,7 @@ func (l *Link) serve() {
 	if l.drain {
 		l.cancel = nil // this call of Receive does not wait
 	}
-	var list []Outgoing
+	var list []OutgoingMessage
 	var err error
 	l.s.c.unlocked(func() { list, err = l.source.Receive(ctx, ask, wait) })
 	l.cancel = nil
@@ -79,7 +79,7 @@ func (l *Link) serve() {
 
 // sendAll sends messages, and returns those that could not be sent. The caller holds the lock; sendAll
 // releases it while it waits.
-func (l *Link) sendAll(list []Outgoing) (rest []Outgoing) {
+func (l *Link) sendAll(list []OutgoingMessage) (rest []OutgoingMessage) {
 	l.s.c.cork()
 	defer l.s.c.uncork()
 	for i, m := range list {
@@ -91,7 +91,7 @@ func (l *Link) sendAll(list []Outgoing) (rest []Outgoing) {
 }
 
 // done calls Done of all messages.
-func done(list []Outgoing) {
+func done(list []OutgoingMessage) {
 	for _, m := range list {
 		if m.Done != nil {
 			m.Done()
@@ -113,7 +113,7 @@ func (l *Link) drained() {
 // send sends a message in as many frames as needed, and waits for the session's window and for space in the
 // output. It returns false if the link has ended or has no more credit before the first frame. The caller
 // holds the lock; send releases it while it waits.
-func (l *Link) send(m Outgoing) bool {
+func (l *Link) send(m OutgoingMessage) bool {
 	s, c := l.s, l.s.c
 	room := func() bool { return c.out.dead || s.peerWindow > 0 && c.outputFits(lowPendingOutput) }
 	// The client may withdraw its credit while send waits.
@@ -146,6 +146,6 @@ func (l *Link) send(m Outgoing) bool {
 			return true // a part has been sent: the client settles the message, or the link has ended
 		}
 		// Frames after the first repeat only the id, which old clients require.
-		t.DeliveryTag, t.MessageFormat = nil, frame.Maybe{}
+		t.DeliveryTag, t.MessageFormat = nil, frame.OptionalNumber{}
 	}
 }

@@ -30,7 +30,7 @@ type slowSink struct {
 	takes time.Duration
 }
 
-func (s slowSink) Transfer(ctx context.Context, list []Incoming) []frame.State {
+func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.State {
 	s.clock.moved.Add(int64(s.takes))
 	return s.sink.Transfer(ctx, list)
 }
@@ -38,12 +38,12 @@ func (s slowSink) Transfer(ctx context.Context, list []Incoming) []frame.State {
 // twoSinks gives the first link of a connection a sink, and all others another one.
 type twoSinks struct {
 	node
-	first Sink
+	first MessageSink
 }
 
-func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (Answer, error) {
+func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (LinkAnswer, error) {
 	if l.Name() == "link" {
-		return Answer{Sink: n.first}, nil
+		return LinkAnswer{Sink: n.first}, nil
 	}
 	return n.node.Attach(ctx, l, a)
 }
@@ -59,7 +59,7 @@ func TestLinksDoNotWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, first, second := newStoppedClock(), newSink(), newSink()
-			h := &twoSinks{node{answer: Answer{Sink: second}, waits: s.waits},
+			h := &twoSinks{node{answer: LinkAnswer{Sink: second}, waits: s.waits},
 				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
@@ -100,7 +100,7 @@ func TestUnreadOutcomes(t *testing.T) {
 	near, far := net.Pipe()
 	c := serve(t, near, resumingConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
 		Connect: func(context.Context, Peer) Handler {
-			return &node{answer: Answer{Sink: s}}
+			return &node{answer: LinkAnswer{Sink: s}}
 		}}).open().begin(100)
 	c.attach(false)
 	n := uint32(cap(c.frames)) + 100

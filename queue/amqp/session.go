@@ -25,7 +25,7 @@ type session struct {
 	peerWindow   uint32 // transfers that the client still accepts
 
 	nextDelivery uint32
-	last         *discharge // the last discharge that is a barrier for the session; nil: none
+	last         *dischargeRequest // the last discharge that is a barrier for the session; nil: none
 	unsettled    map[uint32]*outDelivery
 	ended        bool // end has been sent, or will be sent after the links have ended
 	leaves       bool // the client has sent end and waits for the response

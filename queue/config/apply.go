@@ -65,7 +65,7 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 
 // setProperties sets the properties that the file gives: all of them, or with forwards unset all but the
 // forwarding targets. It returns the position in the file of the last one.
-func (e *declaredEntity) setProperties(p *entity.Properties, forwards bool) (last tree.Place) {
+func (e *declaredEntity) setProperties(p *entity.Properties, forwards bool) (last tree.FilePosition) {
 	last = e.at
 	for _, s := range e.set {
 		if forwards || s.name != forwardTo && s.name != forwardDead {
@@ -212,11 +212,11 @@ func sameRule(a, b entity.Rule) bool {
 }
 
 // withPosition adds the position in the file to an error.
-func withPosition(at tree.Place, err error) error {
+func withPosition(at tree.FilePosition, err error) error {
 	reason := err.Error()
 	var own *entity.Error
 	if errors.As(err, &own) {
 		reason = own.Message
 	}
-	return &Error{Place: at, Reason: reason, Err: err}
+	return &Error{FilePosition: at, Reason: reason, Err: err}
 }

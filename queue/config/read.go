@@ -21,23 +21,23 @@ func (c *Config) Len() int { return len(c.entities) }
 type declaredEntity struct {
 	kind     entity.Kind
 	path     string
-	at       tree.Place
+	at       tree.FilePosition
 	set      []declaredProperty
-	rules    []ruleAt
+	rules    []positionedRule
 	hasRules bool // the file has a list of rules
 }
 
 // declaredProperty is a property in a file.
 type declaredProperty struct {
 	name string
-	at   tree.Place
+	at   tree.FilePosition
 	set  func(*entity.Properties)
 }
 
-// ruleAt is a rule of a subscription, with its position in the file.
-type ruleAt struct {
+// positionedRule is a rule of a subscription, with its position in the file.
+type positionedRule struct {
 	entity.Rule
-	at tree.Place
+	at tree.FilePosition
 }
 
 // Error is an error at a position in a file.

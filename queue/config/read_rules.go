@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// expression is a condition or an action, with its parameters.
-type expression struct {
+// ruleExpression is a condition or an action, with its parameters.
+type ruleExpression struct {
 	text       string
 	parameters []rule.Parameter
 }
 
-func (c *Config) expression(to *expression) func(*tree.Value) error {
+func (c *Config) expression(to *ruleExpression) func(*tree.Value) error {
 	return func(v *tree.Value) error {
 		return c.members(v, map[string]func(*tree.Value) error{"SqlExpression": c.text(&to.text),
 			"Parameters": c.parameters(&to.parameters)})
@@ -25,9 +25,9 @@ func (c *Config) expression(to *expression) func(*tree.Value) error {
 
 // rule reads a rule of a subscription.
 func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
-	r := ruleAt{at: v.Place}
+	r := positionedRule{at: v.Place}
 	var kind string
-	var filter, action expression
+	var filter, action ruleExpression
 	var correlation rule.Correlation
 	err := c.members(v, map[string]func(*tree.Value) error{"Name": c.text(&r.Name),
 		"Properties": func(v *tree.Value) error {

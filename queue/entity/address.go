@@ -27,12 +27,12 @@ func (k Kind) String() string {
 	return "Subscription"
 }
 
-// Sub identifies a message store of a queue or subscription.
-type Sub uint8
+// SubQueue identifies a message store of a queue or subscription.
+type SubQueue uint8
 
 // The message stores.
 const (
-	Main Sub = iota
+	Main SubQueue = iota
 	DeadLetters
 	TransferDeadLetters
 )
@@ -42,7 +42,7 @@ type Address struct {
 	// Entity is the path of the entity, such as "orders" or "news/Subscriptions/all". It is in the client's
 	// spelling except for the word "Subscriptions". Case is ignored in comparisons.
 	Entity string
-	Sub    Sub
+	Sub    SubQueue
 }
 
 const (
@@ -53,7 +53,7 @@ const (
 // subWords are the suffixes of sub-queue addresses, the longest first.
 var subWords = [...]struct {
 	word string
-	sub  Sub
+	sub  SubQueue
 }{{"/$Transfer/$DeadLetterQueue", TransferDeadLetters}, {"/$DeadLetterQueue", DeadLetters}}
 
 // The maximal lengths of names in characters.

@@ -154,11 +154,11 @@ func isTransient(err error) bool {
 		errors.Is(err, syscall.ECONNABORTED)
 }
 
-// connKey is the key under which the context of a request holds the connection.
-type connKey struct{}
+// connContextKey is the key under which the context of a request holds the connection.
+type connContextKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connContextKey{}, c)
 }
 
 // watchState is the ConnState hook of the http.Server. It marks a connection as idle while it has no active

@@ -4,7 +4,7 @@
 //	sections on the wire          here
 //	header                        Message.Header
 //	delivery annotations          Message.Delivery, without the lock token
-//	message annotations           Message.Annotations, without those of the broker (Broker)
+//	message annotations           Message.Annotations, without those of the broker (BrokerProperties)
 //	properties, 13 fields         Message.slots, each in its encoding
 //	application properties        Message.Application, each value in its encoding
 //	body: data, sequence, value   Message.Body, the sections in their encoding

@@ -60,12 +60,12 @@ type Property struct {
 	Value []byte
 }
 
-// Slot is a field of the properties section.
-type Slot int
+// PropertyField is a field of the properties section.
+type PropertyField int
 
 // The slots, in the order of the encoding.
 const (
-	MessageID Slot = iota
+	MessageID PropertyField = iota
 	UserID
 	To
 	Subject
@@ -99,10 +99,10 @@ func (m *Message) Clone() *Message {
 }
 
 // Raw returns the encoded value of a slot, or nil if it is empty.
-func (m *Message) Raw(s Slot) []byte { return m.slots[s] }
+func (m *Message) Raw(s PropertyField) []byte { return m.slots[s] }
 
 // SetRaw sets a slot to an encoded value of the slot's type; nil and null clear it.
-func (m *Message) SetRaw(s Slot, value []byte) {
+func (m *Message) SetRaw(s PropertyField, value []byte) {
 	if wire.IsNull(value) {
 		value = nil
 	}
@@ -111,7 +111,7 @@ func (m *Message) SetRaw(s Slot, value []byte) {
 
 // Text returns a slot as text, or "" if it is empty. If the slot is an id that is not a string, Text returns
 // the result of Key without its first letter.
-func (m *Message) Text(s Slot) string {
+func (m *Message) Text(s PropertyField) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {
 		return text
@@ -121,7 +121,7 @@ func (m *Message) Text(s Slot) string {
 }
 
 // SetText sets a slot to a string, or to a symbol if that is the slot's type; "" clears it.
-func (m *Message) SetText(s Slot, text string) {
+func (m *Message) SetText(s PropertyField, text string) {
 	switch {
 	case text == "":
 		m.slots[s] = nil

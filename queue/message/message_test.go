@@ -57,7 +57,8 @@ func full(t testing.TB) []byte {
 
 func TestParts(t *testing.T) {
 	m := parsed(t, full(t))
-	for s, want := range map[Slot]string{MessageID: "id", To: "to", Subject: "subject", ReplyTo: "reply",
+	for s, want := range map[PropertyField]string{MessageID: "id", To: "to", Subject: "subject",
+		ReplyTo:       "reply",
 		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session",
 		ReplyToGroupID: "rs"} {
 		if got := m.Text(s); got != want {
@@ -104,10 +105,11 @@ func TestStored(t *testing.T) {
 func TestWire(t *testing.T) {
 	m := parsed(t, full(t))
 	token := UUID{1}
-	raw := m.AppendWire(nil, &Broker{SequenceNumber: 5, EnqueuedSequenceNumber: 3, EnqueuedTime: 1000,
-		LockedUntil: 2000,
-		ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders",
-		LockToken: &token})
+	raw := m.AppendWire(nil,
+		&BrokerProperties{SequenceNumber: 5, EnqueuedSequenceNumber: 3, EnqueuedTime: 1000,
+			LockedUntil: 2000,
+			ExpiresAt:   11_000, TTL: 10_000, State: Deferred, DeliveryCount: 2, DeadLetterSource: "orders",
+			LockToken: &token})
 	sections := make(map[uint64]any)
 	var order []uint64
 	for left := raw; len(left) > 0; {
@@ -152,7 +154,8 @@ func TestWire(t *testing.T) {
 		!cmp.Equal(again.Application, m.Application) {
 		t.Error("the body, the footer or the application properties have changed")
 	}
-	bare := parsed(t, m.AppendWire(nil, &Broker{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
+	bare := parsed(t, m.AppendWire(nil,
+		&BrokerProperties{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
 	if bare.OwnTTL() != Absent || bare.Raw(AbsoluteExpiry) != nil {
 		t.Error("a time to live that is not to be told is told")
 	}
@@ -268,7 +271,8 @@ func TestSetters(t *testing.T) {
 	if !bytes.Equal(m.AppendStored(nil), before) {
 		t.Error("a change of the clone has changed the message")
 	}
-	again := parsed(t, c.AppendWire(nil, &Broker{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
+	again := parsed(t, c.AppendWire(nil,
+		&BrokerProperties{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
 	var names []string
 	for _, p := range again.Application {
 		names = append(names, p.Name)
@@ -297,7 +301,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !cmp.Equal(kept, m, unexported) {
 			t.Fatalf("stored: %v\n%s", err, cmp.Diff(m, kept, unexported))
 		}
-		sent, err := Parse(m.AppendWire(nil, &Broker{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
+		sent, err := Parse(m.AppendWire(nil,
+			&BrokerProperties{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}))
 		if err != nil || !bytes.Equal(sent.Body, m.Body) || !cmp.Equal(sent.Application, m.Application) ||
 			sent.Text(MessageID) != m.Text(MessageID) {
 			t.Fatalf("sent: %v", err)

@@ -267,7 +267,7 @@ func (m *Message) properties(value []byte) error {
 }
 
 // admits reports whether an encoded value has the type of the slot.
-func (s Slot) admits(raw []byte) bool {
+func (s PropertyField) admits(raw []byte) bool {
 	switch s {
 	case MessageID, CorrelationID:
 		if _, ok := wire.Text(raw); ok {

@@ -17,7 +17,7 @@ import (
 )
 
 // untold is what the broker tells of a message without a lock or an end.
-var untold = &Broker{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}
+var untold = &BrokerProperties{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}
 
 // TestGolden: a message as it goes to a receiver, byte for byte.
 func TestGolden(t *testing.T) {
@@ -26,8 +26,9 @@ func TestGolden(t *testing.T) {
 	m.SetText(ContentType, "t")
 	m.Set("n", wire.AppendInt64(nil, 5))
 	m.SetPartitionKey("p")
-	got := hex.EncodeToString(m.AppendWire(nil, &Broker{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
-		ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
+	got := hex.EncodeToString(m.AppendWire(nil,
+		&BrokerProperties{SequenceNumber: 1, EnqueuedTime: 2, LockedUntil: 3,
+			ExpiresAt: 4, TTL: 1 << 40, DeadLetterSource: "d", LockToken: &UUID{0xAB}}))
 	name := func(n string) string { return fmt.Sprintf("a3%02x%x", len(n), n) }
 	annotations := name("x-opt-sequence-number") + "5501" +
 		name("x-opt-enqueued-time") + "830000000000000002" +
@@ -166,7 +167,7 @@ func TestRandomMessages(t *testing.T) {
 	for range 500 {
 		properties := make(wire.List, r.IntN(int(slotCount)+2))
 		for i := range properties {
-			switch Slot(i) {
+			switch PropertyField(i) {
 			case MessageID, CorrelationID:
 				properties[i] = []any{"id", r.Uint64(), UUID{1}, []byte{2}, nil}[r.IntN(5)]
 			case UserID:

@@ -91,14 +91,14 @@ func TestBinaryAnnotations(t *testing.T) {
 // its state.
 func TestReceivedAnnotations(t *testing.T) {
 	for name, c := range map[string]struct {
-		b    Broker
+		b    BrokerProperties
 		more []wire.Symbol
 	}{
-		"plain":       {Broker{}, nil},
-		"forwarded":   {Broker{EnqueuedSequenceNumber: 3}, []wire.Symbol{annEnqueuedSequence}},
-		"partitioned": {Broker{ShowZeroOrigin: true}, []wire.Symbol{annEnqueuedSequence}},
-		"scheduled":   {Broker{State: Scheduled}, []wire.Symbol{annState}},
-		"peeked": {Broker{ShowZeroOrigin: true, ShowActive: true},
+		"plain":       {BrokerProperties{}, nil},
+		"forwarded":   {BrokerProperties{EnqueuedSequenceNumber: 3}, []wire.Symbol{annEnqueuedSequence}},
+		"partitioned": {BrokerProperties{ShowZeroOrigin: true}, []wire.Symbol{annEnqueuedSequence}},
+		"scheduled":   {BrokerProperties{State: Scheduled}, []wire.Symbol{annState}},
+		"peeked": {BrokerProperties{ShowZeroOrigin: true, ShowActive: true},
 			[]wire.Symbol{annEnqueuedSequence, annState}},
 	} {
 		c.b.LockedUntil, c.b.ExpiresAt, c.b.TTL = Absent, Absent, Absent

@@ -16,13 +16,13 @@ import (
 type descriptionField struct {
 	name string
 	// write returns the element's text; ok is false if the element is omitted.
-	write func(d *description) (text string, ok bool)
+	write func(d *entityXML) (text string, ok bool)
 	// read sets the property from the text of the element; nil if clients cannot set it.
 	read func(p *entity.Properties, text string) error
 }
 
-// description is an entity to be written as XML.
-type description struct {
+// entityXML is an entity to be written as XML.
+type entityXML struct {
 	entity.Entity
 	host string // of the client's URLs
 }
@@ -44,7 +44,7 @@ var (
 
 func duration(name string, at func(*entity.Properties) *time.Duration) descriptionField {
 	return descriptionField{name,
-		func(d *description) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
+		func(d *entityXML) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
 				err = errNotPositive // zero would stand for the default
@@ -55,7 +55,7 @@ func duration(name string, at func(*entity.Properties) *time.Duration) descripti
 
 func boolean(name string, at func(*entity.Properties) *bool) descriptionField {
 	return descriptionField{name,
-		func(d *description) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
+		func(d *entityXML) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseBool(text)
 			if err != nil {
@@ -68,7 +68,7 @@ func boolean(name string, at func(*entity.Properties) *bool) descriptionField {
 
 func number(name string, at func(*entity.Properties) *int32) descriptionField {
 	return descriptionField{name,
-		func(d *description) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
+		func(d *entityXML) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseInt(text, 10, 32)
 			if err == nil && v <= 0 {
@@ -83,7 +83,7 @@ func number(name string, at func(*entity.Properties) *int32) descriptionField {
 // Service Bus, a client reads an absolute address as it was sent, and a path as sb://HOST/PATH.
 func target(name string, at func(*entity.Properties) *string) descriptionField {
 	return descriptionField{name,
-		func(d *description) (string, bool) {
+		func(d *entityXML) (string, bool) {
 			written := *at(&d.Properties)
 			if written == "" || strings.Contains(written, "://") {
 				return written, written != ""
@@ -101,13 +101,13 @@ func target(name string, at func(*entity.Properties) *string) descriptionField {
 }
 
 // fixed returns a field that clients cannot set. write returns its value.
-func fixed(name string, write func(*description) string) descriptionField {
-	return descriptionField{name, func(d *description) (string, bool) { return write(d), true }, nil}
+func fixed(name string, write func(*entityXML) string) descriptionField {
+	return descriptionField{name, func(d *entityXML) (string, bool) { return write(d), true }, nil}
 }
 
 func statusField() descriptionField {
 	return descriptionField{"Status",
-		func(d *description) (string, bool) { return d.Properties.Status.String(), true },
+		func(d *entityXML) (string, bool) { return d.Properties.Status.String(), true },
 		func(p *entity.Properties, text string) (err error) {
 			p.Status, err = entity.ParseStatus(text)
 			return err
@@ -116,7 +116,7 @@ func statusField() descriptionField {
 
 func metadataField() descriptionField {
 	return descriptionField{"UserMetadata",
-		func(d *description) (string, bool) {
+		func(d *entityXML) (string, bool) {
 			return d.Properties.UserMetadata,
 				d.Properties.UserMetadata != ""
 		},
@@ -127,12 +127,12 @@ func metadataField() descriptionField {
 }
 
 // messageCount returns the number of all messages of an entity, including those in its sub-queues.
-func messageCount(d *description) string {
+func messageCount(d *entityXML) string {
 	c := d.Counts
 	return strconv.FormatInt(c.Active+c.Scheduled+c.DeadLetter+c.TransferDeadLetter, 10)
 }
 
-func accessed(d *description) string {
+func accessed(d *entityXML) string {
 	if d.Accessed.IsZero() {
 		return "0001-01-01T00:00:00Z" // Service Bus's value for a queue or topic that was never accessed
 	}
@@ -159,11 +159,11 @@ func (c *call) oldVersion() bool {
 
 // fieldsOf returns the fields of a description in the order of Service Bus.
 func fieldsOf(kind entity.Kind) []descriptionField {
-	created := fixed("CreatedAt", func(d *description) string { return stamp(d.Created) })
-	updated := fixed("UpdatedAt", func(d *description) string { return stamp(d.Updated) })
+	created := fixed("CreatedAt", func(d *entityXML) string { return stamp(d.Created) })
+	updated := fixed("UpdatedAt", func(d *entityXML) string { return stamp(d.Updated) })
 	used := fixed("AccessedAt", accessed)
-	size := fixed("SizeInBytes", func(d *description) string { return strconv.FormatInt(d.Bytes, 10) })
-	available := fixed("EntityAvailabilityStatus", func(*description) string { return "Available" })
+	size := fixed("SizeInBytes", func(d *entityXML) string { return strconv.FormatInt(d.Bytes, 10) })
+	available := fixed("EntityAvailabilityStatus", func(*entityXML) string { return "Available" })
 	counts, rules := descriptionField{name: markCounts}, descriptionField{name: markRules}
 	lock := duration("LockDuration", func(p *entity.Properties) *time.Duration { return &p.LockDuration })
 	timeToLive := duration("DefaultMessageTimeToLive",
@@ -199,13 +199,13 @@ func fieldsOf(kind entity.Kind) []descriptionField {
 			boolean("FilteringMessagesBeforePublishing",
 				func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }),
 			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
-			fixed("SubscriptionCount", func(d *description) string { return strconv.Itoa(d.Subscriptions) }),
+			fixed("SubscriptionCount", func(d *entityXML) string { return strconv.Itoa(d.Subscriptions) }),
 			idle, partitions, available,
 			boolean("EnableSubscriptionPartitioning",
 				func(p *entity.Properties) *bool { return &p.EnableSubscriptionPartitioning }), express,
-			fixed("SqlFilterCount", func(d *description) string { return strconv.Itoa(d.SQLFilters) }),
+			fixed("SqlFilterCount", func(d *entityXML) string { return strconv.Itoa(d.SQLFilters) }),
 			fixed("CorrelationFilterCount",
-				func(d *description) string { return strconv.Itoa(d.CorrelationFilters) }),
+				func(d *entityXML) string { return strconv.Itoa(d.CorrelationFilters) }),
 			kilobytes}
 	case entity.Subscription:
 		return []descriptionField{lock, sessions, timeToLive, deadLetters,
@@ -238,7 +238,7 @@ func (c *call) itemOf(e entity.Entity) entryItem {
 	}
 	return entryItem{path: e.Path, title: title, created: e.Created, updated: e.Updated,
 		describe: func(b []byte) []byte {
-			d := &description{e, c.r.Host}
+			d := &entityXML{e, c.r.Host}
 			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
 			for _, f := range fieldsOf(e.Kind) {
 				switch {

@@ -35,7 +35,7 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 	if err := c.allow(path, need); err != nil {
 		return err
 	}
-	hit, ctx := c.o.Faults.Match(inject.Target{Operation: op, Entity: path}), c.r.Context()
+	hit, ctx := c.o.Faults.Match(inject.TargetOperation{Operation: op, Entity: path}), c.r.Context()
 	c.faultRule = hit.Rule
 	now, err := hit.BeforeOperation(ctx, c.o.Wall)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *call) withFaults(op inject.Operation, path, lock string, run func() err
 }
 
 // applyFault applies a fault: it drops the connection, or returns the error for the client.
-func applyFault(hit *inject.Hit, path string) error {
+func applyFault(hit *inject.MatchedFault, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
 	}

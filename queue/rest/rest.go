@@ -18,13 +18,13 @@ import (
 // Options configures a handler. Queues and Guard must be set.
 type Options struct {
 	Queues *queue.Queues
-	Guard  *access.Guard
+	Guard  *access.TokenVerifier
 	Wall   ttl.Clock    // real time, for waiting receivers; nil: the system clock
 	Logger *slog.Logger // nil discards
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory MemoryLimit
 	// Faults holds the fault rules; nil: none.
-	Faults *inject.Rules
+	Faults *inject.RuleList
 	// Requests is the log to which requests are added; nil: no log.
 	Requests *requests.Log
 }

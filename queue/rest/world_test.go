@@ -27,7 +27,7 @@ type world struct {
 	web   *httptest.Server
 	token string
 
-	faults   *inject.Rules
+	faults   *inject.RuleList
 	requests *requests.Log
 }
 

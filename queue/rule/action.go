@@ -15,7 +15,7 @@ type Action struct {
 
 // statement is a SET statement or, if value is nil, a REMOVE statement.
 type statement struct {
-	of    property
+	of    propertyNode
 	value node
 }
 
@@ -60,7 +60,7 @@ func (p *parser) statement() (st statement, err error) {
 	if err != nil {
 		return st, err
 	}
-	st.of = n.(property)
+	st.of = n.(propertyNode)
 	if s := st.of.system; s > To && s != ScheduledEnqueueTime {
 		return st, p.fail(at, "The system property '"+s.String()+"' cannot be set.")
 	}
@@ -106,7 +106,7 @@ const actionException = "RuleActionException"
 
 // Run changes a message. It fails with an *Error if a value cannot be converted to the type of the existing
 // property. The message may then be partly changed.
-func (a Action) Run(m Editable) error {
+func (a Action) Run(m EditableMessage) error {
 	s := &evalScope{m}
 	for _, st := range a.statements {
 		if err := st.run(s, m); err != nil {
@@ -116,7 +116,7 @@ func (a Action) Run(m Editable) error {
 	return nil
 }
 
-func (st statement) run(s *evalScope, m Editable) error {
+func (st statement) run(s *evalScope, m EditableMessage) error {
 	v := NullValue()
 	if st.value != nil {
 		if v = st.value.eval(s); v.Kind == Missing {

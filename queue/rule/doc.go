@@ -8,7 +8,7 @@
 //
 // A Filter is one of four kinds: True, False, SQL, and Correlation, which compares properties for equality.
 // The zero Filter is True; the zero Action changes nothing. They are evaluated on a Message, which returns
-// system properties by System values and the sender's properties by name.
+// system properties by SystemProperty values and the sender's properties by name.
 //
 // # The language
 //

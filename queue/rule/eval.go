@@ -30,27 +30,27 @@ func (t truth) asValue() Value {
 	return Value{}
 }
 
-func (n literal) eval(*evalScope) Value { return n.Value }
+func (n literalNode) eval(*evalScope) Value { return n.Value }
 
-func (n property) eval(s *evalScope) Value {
+func (n propertyNode) eval(s *evalScope) Value {
 	if n.system != 0 {
 		return s.System(n.system)
 	}
 	return s.User(n.name)
 }
 
-func (n parameter) eval(*evalScope) Value { return n.value }
+func (n parameterNode) eval(*evalScope) Value { return n.value }
 
-func (newID) eval(*evalScope) Value { return String(uuid.NewString()) }
+func (newIDNode) eval(*evalScope) Value { return String(uuid.NewString()) }
 
-func (n computed) eval(s *evalScope) Value {
+func (n computedPropertyNode) eval(s *evalScope) Value {
 	if name := n.name.eval(s); name.Kind == Text {
 		return s.User(name.text)
 	}
 	return Value{}
 }
 
-func (n unary) eval(s *evalScope) Value {
+func (n unaryNode) eval(s *evalScope) Value {
 	v := n.of.eval(s)
 	switch {
 	case !v.isNumber():
@@ -65,7 +65,7 @@ func (n unary) eval(s *evalScope) Value {
 	return Int(-v.number)
 }
 
-func (n binary) eval(s *evalScope) Value {
+func (n binaryNode) eval(s *evalScope) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch {
 	case n.op == '+' && a.Kind == Text && b.Kind == Text:
@@ -132,7 +132,7 @@ func floats(op byte, a, b float64) Value {
 	return Number(f)
 }
 
-func (n comparison) eval(s *evalScope) Value {
+func (n comparisonNode) eval(s *evalScope) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch n.op {
 	case "=":
@@ -155,9 +155,9 @@ func (n comparison) eval(s *evalScope) Value {
 	return Bool(order <= 0)
 }
 
-func (n isNull) eval(s *evalScope) Value { return Bool(n.of.eval(s).known() == n.not) }
+func (n isNullNode) eval(s *evalScope) Value { return Bool(n.of.eval(s).known() == n.not) }
 
-func (n inList) eval(s *evalScope) Value {
+func (n inNode) eval(s *evalScope) Value {
 	v := n.of.eval(s)
 	found := no
 	for _, e := range n.list {
@@ -174,7 +174,7 @@ func (n inList) eval(s *evalScope) Value {
 	return found.asValue()
 }
 
-func (n like) eval(s *evalScope) Value {
+func (n likeNode) eval(s *evalScope) Value {
 	v, pattern := n.of.eval(s), n.pattern.eval(s)
 	if v.Kind != Text || pattern.Kind != Text {
 		return Value{}
@@ -190,16 +190,16 @@ func (n like) eval(s *evalScope) Value {
 	return Bool(matches(v.text, cut(pattern.text, escape)) != n.not)
 }
 
-func (n exists) eval(s *evalScope) Value {
+func (n existsNode) eval(s *evalScope) Value {
 	if n.of.system != 0 {
 		return Bool(s.System(n.of.system).known())
 	}
 	return Bool(s.User(n.of.name).Kind != Missing)
 }
 
-func (n negation) eval(s *evalScope) Value { return truthIn(s, n.of).not().asValue() }
+func (n negationNode) eval(s *evalScope) Value { return truthIn(s, n.of).not().asValue() }
 
-func (n junction) eval(s *evalScope) Value {
+func (n junctionNode) eval(s *evalScope) Value {
 	decides, found := no, yes
 	if n.or {
 		decides, found = yes, no

@@ -51,7 +51,7 @@ type Correlation struct {
 func (c *Correlation) fields() []Parameter {
 	var list []Parameter
 	for _, f := range []struct {
-		system System
+		system SystemProperty
 		value  string
 	}{{CorrelationID, c.CorrelationID}, {MessageID, c.MessageID}, {To, c.To}, {ReplyTo, c.ReplyTo}, {Label,
 		c.Label},

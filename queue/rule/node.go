@@ -14,81 +14,81 @@ type node interface {
 	logical() bool
 }
 
-type literal struct{ Value }
+type literalNode struct{ Value }
 
-type property struct {
-	system System // 0: an application property
+type propertyNode struct {
+	system SystemProperty // 0: an application property
 	name   string
 }
 
-type parameter struct {
+type parameterNode struct {
 	name  string
 	value Value
 }
 
-type newID struct{}
+type newIDNode struct{}
 
-type computed struct{ name node } // property(...)
+type computedPropertyNode struct{ name node } // property(...)
 
-type unary struct {
+type unaryNode struct {
 	negative bool
 	of       node
 }
 
-type binary struct {
+type binaryNode struct {
 	op   byte
 	a, b node
 }
 
-type comparison struct {
+type comparisonNode struct {
 	op   string
 	a, b node
 }
 
-type isNull struct {
+type isNullNode struct {
 	of  node
 	not bool
 }
 
-type inList struct {
+type inNode struct {
 	of   node
 	list []node
 	not  bool
 }
 
-type like struct {
+type likeNode struct {
 	of      node
 	pattern node
 	escape  node // nil: none
 	not     bool
 }
 
-type exists struct{ of property }
+type existsNode struct{ of propertyNode }
 
-type negation struct{ of node }
+type negationNode struct{ of node }
 
-// junction is an AND or OR of two or more operands.
-type junction struct {
+// junctionNode is an AND or OR of two or more operands.
+type junctionNode struct {
 	or   bool
 	list []node
 }
 
-func (literal) logical() bool    { return false }
-func (property) logical() bool   { return false }
-func (parameter) logical() bool  { return false }
-func (newID) logical() bool      { return false }
-func (computed) logical() bool   { return false }
-func (unary) logical() bool      { return false }
-func (binary) logical() bool     { return false }
-func (comparison) logical() bool { return true }
-func (isNull) logical() bool     { return true }
-func (inList) logical() bool     { return true }
-func (like) logical() bool       { return true }
-func (exists) logical() bool     { return true }
-func (negation) logical() bool   { return true }
-func (junction) logical() bool   { return true }
+func (literalNode) logical() bool          { return false }
+func (propertyNode) logical() bool         { return false }
+func (parameterNode) logical() bool        { return false }
+func (newIDNode) logical() bool            { return false }
+func (computedPropertyNode) logical() bool { return false }
+func (unaryNode) logical() bool            { return false }
+func (binaryNode) logical() bool           { return false }
+func (comparisonNode) logical() bool       { return true }
+func (isNullNode) logical() bool           { return true }
+func (inNode) logical() bool               { return true }
+func (likeNode) logical() bool             { return true }
+func (existsNode) logical() bool           { return true }
+func (negationNode) logical() bool         { return true }
+func (junctionNode) logical() bool         { return true }
 
-func (n literal) write(b *strings.Builder) {
+func (n literalNode) write(b *strings.Builder) {
 	switch n.Kind {
 	case Null:
 		b.WriteString("NULL")
@@ -102,7 +102,7 @@ func (n literal) write(b *strings.Builder) {
 	}
 }
 
-func (n property) write(b *strings.Builder) {
+func (n propertyNode) write(b *strings.Builder) {
 	if n.system != 0 {
 		b.WriteString("sys." + n.system.String())
 		return
@@ -110,17 +110,17 @@ func (n property) write(b *strings.Builder) {
 	b.WriteString("user.[" + strings.ReplaceAll(n.name, "]", "]]") + "]")
 }
 
-func (n parameter) write(b *strings.Builder) { b.WriteString("@" + n.name) }
+func (n parameterNode) write(b *strings.Builder) { b.WriteString("@" + n.name) }
 
-func (newID) write(b *strings.Builder) { b.WriteString("newid()") }
+func (newIDNode) write(b *strings.Builder) { b.WriteString("newid()") }
 
-func (n computed) write(b *strings.Builder) {
+func (n computedPropertyNode) write(b *strings.Builder) {
 	b.WriteString("property(")
 	n.name.write(b)
 	b.WriteByte(')')
 }
 
-func (n unary) write(b *strings.Builder) {
+func (n unaryNode) write(b *strings.Builder) {
 	if n.negative {
 		b.WriteString("(-(")
 	} else {
@@ -130,7 +130,7 @@ func (n unary) write(b *strings.Builder) {
 	b.WriteString("))")
 }
 
-func (n binary) write(b *strings.Builder) {
+func (n binaryNode) write(b *strings.Builder) {
 	b.WriteByte('(')
 	n.a.write(b)
 	b.WriteString(" " + string(n.op) + " ")
@@ -138,7 +138,7 @@ func (n binary) write(b *strings.Builder) {
 	b.WriteByte(')')
 }
 
-func (n comparison) write(b *strings.Builder) {
+func (n comparisonNode) write(b *strings.Builder) {
 	b.WriteByte('(')
 	n.a.write(b)
 	b.WriteString(" " + n.op + " ")
@@ -152,7 +152,7 @@ func writeNot(b *strings.Builder, not bool) {
 	}
 }
 
-func (n isNull) write(b *strings.Builder) {
+func (n isNullNode) write(b *strings.Builder) {
 	b.WriteByte('(')
 	n.of.write(b)
 	b.WriteString(" IS ")
@@ -160,7 +160,7 @@ func (n isNull) write(b *strings.Builder) {
 	b.WriteString("NULL)")
 }
 
-func (n inList) write(b *strings.Builder) {
+func (n inNode) write(b *strings.Builder) {
 	b.WriteByte('(')
 	n.of.write(b)
 	b.WriteByte(' ')
@@ -175,7 +175,7 @@ func (n inList) write(b *strings.Builder) {
 	b.WriteString("))")
 }
 
-func (n like) write(b *strings.Builder) {
+func (n likeNode) write(b *strings.Builder) {
 	b.WriteByte('(')
 	n.of.write(b)
 	b.WriteByte(' ')
@@ -189,19 +189,19 @@ func (n like) write(b *strings.Builder) {
 	b.WriteByte(')')
 }
 
-func (n exists) write(b *strings.Builder) {
+func (n existsNode) write(b *strings.Builder) {
 	b.WriteString("EXISTS(")
 	n.of.write(b)
 	b.WriteByte(')')
 }
 
-func (n negation) write(b *strings.Builder) {
+func (n negationNode) write(b *strings.Builder) {
 	b.WriteString("(NOT ")
 	n.of.write(b)
 	b.WriteByte(')')
 }
 
-func (n junction) write(b *strings.Builder) {
+func (n junctionNode) write(b *strings.Builder) {
 	word := " AND "
 	if n.or {
 		word = " OR "

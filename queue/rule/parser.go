@@ -110,7 +110,7 @@ func (p *parser) junction(or bool, word string, part func() (node, error)) (node
 		}
 		list = append(list, n)
 	}
-	return junction{or, list}, nil
+	return junctionNode{or, list}, nil
 }
 
 func (p *parser) not() (node, error) {
@@ -123,7 +123,7 @@ func (p *parser) not() (node, error) {
 	}
 	defer p.leave()
 	n, err := p.not()
-	return negation{n}, err
+	return negationNode{n}, err
 }
 
 // predicate parses an expression and an optional comparison, IS, IN or LIKE after it.
@@ -144,7 +144,7 @@ func (p *parser) predicate(err error) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return comparison{op, a, b}, p.requireValue(a, b)
+		return comparisonNode{op, a, b}, p.requireValue(a, b)
 	}
 	if ok, err := p.accept("IS"); ok || err != nil {
 		not, err2 := p.acceptNot(err)
@@ -154,7 +154,7 @@ func (p *parser) predicate(err error) (node, error) {
 		if err2 == nil {
 			err2 = p.requireValue(a)
 		}
-		return isNull{a, not}, err2
+		return isNullNode{a, not}, err2
 	}
 	not, err := p.acceptNot(nil)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *parser) in(a node, not bool) (node, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
-	n := inList{of: a, not: not}
+	n := inNode{of: a, not: not}
 	for {
 		e, err := p.sum()
 		if err != nil {
@@ -220,7 +220,7 @@ func (p *parser) like(a node, not bool) (node, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	n := like{of: a, not: not}
+	n := likeNode{of: a, not: not}
 	var err error
 	if n.pattern, err = p.sum(); err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (p *parser) like(a node, not bool) (node, error) {
 		if n.escape, err = p.sum(); err != nil {
 			return nil, err
 		}
-		if l, isLiteral := n.escape.(literal); isLiteral && utf8.RuneCountInString(l.text) != 1 {
+		if l, isLiteral := n.escape.(literalNode); isLiteral && utf8.RuneCountInString(l.text) != 1 {
 			return nil, p.failHere("ESCAPE is one character.")
 		}
 		if err := p.requireValue(n.escape); err != nil {
@@ -265,7 +265,7 @@ func (p *parser) chain(ops string, part func() (node, error)) (node, error) {
 		if err := p.requireValue(a, b); err != nil {
 			return nil, err
 		}
-		a = binary{op, a, b}
+		a = binaryNode{op, a, b}
 	}
 	return a, err
 }
@@ -290,20 +290,20 @@ func (p *parser) factor() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unary{negative, n}, p.requireValue(n)
+	return unaryNode{negative, n}, p.requireValue(n)
 }
 
 func (p *parser) atom() (node, error) {
 	t := p.cur
 	switch t.kind {
 	case tokString:
-		return literal{String(t.text)}, p.advance()
+		return literalNode{String(t.text)}, p.advance()
 	case tokNumber:
 		return p.numeral("")
 	case tokParameter:
 		for _, q := range p.parameters {
 			if strings.EqualFold(q.Name, t.text) {
-				return parameter{t.text, q.Value}, p.advance()
+				return parameterNode{t.text, q.Value}, p.advance()
 			}
 		}
 		return nil, p.failHere("There is no parameter '@" + t.text + "'.")
@@ -346,5 +346,5 @@ func (p *parser) numeral(sign string) (node, error) {
 		}
 		v = Int(n)
 	}
-	return literal{v}, p.advance()
+	return literalNode{v}, p.advance()
 }

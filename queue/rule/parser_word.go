@@ -10,9 +10,9 @@ func (p *parser) word() (node, error) {
 	name := p.cur
 	switch strings.ToUpper(name.text) {
 	case "TRUE", "FALSE":
-		return literal{Bool(strings.EqualFold(name.text, "true"))}, p.advance()
+		return literalNode{Bool(strings.EqualFold(name.text, "true"))}, p.advance()
 	case "NULL":
-		return literal{NullValue()}, p.advance()
+		return literalNode{NullValue()}, p.advance()
 	case "EXISTS":
 		return p.exists()
 	}
@@ -41,7 +41,7 @@ func (p *parser) exists() (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exists{n.(property)}, p.expect(")")
+	return existsNode{n.(propertyNode)}, p.expect(")")
 }
 
 // function parses a function call. The current token is the opening parenthesis.
@@ -55,7 +55,7 @@ func (p *parser) function(name token) (node, error) {
 	}
 	switch strings.ToLower(name.text) {
 	case "newid":
-		return newID{}, p.expect(")")
+		return newIDNode{}, p.expect(")")
 	case "property", "p":
 		n, err := p.sum()
 		if err != nil {
@@ -64,7 +64,7 @@ func (p *parser) function(name token) (node, error) {
 		if err := p.requireValue(n); err != nil {
 			return nil, err
 		}
-		return computed{n}, p.expect(")")
+		return computedPropertyNode{n}, p.expect(")")
 	}
 	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
 }
@@ -80,7 +80,7 @@ func (p *parser) property() (node, error) {
 		return nil, err
 	}
 	if !p.isSymbol(".") || first.kind != tokName {
-		return property{name: first.text}, nil
+		return propertyNode{name: first.text}, nil
 	}
 	if err := p.advance(); err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ func (p *parser) property() (node, error) {
 	}
 	switch {
 	case strings.EqualFold(first.text, "user"):
-		return property{name: name.text}, p.advance()
+		return propertyNode{name: name.text}, p.advance()
 	case strings.EqualFold(first.text, "sys"):
 		s, ok := systemNamed(name.text)
 		if !ok {
 			return nil, p.failHere("There is no system property '" + name.text + "'.")
 		}
-		return property{system: s, name: name.text}, p.advance()
+		return propertyNode{system: s, name: name.text}, p.advance()
 	}
 	return nil, p.fail(first.at, "The scope of a property is 'sys' or 'user'.")
 }

@@ -13,11 +13,11 @@ import (
 
 // note is a message of these tests.
 type note struct {
-	system map[System]Value
+	system map[SystemProperty]Value
 	user   map[string]Value
 }
 
-func (n *note) System(s System) Value {
+func (n *note) System(s SystemProperty) Value {
 	if v, ok := n.system[s]; ok {
 		return v
 	}
@@ -26,7 +26,7 @@ func (n *note) System(s System) Value {
 
 func (n *note) User(name string) Value { return n.user[strings.ToLower(name)] }
 
-func (n *note) SetSystem(s System, v Value) { n.system[s] = v }
+func (n *note) SetSystem(s SystemProperty, v Value) { n.system[s] = v }
 
 func (n *note) SetUser(name string, v Value) {
 	if v.Kind == Null {
@@ -37,7 +37,7 @@ func (n *note) SetUser(name string, v Value) {
 }
 
 func example() *note {
-	return &note{map[System]Value{Label: String("red"), To: String("here"), SequenceNumber: Int(5)},
+	return &note{map[SystemProperty]Value{Label: String("red"), To: String("here"), SequenceNumber: Int(5)},
 		map[string]Value{
 			"color": String("blue"), "price": Int(12), "weight": Number(2.5), "on": Bool(true), "off": Bool(
 				false),

@@ -1,34 +1,34 @@
 package fault
 
-// sentinel is an error that represents a code: see ErrNotFound.
-type sentinel Code
+// sentinelError is an error that represents a code: see ErrNotFound.
+type sentinelError Code
 
-func (s sentinel) Error() string { return Code(s).String() }
+func (s sentinelError) Error() string { return Code(s).String() }
 
 // Sentinel errors for errors.Is, one for each kind of failure. Each matches every Error with its Code;
 // message and hint do not matter.
 var (
-	ErrNotFound           error = sentinel(CodeNotFound)           // no such resource, or it has expired
-	ErrConflict           error = sentinel(CodeConflict)           // the id or a unique key is taken
-	ErrForbidden          error = sentinel(CodeForbidden)          // the operation is not allowed
-	ErrPreconditionFailed error = sentinel(CodePreconditionFailed) // If-Match or If-None-Match does not hold
+	ErrNotFound           error = sentinelError(CodeNotFound)           // no such resource, or it has expired
+	ErrConflict           error = sentinelError(CodeConflict)           // the id or a unique key is taken
+	ErrForbidden          error = sentinelError(CodeForbidden)          // the operation is not allowed
+	ErrPreconditionFailed error = sentinelError(CodePreconditionFailed) // If-Match or If-None-Match failed
 	// ErrNotModified: If-None-Match holds, so the caller's version is the current one.
-	ErrNotModified error = sentinel(CodeNotModified)
-	ErrBadRequest  error = sentinel(CodeBadRequest) // malformed or refused input
+	ErrNotModified error = sentinelError(CodeNotModified)
+	ErrBadRequest  error = sentinelError(CodeBadRequest) // malformed or refused input
 	// ErrTooLarge: a document or a request exceeds its limit.
-	ErrTooLarge error = sentinel(CodeTooLarge)
+	ErrTooLarge error = sentinelError(CodeTooLarge)
 	// ErrCanceled: the context or the time limit ended first.
-	ErrCanceled  error = sentinel(CodeCanceled)
-	ErrThrottled error = sentinel(CodeThrottled) // the throughput is used up: retry later
-	ErrDiskFull  error = sentinel(CodeDiskFull)  // no space on disk; reads still work
+	ErrCanceled  error = sentinelError(CodeCanceled)
+	ErrThrottled error = sentinelError(CodeThrottled) // the throughput is used up: retry later
+	ErrDiskFull  error = sentinelError(CodeDiskFull)  // no space on disk; reads still work
 	// ErrUnavailable: the store is closed, a restore has replaced its data, or it cannot write any more.
-	ErrUnavailable error = sentinel(CodeUnavailable)
+	ErrUnavailable error = sentinelError(CodeUnavailable)
 )
 
 // Is makes errors.Is match an Error with the sentinel of its code. In addition, a missing owner matches
 // ErrNotFound, and a partition key mismatch matches ErrBadRequest.
 func (e *Error) Is(target error) bool {
-	s, ok := target.(sentinel)
+	s, ok := target.(sentinelError)
 	if !ok {
 		return false
 	}

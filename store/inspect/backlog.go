@@ -21,7 +21,7 @@ type Backlog struct {
 // a newer policy. So Ghosts reads the first view.MaxGhosts of these items, and counts the others as expired
 // without reading them. During a change of ttlPropertyPath, items that the reindexer has not reached yet may
 // be missing.
-func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
+func Ghosts(state *view.ContainerState, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
 	inherit, due := state.Policy.Cutoffs(state.Now)
@@ -36,7 +36,7 @@ func Ghosts(state *view.State, s *view.Range, r engine.Reader, limit int64) (b B
 
 // ghostCount is a running count of the ghosts in one partition range.
 type ghostCount struct {
-	state *view.State
+	state *view.ContainerState
 	s     *view.Range
 	limit int64
 	items engine.Iterator // of the range, to look at them
@@ -50,7 +50,7 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 		return nil
 	}
 	prefix := layout.TimePrefix(g.s.Scope, family)
-	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
+	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineEntry) (more bool, err error) {
 		if g.looks++; g.looks > view.MaxGhosts {
 			g.out.Items++
 		} else {

@@ -2,14 +2,14 @@
 // why, what a change of the default would do, which items are going to expire, and how much the container
 // holds.
 //
-//	explain.go   Expiry: of one item, live, expired or purged
-//	dryrun.go    DryRun: what a change of the default does to the items
-//	forecast.go  Forecast: how many items expire when
-//	usage.go     Usage and RangeStatistics: documents, bytes, large partition keys
-//	backlog.go   Backlog: items that have expired and are not purged
-//	census.go    reads when all items expire, for a dry run or a forecast
+//	explain.go         Expiry: of one item, live, expired or purged
+//	dryrun.go          DryRun: what a change of the default does to the items
+//	forecast.go        Forecast: how many items expire when
+//	usage.go           Usage and RangeStatistics: documents, bytes, large partition keys
+//	backlog.go         Backlog: items that have expired and are not purged
+//	expiry_census.go   reads when all items expire, for a dry run or a forecast
 //
-// Its types are the results of methods of store.Container and store.DB. Its functions work on a view.State,
-// one state of a container as plain values, and a matching snapshot. Their caller, the store, makes sure
-// that the results are durable and limits the time. The functions change nothing.
+// Its types are the results of methods of store.Container and store.DB. Its functions work on a
+// view.ContainerState, one state of a container as plain values, and a matching snapshot. Their caller, the
+// store, makes sure that the results are durable and limits the time. The functions change nothing.
 package inspect

@@ -81,7 +81,8 @@ type DryRun struct {
 // DryRunTTL reports what a change of a container's default would do at the moment of state. r is a snapshot
 // that matches the state. more is called before each step and reports whether there is time for it.
 // DryRunTTL fails with the error of the change itself if that would fail. The caller sets Complete.
-func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOptions, more func() bool) (
+func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o DryRunOptions,
+	more func() bool) (
 	DryRun, error) {
 	if o.Examples == 0 {
 		o.Examples = 5
@@ -100,15 +101,15 @@ func DryRunTTL(state *view.State, r engine.Reader, next ttl.Seconds, o DryRunOpt
 	if err := changed.ValidateTTL(); err != nil {
 		return d, err
 	}
-	n := census{state: state, r: r, more: more, limit: o.Exact}
+	n := expiryCensus{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
-	var rebased *view.Era // nil if the ttlPropertyPath does not change
+	var rebased *view.BasisEra // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
 		basis, err := view.NewBasis(d.ToPath)
 		if err != nil {
 			return d, err
 		}
-		rebased, n.whole = &view.Era{After: basis}, true
+		rebased, n.whole = &view.BasisEra{After: basis}, true
 		policies[1], rebased.Era = state.Policy.Rebase(next, state.Now)
 	}
 	n.each = func(l ttl.Life, body func() ([]byte, error)) error {

@@ -180,7 +180,7 @@ func (e *Expiry) reason() string {
 }
 
 // ExplainLife reports when an existing item of a container expires. The state is StateLive or StateGhost.
-func ExplainLife(state *view.State, h *layout.Header, body []byte) Expiry {
+func ExplainLife(state *view.ContainerState, h *layout.Header, body []byte) Expiry {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
 		Path: state.Spec.TTLPropertyPath, Default: p.Default, DefaultChangedAt: p.ChangedAt}
@@ -223,7 +223,7 @@ type Place struct {
 }
 
 // Explain looks up an item, live or not. lsn is that of its last write, or of its purge if that is known.
-func Explain(state *view.State, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
+func Explain(state *view.ContainerState, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
@@ -254,7 +254,7 @@ func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, er
 
 // explainGone reports what happened to an item that does not exist any more, from the feed of all versions
 // or else from the log of expiries.
-func explainGone(state *view.State, r engine.Reader, scope []byte, p Place) (
+func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p Place) (
 	e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
 		DefaultChangedAt: state.Policy.ChangedAt}
@@ -282,16 +282,16 @@ const maxEntries = 100_000
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of
 // expiries: only its kind and its times.
 func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64) (
-	last layout.Expiry, lsn uint64, found bool, err error) {
+	last layout.ExpiryEntry, lsn uint64, found bool, err error) {
 	rg := layout.ScopeFamily(scope, family)
 	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
-		var e layout.Expiry
+		var e layout.ExpiryEntry
 		if family == layout.FamilyExpired {
 			e, err = layout.DecodeExpiry(it.Value())
 		} else {
-			e.Version, err = layout.DecodeVersion(it.Value())
+			e.ItemVersion, err = layout.DecodeVersion(it.Value())
 		}
 		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.PK) {
 			continue
@@ -302,8 +302,8 @@ func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64
 		}
 		if found = id == p.ID; found {
 			lsn = e.Last.LSN()
-			last = layout.Expiry{At: e.At, Version: layout.Version{
-				Kind: e.Kind, TS: e.TS, Previous: layout.Image{TS: e.Previous.TS},
+			last = layout.ExpiryEntry{At: e.At, ItemVersion: layout.ItemVersion{
+				Kind: e.Kind, TS: e.TS, Previous: layout.PreviousImage{TS: e.Previous.TS},
 			}}
 		}
 	}

@@ -51,12 +51,12 @@ func NewForecast() Forecast {
 // Add adds the forecast of one container, from its state and a matching snapshot. Now becomes the moment of
 // that state. more is called before each step and reports whether there is time for it. The caller sets
 // Complete.
-func (f *Forecast) Add(state *view.State, r engine.Reader, more func() bool) error {
+func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() bool) error {
 	f.Now = state.Now
 	if !state.Policy.Active() {
 		return nil
 	}
-	n := census{state: state, r: r, more: more, limit: ExactItems}
+	n := expiryCensus{state: state, r: r, more: more, limit: ExactItems}
 	n.each = func(l ttl.Life, _ func() ([]byte, error)) error {
 		f.count(state.Policy, l)
 		return nil

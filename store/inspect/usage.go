@@ -43,7 +43,7 @@ type KeyStatistics struct {
 }
 
 // Measure reports how much a container holds. r is a snapshot that matches state.
-func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
+func Measure(state *view.ContainerState, r engine.Reader) (u Usage, err error) {
 	for i := range state.Ranges {
 		part, err := measure(r, state.Ranges[i].Scope, nil)
 		if err != nil {
@@ -56,7 +56,7 @@ func Measure(state *view.State, r engine.Reader) (u Usage, err error) {
 }
 
 // MeasureRanges reports how much each partition range holds. r is a snapshot that matches state.
-func MeasureRanges(state *view.State, r engine.Reader) ([]RangeStatistics, error) {
+func MeasureRanges(state *view.ContainerState, r engine.Reader) ([]RangeStatistics, error) {
 	list := make([]RangeStatistics, 0, len(state.Ranges))
 	for i := range state.Ranges {
 		keys := map[string]int64{}

@@ -11,27 +11,27 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Named is a string that a request must contain.
-type Named string
+// RequiredText is a string that a request must contain.
+type RequiredText string
 
-// DecodeMember implements Member.
-func (n *Named) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements MemberDecoder.
+func (n *RequiredText) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return BadRequest("The input content is invalid because the required property '" + name +
 			"' is missing or is not a string.")
 	}
-	*n = Named(v.Str())
+	*n = RequiredText(v.Str())
 	return nil
 }
 
 // InlineJSONSchema implements jsonschema.SchemaInliner.
-func (Named) InlineJSONSchema() {}
+func (RequiredText) InlineJSONSchema() {}
 
-// Moment is a point in time: RFC 3339, or whole seconds since 1970.
-type Moment struct{ time.Time }
+// Timestamp is a point in time: RFC 3339, or whole seconds since 1970.
+type Timestamp struct{ time.Time }
 
-// DecodeMember implements Member.
-func (m *Moment) DecodeMember(name string, v jsondoc.Value) (err error) {
+// DecodeMember implements MemberDecoder.
+func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 	n := v.Num()
 	switch {
 	case v.Kind() != jsondoc.Number:
@@ -51,7 +51,7 @@ func (m *Moment) DecodeMember(name string, v jsondoc.Value) (err error) {
 var errNotWhole = errors.New("the number of seconds is not whole")
 
 // JSONSchema implements jsonschema.Exposer.
-func (Moment) JSONSchema() (s jsonschema.Schema, err error) {
+func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Integer))
 	s.WithDescription("To a moment: as RFC 3339 writes it, or in seconds since 1970.")
 	s.WithExamples("2030-01-01T00:00:00Z")
@@ -61,7 +61,7 @@ func (Moment) JSONSchema() (s jsonschema.Schema, err error) {
 // Duration is a duration in any format of ttl.ParseDuration; a number means seconds.
 type Duration struct{ time.Duration }
 
-// DecodeMember implements Member.
+// DecodeMember implements MemberDecoder.
 func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 	text := v.Str()
 	if v.Kind() == jsondoc.Number {

@@ -14,8 +14,8 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// About is the part of an OpenAPI document that does not come from the routes.
-type About struct {
+// DocumentInfo is the part of an OpenAPI document that does not come from the routes.
+type DocumentInfo struct {
 	Title, Text string
 	Types       []TypeMapping
 	// Closed reports whether the structs of a package allow no additional members.
@@ -27,12 +27,12 @@ type About struct {
 // TypeMapping makes the document describe values of the type of Of like values of the type of As.
 type TypeMapping struct{ Of, As any }
 
-// Description is the OpenAPI document of a table of routes. It is generated from the request and response
+// OpenAPIDocument is the OpenAPI document of a table of routes. It is generated from the request and response
 // structs, so it always agrees with the routes. It can be sent as a response.
-type Description struct{ spec *openapi31.Spec }
+type OpenAPIDocument struct{ spec *openapi31.Spec }
 
 // MarshalJSON implements json.Marshaler.
-func (d *Description) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
+func (d *OpenAPIDocument) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
 
 // ErrorBody is the body of an error response, in the form of Cosmos DB's errors.
 type ErrorBody struct {
@@ -45,15 +45,15 @@ type ErrorBody struct {
 const keyName = "masterKey"
 
 // Describe generates the document of routes.
-func Describe[L Server](routes []Route[L], a About) (Description, error) {
+func Describe[L Server](routes []Route[L], a DocumentInfo) (OpenAPIDocument, error) {
 	r := openapi31.NewReflector()
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(a.closed))
 	for _, m := range a.Types {
 		r.AddTypeMapping(m.Of, m.As)
 	}
-	r.AddTypeMapping(Description{}, map[string]any{})
-	d := Description{r.SpecEns()}
+	r.AddTypeMapping(OpenAPIDocument{}, map[string]any{})
+	d := OpenAPIDocument{r.SpecEns()}
 	d.spec.Info.WithTitle(a.Title).WithVersion("1").WithDescription(a.Text)
 	d.spec.SetAPIKeySecurity(keyName, "Authorization", openapi.InHeader,
 		"A signature made with the master key (type=master&ver=1.0&sig=...), or Bearer and the key itself.")
@@ -66,7 +66,7 @@ func Describe[L Server](routes []Route[L], a About) (Description, error) {
 }
 
 // plainName returns a type's name without the prefix of its package.
-func (a *About) plainName(_ reflect.Type, name string) string {
+func (a *DocumentInfo) plainName(_ reflect.Type, name string) string {
 	for _, prefix := range a.Prefixes {
 		if plain := strings.TrimPrefix(name, prefix); plain != "" {
 			name = plain
@@ -95,9 +95,9 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed marks the schemas of the structs for which About.Closed returns true as schemas without additional
-// members.
-func (a *About) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
+// closed marks the schemas of the structs for which DocumentInfo.Closed returns true as schemas without
+// additional members.
+func (a *DocumentInfo) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
@@ -241,7 +241,7 @@ func operationID(method, path string) string {
 
 // takes lists the input of a route for the HTML page: the parameters of its query string and the members of
 // its body.
-func takes[L Server](d *Description, r *Route[L]) (list []string) {
+func takes[L Server](d *OpenAPIDocument, r *Route[L]) (list []string) {
 	item := d.spec.Paths.MapOfPathItemValues[r.Path]
 	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {
@@ -270,7 +270,7 @@ func takes[L Server](d *Description, r *Route[L]) (list []string) {
 }
 
 // resolve returns the schema that a reference refers to, or the schema itself.
-func (d *Description) resolve(schema map[string]any) map[string]any {
+func (d *OpenAPIDocument) resolve(schema map[string]any) map[string]any {
 	if ref, ok := schema["$ref"].(string); ok {
 		return d.spec.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
 	}
@@ -279,7 +279,7 @@ func (d *Description) resolve(schema map[string]any) map[string]any {
 
 // kindOf returns the JSON type that a schema allows. If there are several, it joins them, as in "string or
 // null".
-func (d *Description) kindOf(schema map[string]any) string {
+func (d *OpenAPIDocument) kindOf(schema map[string]any) string {
 	switch kind := d.resolve(schema)["type"].(type) {
 	case string:
 		return kind

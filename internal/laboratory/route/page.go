@@ -33,7 +33,7 @@ type pageRow struct {
 const PageKind = "text/html; charset=utf-8"
 
 // Page returns the HTML page with a row for each route. The routes must be those of d.
-func Page[L Server](routes []Route[L], d *Description) (Text, error) {
+func Page[L Server](routes []Route[L], d *OpenAPIDocument) (TextResponse, error) {
 	var rows []pageRow
 	for i := range routes {
 		r := &routes[i]
@@ -41,7 +41,7 @@ func Page[L Server](routes []Route[L], d *Description) (Text, error) {
 	}
 	var page bytes.Buffer
 	if err := pageText.Execute(&page, rows); err != nil {
-		return Text{}, err
+		return TextResponse{}, err
 	}
-	return Text{PageKind, page.Bytes()}, nil
+	return TextResponse{PageKind, page.Bytes()}, nil
 }

@@ -40,8 +40,8 @@ type Media struct {
 // JSONKind is the content type of JSON.
 const JSONKind = "application/json"
 
-// None is a request without input, or a response without a body.
-type None struct{}
+// Empty is a request without input, or a response without a body.
+type Empty struct{}
 
 // On returns a route with a handler that is independent of HTTP: a function from a request struct to a
 // response struct.
@@ -51,7 +51,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
 	var answer Answer
 	switch any(answer).(type) {
-	case None:
+	case Empty:
 		r.status = http.StatusNoContent
 	default:
 		r.answers = []Media{{Kind: JSONKind, Answer: answer}}
@@ -62,7 +62,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 			return err
 		}
 		out, err := run(l, ec.Request().Context(), in)
-		if c, ok := any(&out).(Charged); ok {
+		if c, ok := any(&out).(ChargedResponse); ok {
 			l.Wire().Charge(ec, c.Receipt())
 		}
 		if err != nil {
@@ -118,51 +118,51 @@ func (r Route[L]) As(answers ...Media) Route[L] {
 	return r
 }
 
-// Charged is implemented by a response with a receipt, which says what the request has done and what it
-// costs. The receipt is used after a failure as well.
-type Charged interface {
+// ChargedResponse is implemented by a response with a receipt, which says what the request has done and what
+// it costs. The receipt is used after a failure as well.
+type ChargedResponse interface {
 	Receipt() store.Receipt
 }
 
-// WithStatus is implemented by a response that sets its own HTTP status.
-type WithStatus interface {
+// StatusResponse is implemented by a response that sets its own HTTP status.
+type StatusResponse interface {
 	StatusCode() int
 }
 
-// WithHeaders is implemented by a response that sets headers.
-type WithHeaders interface {
+// HeaderResponse is implemented by a response that sets headers.
+type HeaderResponse interface {
 	SetHeaders(http.Header)
 }
 
-// Verbatim is implemented by a response that contains text of clients, which is sent unchanged: characters
-// that HTML reserves are not escaped.
-type Verbatim interface {
+// VerbatimResponse is implemented by a response that contains text of clients, which is sent unchanged:
+// characters that HTML reserves are not escaped.
+type VerbatimResponse interface {
 	Verbatim()
 }
 
-// Text is a response that is not JSON.
-type Text struct {
+// TextResponse is a response that is not JSON.
+type TextResponse struct {
 	Kind string // the content type
 	Body []byte
 }
 
 // Send sends a response. out is a pointer to it.
 func Send(w Wire, ec echo.Context, status int, out any) error {
-	if g, ok := out.(WithStatus); ok {
+	if g, ok := out.(StatusResponse); ok {
 		status = g.StatusCode()
 	}
-	if h, ok := out.(WithHeaders); ok {
+	if h, ok := out.(HeaderResponse); ok {
 		h.SetHeaders(ec.Response().Header())
 	}
 	switch t := out.(type) {
-	case *None:
+	case *Empty:
 		return w.Answer(ec, status, nil)
-	case *Text:
+	case *TextResponse:
 		ec.Response().Header()["Content-Type"] = []string{t.Kind}
 		return w.Answer(ec, status, t.Body)
 	}
 	marshal := json.Marshal
-	if _, ok := out.(Verbatim); ok {
+	if _, ok := out.(VerbatimResponse); ok {
 		marshal = jsondoc.Marshal
 	}
 	body, err := marshal(out)

@@ -65,12 +65,12 @@ func (u *upper) DecodeMember(name string, v jsondoc.Value) error {
 
 type putRequest struct {
 	Shelf
-	Title Named    `json:"title" first:"true"`
-	Code  upper    `json:"code,omitempty"`
-	Count int64    `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
-	Price *float64 `json:"price,omitempty"`
-	Sold  bool     `json:"sold" missing:"The body must have 'sold'."`
-	_     struct{} `takes:"a book has %" additionalProperties:"false"`
+	Title RequiredText `json:"title" first:"true"`
+	Code  upper        `json:"code,omitempty"`
+	Count int64        `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
+	Price *float64     `json:"price,omitempty"`
+	Sold  bool         `json:"sold" missing:"The body must have 'sold'."`
+	_     struct{}     `takes:"a book has %" additionalProperties:"false"`
 }
 
 type putAnswer struct {
@@ -115,10 +115,10 @@ func (*shop) list(_ context.Context, in *listRequest) (listAnswer, error) {
 	return listAnswer{in.After, in.Limit}, nil
 }
 
-func (*shop) clear(context.Context, *None) (None, error) { return None{}, nil }
+func (*shop) clear(context.Context, *Empty) (Empty, error) { return Empty{}, nil }
 
-func (s *shop) sign(ec echo.Context, _ *None) error {
-	return Send(s, ec, http.StatusOK, &Text{"text/plain", []byte("open")})
+func (s *shop) sign(ec echo.Context, _ *Empty) error {
+	return Send(s, ec, http.StatusOK, &TextResponse{"text/plain", []byte("open")})
 }
 
 func table() []Route[*shop] {
@@ -225,7 +225,7 @@ func TestOnlyPublicRoutesNeedNoKey(t *testing.T) {
 }
 
 func TestDescription(t *testing.T) {
-	d, err := Describe(table(), About{Title: "Books", Prefixes: []string{"Route"}})
+	d, err := Describe(table(), DocumentInfo{Title: "Books", Prefixes: []string{"Route"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type Database struct {
 	late  sync.WaitGroup
 
 	mu       sync.Mutex // guards the following fields; never held while waiting
-	rows     *rows
+	rows     *rowSet
 	version  uint64 // grows with each change of rows
 	locks    map[string]*lock
 	sessions map[*session]bool    // open transactions
@@ -28,16 +28,16 @@ type Database struct {
 	engines  []*Engine            // open, in the order of their opening
 	down     bool
 	frozen   chan struct{} // closed when the database continues; nil: it is not frozen
-	recent   []state       // earlier states, for Defects.LoseOnFail
+	recent   []dataCopy    // earlier states, for InjectedDefects.LoseOnFail
 	rng      *rand.Rand
 	stats    Stats
 	started  uint64 // number of sessions so far
 }
 
-// state is a copy of the data as of a moment.
-type state struct {
+// dataCopy is a copy of the data as of a moment.
+type dataCopy struct {
 	at   time.Time
-	rows *rows
+	rows *rowSet
 }
 
 // Stats counts the work of a Database.
@@ -52,7 +52,7 @@ func New(o Options) *Database {
 	}
 	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*lock),
 		sessions: make(map[*session]bool), awaited: make(map[string]time.Time),
-		rng: rand.New(&dice{clock: o.Clock, seed: o.Seed})}
+		rng: rand.New(&randomSource{clock: o.Clock, seed: o.Seed})}
 	if o.Load.Cores > 0 {
 		d.cores = make(chan struct{}, o.Load.Cores)
 	}
@@ -164,7 +164,7 @@ func (d *Database) work(cost time.Duration) {
 }
 
 // snapshot returns the current data, their version, and the time.
-func (d *Database) snapshot() (*rows, uint64, int64) {
+func (d *Database) snapshot() (*rowSet, uint64, int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rows.Copy(), d.version, d.clock.Now().UnixMicro()

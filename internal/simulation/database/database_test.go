@@ -10,9 +10,9 @@ import (
 
 // TestConformance runs the conformance suite of engines over the model.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Data {
+	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 		d := database.New(database.Options{})
-		return enginetest.Data{
+		return enginetest.DataSet{
 			Open: func(*testing.T) engine.Engine { return d.Open("server", nil) },
 			Cut:  func(*testing.T) { d = d.Clone() },
 		}

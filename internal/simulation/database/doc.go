@@ -6,7 +6,7 @@
 //	a, b := db.Open(machine), db.Open(other)
 //
 // Each Engine is the engine of one server. It implements engine.Engine, engine.Getter, engine.Shared,
-// engine.Teller and engine.Notifier.
+// engine.ClockReporter and engine.Notifier.
 //
 // # Exchanges
 //

@@ -20,8 +20,8 @@ type Engine struct {
 	d       *Database
 	name    string
 	machine ttl.Clock // the clock of the server's machine
-	inbox   inbox
-	calls   engine.Calls
+	inbox   notificationInbox
+	calls   engine.CallTracker
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	queues  map[string]*scopeQueue
@@ -35,10 +35,10 @@ type Engine struct {
 }
 
 var (
-	_ engine.Getter   = (*Engine)(nil)
-	_ engine.Shared   = (*Engine)(nil)
-	_ engine.Teller   = (*Engine)(nil)
-	_ engine.Notifier = (*Engine)(nil)
+	_ engine.Getter        = (*Engine)(nil)
+	_ engine.Shared        = (*Engine)(nil)
+	_ engine.ClockReporter = (*Engine)(nil)
+	_ engine.Notifier      = (*Engine)(nil)
 )
 
 // Open returns the engine of a server. The name seeds the delays of its exchanges. machine is the clock of
@@ -53,7 +53,7 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	for _, b := range []byte(name) {
 		seed = mix(seed + uint64(b))
 	}
-	e.rng = rand.New(&dice{clock: d.clock, seed: seed})
+	e.rng = rand.New(&randomSource{clock: d.clock, seed: seed})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.engines = append(d.engines, e)
@@ -244,7 +244,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		return err
 	}
 	s := &viewSource{e: e, ctx: ctx}
-	r := &reader{from: s}
+	r := &sourceReader{from: s}
 	defer r.finish()
 	return fn(r)
 }
@@ -252,7 +252,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
-		r.(*reader).from.(*viewSource).one = true
+		r.(*sourceReader).from.(*viewSource).one = true
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err

@@ -8,16 +8,16 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// inbox holds the notifications that have been sent to a server and not yet received.
-type inbox struct {
+// notificationInbox holds the notifications that have been sent to a server and not yet received.
+type notificationInbox struct {
 	mu     sync.Mutex
 	scopes [][]byte
 	wake   chan struct{} // capacity 1
 }
 
-func newInbox() inbox { return inbox{wake: make(chan struct{}, 1)} }
+func newInbox() notificationInbox { return notificationInbox{wake: make(chan struct{}, 1)} }
 
-func (b *inbox) add(scope []byte) {
+func (b *notificationInbox) add(scope []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.scopes = append(b.scopes, bytes.Clone(scope))
@@ -27,7 +27,7 @@ func (b *inbox) add(scope []byte) {
 	}
 }
 
-func (b *inbox) take() [][]byte {
+func (b *notificationInbox) take() [][]byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	list := b.scopes

@@ -11,8 +11,8 @@ type Options struct {
 	Clock   ttl.Clock // the database's clock, by which exchanges take time, too; nil: the system's
 	Seed    uint64    // of everything that is random
 	Network Network
-	Load    Load
-	Defects Defects
+	Load    OperationTimes
+	Defects InjectedDefects
 	// Committed is called for each commit, in the order of the commits; nil: not called. It must not call the
 	// database.
 	Committed func(Commit)
@@ -29,16 +29,16 @@ type Network struct {
 	LostReport  float64 // a notification does not arrive
 }
 
-// Load is the time that operations take in the database.
-type Load struct {
+// OperationTimes is the time that operations take in the database.
+type OperationTimes struct {
 	Commit time.Duration // to make a commit durable; commits of different scopes do not wait for each other
 	Cores  int           // number of processors; 0: operations need none
 	Row    time.Duration // processor time for each row that is written
 	Trip   time.Duration // processor time for each exchange
 }
 
-// Defects are violations of the rules.
-type Defects struct {
+// InjectedDefects are violations of the rules.
+type InjectedDefects struct {
 	// StampWithCommit writes the stamp, by which the outcome of a commit is determined, at the commit
 	// instead of at the beginning of the transaction. Then a commit that is still being sent counts as
 	// rolled back.
@@ -61,12 +61,12 @@ type Defects struct {
 type Commit struct {
 	Server string // the name of the server's engine
 	At     time.Time
-	LSNs   []Issued
+	LSNs   []IssuedLSNs
 }
 
-// Issued is the range of LSNs that a transaction has taken from a scope: from First up to, but not
+// IssuedLSNs is the range of LSNs that a transaction has taken from a scope: from First up to, but not
 // including, Next.
-type Issued struct {
+type IssuedLSNs struct {
 	Scope       string
 	First, Next uint64
 }

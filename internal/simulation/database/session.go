@@ -12,11 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// outcome is the state of a transaction at the database.
-type outcome int
+// txnState is the state of a transaction at the database.
+type txnState int
 
 const (
-	open outcome = iota
+	open txnState = iota
 	aborted
 	committed
 )
@@ -29,7 +29,7 @@ type session struct {
 	scopes [][]byte // in byte order, each once
 
 	// Guarded by the database's mutex.
-	state  outcome
+	state  txnState
 	busy   bool // a statement is running: the transaction is not idle
 	held   []*lock
 	ended  chan struct{} // closed when the transaction ends
@@ -112,7 +112,7 @@ func (s *session) ask(scope string) *lockWaiter {
 
 // endLocked ends the transaction and gives its locks to the next sessions in their queues. The caller holds
 // the database's mutex.
-func (s *session) endLocked(as outcome) {
+func (s *session) endLocked(as txnState) {
 	if s.state != open {
 		return
 	}
@@ -203,7 +203,7 @@ func (s *session) idle() {
 func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
 
 // commit makes the writes of the transaction durable and visible.
-func (s *session) commit(writes []write, issued []Issued) error {
+func (s *session) commit(writes []txnWrite, issued []IssuedLSNs) error {
 	d := s.d
 	if err := s.enter(); err != nil {
 		return err
@@ -239,10 +239,10 @@ func (s *session) commit(writes []write, issued []Issued) error {
 }
 
 // applyLocked applies writes to the data. The caller holds mu.
-func (d *Database) applyLocked(writes []write) {
+func (d *Database) applyLocked(writes []txnWrite) {
 	if d.o.Defects.LoseOnFail > 0 {
 		now := d.clock.Now()
-		d.recent = append(d.recent, state{now, d.rows.Copy()})
+		d.recent = append(d.recent, dataCopy{now, d.rows.Copy()})
 		for len(d.recent) > 1 && d.recent[1].at.Before(now.Add(-d.o.Defects.LoseOnFail)) {
 			d.recent = d.recent[1:]
 		}
@@ -255,20 +255,20 @@ func (d *Database) applyLocked(writes []write) {
 
 // settleRanges replaces the deletions of ranges by deletions of the keys that exist now, and then waits for
 // the transactions that have locked one of these keys.
-func (s *session) settleRanges(writes []write) ([]write, error) {
-	if !slices.ContainsFunc(writes, func(w write) bool { return w.within != nil }) {
+func (s *session) settleRanges(writes []txnWrite) ([]txnWrite, error) {
+	if !slices.ContainsFunc(writes, func(w txnWrite) bool { return w.within != nil }) {
 		return writes, nil
 	}
 	d := s.d
 	d.mu.Lock()
 	own := d.rows.Copy()
-	var out []write
+	var out []txnWrite
 	for _, w := range writes {
 		if w.within == nil {
 			out = append(out, w)
 		} else {
 			for _, key := range keysIn(own, *w.within) {
-				out = append(out, write{key: key, deleted: true})
+				out = append(out, txnWrite{key: key, deleted: true})
 			}
 		}
 		w.apply(own)
@@ -276,7 +276,7 @@ func (s *session) settleRanges(writes []write) ([]write, error) {
 	var holders []*session
 	for scope, l := range d.locks {
 		key := engine.CeilingKey([]byte(scope))
-		touched := slices.ContainsFunc(writes, func(w write) bool {
+		touched := slices.ContainsFunc(writes, func(w txnWrite) bool {
 			return w.within != nil && contains(*w.within, key)
 		})
 		if l.owner != nil && l.owner != s && touched {

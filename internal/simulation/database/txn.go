@@ -12,13 +12,13 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// attempt is one transaction of the database, in which the functions of a group run.
-type attempt struct {
+// txnAttempt is one transaction of the database, in which the functions of a group run.
+type txnAttempt struct {
 	e       *Engine
 	s       *session
 	scopes  []*scopeState
-	writes  []write
-	state   *rows // the committed data, with the writes of the attempt
+	writes  []txnWrite
+	state   *rowSet // the committed data, with the writes of the attempt
 	version uint64
 	at      int64           // the time of the locks
 	fetched map[string]bool // keys that need no exchange
@@ -33,8 +33,8 @@ type scopeState struct {
 }
 
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
-func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*attempt, error) {
-	a := &attempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
+func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*txnAttempt, error) {
+	a := &txnAttempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
 	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
 		if err := a.s.lockAll(ctx, giveUp); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*a
 
 // drop abandons a transaction whose connection may be broken. The database ends it at once or a little
 // later.
-func (a *attempt) drop() {
+func (a *txnAttempt) drop() {
 	d := a.e.d
 	if !d.timed() {
 		a.s.abort()
@@ -83,7 +83,7 @@ func (a *attempt) drop() {
 }
 
 // rebase updates the state to the data that are committed now, with the writes of the attempt.
-func (a *attempt) rebase() {
+func (a *txnAttempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
 		a.at = now
@@ -94,7 +94,7 @@ func (a *attempt) rebase() {
 }
 
 // statement is an exchange within the transaction.
-func (a *attempt) statement() error {
+func (a *txnAttempt) statement() error {
 	if a.lost != nil {
 		return a.lost
 	}
@@ -115,8 +115,8 @@ func (a *attempt) statement() error {
 
 // txn is the engine.Txn of one function that runs in an attempt.
 type txn struct {
-	reader
-	a      *attempt
+	sourceReader
+	a      *txnAttempt
 	ctx    context.Context
 	size   engine.TxnSize
 	writes int      // number of the attempt's writes before the function
@@ -127,7 +127,7 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-func (a *attempt) txn(ctx context.Context) *txn {
+func (a *txnAttempt) txn(ctx context.Context) *txn {
 	t := &txn{a: a, ctx: ctx, writes: len(a.writes)}
 	for _, s := range a.scopes {
 		t.starts = append(t.starts, s.next)
@@ -144,7 +144,7 @@ func (t *txn) end(keep bool) (wrote bool) {
 	if keep && t.wrote {
 		for i, s := range a.scopes {
 			if s.next != t.starts[i] {
-				a.write(write{key: engine.CeilingKey(s.key), value: ceiling(s.next)})
+				a.write(txnWrite{key: engine.CeilingKey(s.key), value: ceiling(s.next)})
 			}
 		}
 		return true
@@ -159,7 +159,7 @@ func (t *txn) end(keep bool) (wrote bool) {
 	return false
 }
 
-func (a *attempt) write(w write) {
+func (a *txnAttempt) write(w txnWrite) {
 	a.writes = append(a.writes, w)
 	w.apply(a.state)
 }
@@ -181,7 +181,7 @@ func (t *txn) fetch(keys ...[]byte) error {
 }
 
 func (t *txn) fetchPage() error         { return t.a.statement() }
-func (t *txn) rows() *rows              { return t.a.state }
+func (t *txn) rows() *rowSet            { return t.a.state }
 func (t *txn) context() context.Context { return t.ctx }
 
 func (t *txn) now() int64 {
@@ -203,7 +203,7 @@ func (t *txn) fail(err error) {
 }
 
 // set adds a write of n bytes, unless the transaction becomes too large.
-func (t *txn) set(w write, n int) {
+func (t *txn) set(w txnWrite, n int) {
 	if err := t.size.Add(w.key, n); err != nil {
 		t.fail(err)
 	}
@@ -212,7 +212,7 @@ func (t *txn) set(w write, n int) {
 	}
 }
 
-func (t *txn) force(w write) {
+func (t *txn) force(w txnWrite) {
 	t.wrote = true
 	t.a.fetched[string(w.key)] = true
 	t.a.write(w)
@@ -220,11 +220,11 @@ func (t *txn) force(w write) {
 
 // Set sets a key when the transaction commits.
 func (t *txn) Set(key, value []byte) {
-	t.set(write{key: bytes.Clone(key), value: append([]byte{}, value...)}, len(key)+len(value))
+	t.set(txnWrite{key: bytes.Clone(key), value: append([]byte{}, value...)}, len(key)+len(value))
 }
 
 // Delete deletes a key when the transaction commits.
-func (t *txn) Delete(key []byte) { t.set(write{key: bytes.Clone(key), deleted: true}, len(key)) }
+func (t *txn) Delete(key []byte) { t.set(txnWrite{key: bytes.Clone(key), deleted: true}, len(key)) }
 
 // DeleteRange deletes the keys in a range when the transaction commits.
 func (t *txn) DeleteRange(r engine.Range) {
@@ -234,7 +234,7 @@ func (t *txn) DeleteRange(r engine.Range) {
 	t.size.Bytes += len(r.Start) + len(r.End)
 	if t.err == nil {
 		t.wrote = true
-		t.a.write(write{within: &engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}})
+		t.a.write(txnWrite{within: &engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)}})
 	}
 }
 
@@ -245,7 +245,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 func (t *txn) Relax() {}
 
 // named returns the scope with the given key if the attempt has locked it, otherwise nil.
-func (a *attempt) named(key []byte) *scopeState {
+func (a *txnAttempt) named(key []byte) *scopeState {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s
@@ -262,7 +262,7 @@ func (t *txn) scope(key []byte) *scopeState {
 	return s
 }
 
-// NextLSN issues the next LSN of a scope: see engine.Control.
+// NextLSN issues the next LSN of a scope: see engine.TxnControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -279,13 +279,13 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.Control.
+// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
 		return
 	}
-	raised := write{key: engine.CeilingKey(key), value: ceiling(first)}
+	raised := txnWrite{key: engine.CeilingKey(key), value: ceiling(first)}
 	s := t.a.named(key)
 	if s == nil {
 		have, err := engine.Ceiling(t, key)
@@ -308,9 +308,9 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.Control.
+// SetMark stores the mark of a scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
-	w := write{key: engine.MarkKey(key), deleted: mark == 0}
+	w := txnWrite{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
 		w.value = binary.BigEndian.AppendUint64(nil, mark)
 	}
@@ -330,17 +330,17 @@ func (t *txn) Mark(key []byte) uint64 {
 }
 
 // issued lists the LSNs that the transaction has taken.
-func (a *attempt) issued() (list []Issued) {
+func (a *txnAttempt) issued() (list []IssuedLSNs) {
 	for _, s := range a.scopes {
 		if s.next > s.first {
-			list = append(list, Issued{Scope: string(s.key), First: s.first, Next: s.next})
+			list = append(list, IssuedLSNs{Scope: string(s.key), First: s.first, Next: s.next})
 		}
 	}
 	return list
 }
 
 // positions returns the positions of scopes after the transaction.
-func (a *attempt) positions(scopes [][]byte) []engine.Position {
+func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid

@@ -252,7 +252,7 @@ func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q
 }
 
 // run runs the function of a request in a transaction.
-func (r *request) run(a *attempt) {
+func (r *request) run(a *txnAttempt) {
 	if r.panicked {
 		return
 	}
@@ -278,7 +278,7 @@ func (r *request) run(a *attempt) {
 }
 
 // commit commits the writes of the group.
-func (a *attempt) commit() error {
+func (a *txnAttempt) commit() error {
 	if len(a.writes) == 0 {
 		a.s.abort()
 		return nil
@@ -298,7 +298,7 @@ func (a *attempt) commit() error {
 }
 
 // commitLate breaks the connection after the commit was sent. The database executes the commit later.
-func (a *attempt) commitLate() error {
+func (a *txnAttempt) commitLate() error {
 	d := a.e.d
 	d.count(func(s *Stats) { s.Lost++ })
 	if a.s.enter() != nil {
@@ -315,7 +315,7 @@ func (a *attempt) commitLate() error {
 
 // resolve determines the outcome of a commit whose response was lost. It returns errLost if the transaction
 // was rolled back.
-func (a *attempt) resolve() error {
+func (a *txnAttempt) resolve() error {
 	e, d := a.e, a.e.d
 	began := d.clock.Now()
 	if !e.killed() {

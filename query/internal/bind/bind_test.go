@@ -11,7 +11,7 @@ import (
 
 // bound binds a query whose constants are left as they are.
 func bound(text string, params ...Parameter) (*Query, error) {
-	return Text(text, params, &Info{}, func(_ *Binder, e syntax.Expr) syntax.Expr { return e })
+	return Text(text, params, &ContainerInfo{}, func(_ *Binder, e syntax.Expr) syntax.Expr { return e })
 }
 
 func TestItemRoute(t *testing.T) {

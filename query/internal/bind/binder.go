@@ -53,7 +53,7 @@ type Block struct {
 	FirstRID      syntax.Expr // that _rid, if it is in the list
 	Star          bool
 	Value         syntax.Expr // SELECT VALUE
-	Items         []OutItem
+	Items         []SelectProperty
 	Distinct      bool
 	Top           int64 // -1: none
 	Offset        int64
@@ -64,8 +64,8 @@ type Block struct {
 	ranked        bool        // there is an ORDER BY RANK, valid or not
 }
 
-// OutItem is one property of the rows of a select list.
-type OutItem struct {
+// SelectProperty is one property of the rows of a select list.
+type SelectProperty struct {
 	Name string
 	X    syntax.Expr
 }
@@ -113,14 +113,14 @@ type OrderKey struct {
 	Refused *fault.Error
 }
 
-// scope holds the names that are visible at one point of the query.
-type scope struct {
-	outer   *scope
+// nameScope holds the names that are visible at one point of the query.
+type nameScope struct {
+	outer   *nameScope
 	aliases []*Alias
 	inner   bool // scope of an expression: a subquery in it has only outer names as its sources
 }
 
-func (s *scope) find(name string) *Alias {
+func (s *nameScope) find(name string) *Alias {
 	for ; s != nil; s = s.outer {
 		for _, a := range slices.Backward(s.aliases) {
 			if a.Name == name {
@@ -133,7 +133,7 @@ func (s *scope) find(name string) *Alias {
 
 // empty reports whether neither this scope nor an outer one has bound a name yet. The name in FROM must then
 // be that of the container.
-func (s *scope) empty() bool {
+func (s *nameScope) empty() bool {
 	for ; s != nil; s = s.outer {
 		if len(s.aliases) > 0 || s.inner {
 			return false
@@ -145,7 +145,7 @@ func (s *scope) empty() bool {
 // Binder resolves the names of one query and checks it.
 type Binder struct {
 	Text   string
-	Info   *Info
+	Info   *ContainerInfo
 	Params map[string]int // index of each parameter's value
 	Values []jsondoc.Value
 	Fixed  bool // a decision depended on the value of a parameter, so the plan is valid for that value only
@@ -166,7 +166,7 @@ type Binder struct {
 type Folder func(*Binder, syntax.Expr) syntax.Expr
 
 // NewBinder returns a binder of one query. It returns an *Error if two parameters have the same name.
-func NewBinder(text string, params []Parameter, info *Info, fold Folder) (*Binder, error) {
+func NewBinder(text string, params []Parameter, info *ContainerInfo, fold Folder) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
 		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*Block{}, Aggs: map[*syntax.Call]aggRef{},
@@ -279,11 +279,11 @@ func (b *Binder) Err() error {
 
 // Block binds a query or a subquery. outer and outside are the block and the names around a subquery; sub
 // says that q is one.
-func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) *Block {
+func (b *Binder) Block(q *syntax.Query, outer *Block, outside *nameScope, sub bool) *Block {
 	bl := &Block{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil
 	b.Subs[q] = bl
-	s := &scope{outer: outside}
+	s := &nameScope{outer: outside}
 	for i, src := range q.From {
 		b.source(bl, s, src, i)
 	}
@@ -292,11 +292,11 @@ func (b *Binder) Block(q *syntax.Query, outer *Block, outside *scope, sub bool) 
 			maxJoins))
 	}
 	if q.Where != nil {
-		b.expr(q.Where, &place{block: bl, scope: s, clause: "WHERE"})
+		b.expr(q.Where, &queryPart{block: bl, scope: s, clause: "WHERE"})
 		bl.Where, bl.Filtered = Conjuncts(nil, q.Where), true
 	}
 	for _, key := range q.GroupBy {
-		b.expr(key, &place{block: bl, scope: s, clause: "GROUP BY"})
+		b.expr(key, &queryPart{block: bl, scope: s, clause: "GROUP BY"})
 		b.groupKey(key)
 	}
 	bl.GroupBy, bl.Grouped, bl.FirstKey = q.GroupBy, len(q.GroupBy) > 0, b.Groups

@@ -12,17 +12,17 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// place says in which part of the query an expression stands.
-type place struct {
+// queryPart says in which part of the query an expression stands.
+type queryPart struct {
 	block  *Block
-	scope  *scope
+	scope  *nameScope
 	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
 	agg    *syntax.Call // the aggregate whose argument the expression is in
 	rank   *syntax.Call // the call that is the whole of ORDER BY RANK
 }
 
 // expr resolves the names in an expression, checks its calls and binds its subqueries.
-func (b *Binder) expr(e syntax.Expr, at *place) {
+func (b *Binder) expr(e syntax.Expr, at *queryPart) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Ident:
@@ -46,7 +46,7 @@ const keyOfMany = "Cannot use an aggregate or a subquery in an expression used f
 
 // subquery binds a subquery used as an expression. If the subquery's value is the value of its row, it must
 // have at most one row.
-func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
+func (b *Binder) subquery(sub *syntax.Subquery, at *queryPart) {
 	var where syntax.Node = sub
 	if sub.Kind == syntax.Scalar {
 		where = sub.Query
@@ -54,7 +54,7 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 	if at.agg == nil && at.clause == "GROUP BY" {
 		b.failCode(where, fault.CodeKeyOfMany, keyOfMany)
 	}
-	bl := b.Block(sub.Query, at.block, &scope{outer: at.scope, inner: true}, true)
+	bl := b.Block(sub.Query, at.block, &nameScope{outer: at.scope, inner: true}, true)
 	if sub.Kind == syntax.Scalar && bl.multiRow() {
 		b.failCode(where, fault.CodeManyRows,
 			"The cardinality of a scalar subquery result set cannot be greater than one.")
@@ -63,7 +63,7 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *place) {
 
 // scoreOutsideRank refuses a FullTextScore outside ORDER BY RANK. Like Cosmos DB, it accepts one in SELECT
 // and WHERE if the query has an ORDER BY RANK.
-func (b *Binder) scoreOutsideRank(c *syntax.Call, at *place) {
+func (b *Binder) scoreOutsideRank(c *syntax.Call, at *queryPart) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
 		b.failCode(c, fault.CodeScoreOutsideRank,
 			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
@@ -112,7 +112,7 @@ func (b *Binder) sameName(at syntax.Span, name string) {
 		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
-func (b *Binder) ident(id *syntax.Ident, at *place) {
+func (b *Binder) ident(id *syntax.Ident, at *queryPart) {
 	if a := at.scope.find(id.Name); a != nil {
 		b.Idents[id] = a
 	} else if id.Name != "NaN" && id.Name != "Infinity" {
@@ -132,7 +132,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 }
 
 // call checks a call and reports whether the caller still has to bind its arguments.
-func (b *Binder) call(c *syntax.Call, at *place) bool {
+func (b *Binder) call(c *syntax.Call, at *queryPart) bool {
 	if c.UDF {
 		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
 			b.failCode(c, fault.CodeTooManyUDFs,
@@ -176,7 +176,7 @@ func arity(f *lang.Builtin) string {
 }
 
 // aggregate binds a call of an aggregate function.
-func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
+func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *queryPart) {
 	switch {
 	case at.agg != nil:
 		b.nested(at.agg)
@@ -201,9 +201,9 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *place) {
 
 // selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row
 // depends only on the group.
-func (b *Binder) selection(bl *Block, s *scope, q *syntax.Query) {
+func (b *Binder) selection(bl *Block, s *nameScope, q *syntax.Query) {
 	sel := q.Select
-	at := &place{block: bl, scope: s, clause: "SELECT"}
+	at := &queryPart{block: bl, scope: s, clause: "SELECT"}
 	switch {
 	case sel.Star != nil:
 		b.checkStar(bl, q)
@@ -241,7 +241,7 @@ func (b *Binder) checkStar(bl *Block, q *syntax.Query) {
 }
 
 // selectList binds the items of a select list.
-func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *place) {
+func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *queryPart) {
 	unnamed := 0
 	source := func(id *syntax.Ident) bool { return b.Idents[id] != nil }
 	seen := make(map[string]bool, len(items))
@@ -252,7 +252,7 @@ func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *place) {
 			b.sameName(nameSpan(item, name), name)
 		}
 		seen[name] = true
-		bl.Items = append(bl.Items, OutItem{name, item.X})
+		bl.Items = append(bl.Items, SelectProperty{name, item.X})
 	}
 }
 

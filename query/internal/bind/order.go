@@ -11,7 +11,7 @@ import (
 )
 
 // orderBy binds ORDER BY. It does not check whether an index provides the order.
-func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
+func (b *Binder) orderBy(bl *Block, s *nameScope, q *syntax.Query) {
 	switch {
 	case q.OrderBy == nil:
 		return
@@ -20,7 +20,7 @@ func (b *Binder) orderBy(bl *Block, s *scope, q *syntax.Query) {
 		return
 	}
 	for _, item := range q.OrderBy.Items {
-		b.expr(item.X, &place{block: bl, scope: s, clause: "ORDER BY"})
+		b.expr(item.X, &queryPart{block: bl, scope: s, clause: "ORDER BY"})
 		key := b.orderKey(bl, item, len(q.OrderBy.Items) == 1)
 		if key == nil {
 			continue

@@ -20,8 +20,8 @@ type Parameter struct {
 // the same name.
 type Computed = index.Computed
 
-// Info describes the container for the planning of a query.
-type Info struct {
+// ContainerInfo describes the container for the planning of a query.
+type ContainerInfo struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []jsondoc.Path // of the partition key, one for each level
 	Computed       []Computed
@@ -35,7 +35,7 @@ type Info struct {
 }
 
 // parse parses a text with the syntax that the container allows.
-func (i *Info) parse(text string) (*syntax.Query, error) {
+func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
 	if i.Superset {
 		return syntax.ParseLenient(text)
 	}
@@ -69,7 +69,7 @@ func copies[T any](list []*T) []*T {
 }
 
 // Text parses a query and resolves its names.
-func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
+func Text(text string, params []Parameter, info *ContainerInfo, fold Folder) (*Query, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
@@ -79,7 +79,8 @@ func Text(text string, params []Parameter, info *Info, fold Folder) (*Query, err
 
 // Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
 // positions of errors.
-func Tree(q *syntax.Query, text string, params []Parameter, info *Info, fold Folder) (*Query, error) {
+func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo, fold Folder) (*Query,
+	error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	}
 	route = slices.Clone(a.route)
 	for _, name := range names {
-		route = append(route, index.Segment{Name: name})
+		route = append(route, index.PathSegment{Name: name})
 	}
 	return route, a.entersArray, true
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
-func (b *Binder) orderByRank(bl *Block, s *scope, q *syntax.Query) {
+func (b *Binder) orderByRank(bl *Block, s *nameScope, q *syntax.Query) {
 	for i := len(q.From) - 1; i > 0; i-- { // a JOIN covers all sources before it
 		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
@@ -53,7 +53,7 @@ func (b *Binder) orderByRank(bl *Block, s *scope, q *syntax.Query) {
 		return
 	}
 	before := len(b.errs)
-	b.expr(call, &place{block: bl, scope: s, clause: "RANK", rank: call})
+	b.expr(call, &queryPart{block: bl, scope: s, clause: "RANK", rank: call})
 	if len(b.errs) > before {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // source binds one source of a FROM clause. If the first source is a name that is not in scope, the name
 // stands for the container.
-func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
+func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
 		sub := b.Block(src.Sub, bl, s, true)
@@ -62,13 +62,13 @@ func (b *Binder) source(bl *Block, s *scope, src *syntax.Source, i int) {
 	a := &Alias{Name: name, known: from.known, entersArray: from.entersArray, single: from.single,
 		route: slices.Clone(from.route)}
 	for _, st := range steps {
-		a.route = append(a.route, index.Segment{Name: st.Name})
+		a.route = append(a.route, index.PathSegment{Name: st.Name})
 		a.known = a.known && !st.IsIndex
 	}
 	kind := StepBind
 	if src.In {
 		kind = StepElements
-		a.route, a.entersArray, a.single = append(a.route, index.Segment{Element: true}), true, false
+		a.route, a.entersArray, a.single = append(a.route, index.PathSegment{Element: true}), true, false
 	}
 	b.bind(bl, s, &Step{Kind: kind, X: src.Path}, a)
 }
@@ -91,7 +91,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.Span) {
 }
 
 // uniqueAlias refuses a source whose name is already bound in this scope or an outer one.
-func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
+func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {
 		b.fail(at, &fault.Error{Code: fault.CodeSameAlias,
@@ -100,7 +100,7 @@ func (b *Binder) uniqueAlias(s *scope, src *syntax.Source) {
 }
 
 // bind appends a step whose values get a slot of their own.
-func (b *Binder) bind(bl *Block, s *scope, st *Step, a *Alias) {
+func (b *Binder) bind(bl *Block, s *nameScope, st *Step, a *Alias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++
 	st.Alias = a

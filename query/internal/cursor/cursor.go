@@ -17,12 +17,12 @@ import (
 //	key, cut at 256 bytes · hash of the whole key (8)
 //
 // Numbers without a size are varints. If the query reads one source after the other, the progress holds the
-// position (see Progress). With ORDER BY, equal rows come in the order of their rids, whichever source they
-// are in; the progress then has one mark, which holds the rid of the last row and applies to all sources. In
-// the blocking form the progress counts rows of the result, and holds a hash of the spans in place of the
-// rid. If a source is divided, the rows may come in another order, so such a cursor is then refused. A
-// cursor of groups holds the beginning of the last group's key, and the number of groups returned so far
-// whose keys have this beginning.
+// position (see WalkProgress). With ORDER BY, equal rows come in the order of their rids, whichever source
+// they are in; the progress then has one mark, which holds the rid of the last row and applies to all
+// sources. In the blocking form the progress counts rows of the result, and holds a hash of the spans in
+// place of the rid. If a source is divided, the rows may come in another order, so such a cursor is then
+// refused. A cursor of groups holds the beginning of the last group's key, and the number of groups returned
+// so far whose keys have this beginning.
 //
 // If the key was cut, the next page reads the whole key from the document. If the document no longer exists
 // or has changed, the page begins with the first row whose key has the same beginning: rows may be returned
@@ -32,12 +32,12 @@ const (
 	maxRows       = 1<<32 - 1 // the largest OFFSET and LIMIT
 )
 
-// Bookmark is the position at which a page of a query has ended: the decoded content of a cursor.
-type Bookmark struct {
-	Form   Form
-	At     Progress // the position, if sources are read one after the other
-	Source int      // of the last document; -1: unknown
-	Rid    uint64   // of the last document
+// PagePosition is the position at which a page of a query has ended: the decoded content of a cursor.
+type PagePosition struct {
+	Form   RunForm
+	At     WalkProgress // the position, if sources are read one after the other
+	Source int          // of the last document; -1: unknown
+	Rid    uint64       // of the last document
 	// rows of the document returned so far, 0 for all; blocking form: rows of the result returned so far
 	Rows   int
 	Offset int64
@@ -49,13 +49,13 @@ type Bookmark struct {
 }
 
 // progress returns the position of the bookmark, for sources that cover the spans.
-func (p Bookmark) progress(spans []Span) Progress {
+func (p PagePosition) progress(spans []Span) WalkProgress {
 	one := Begin(spans)
 	switch {
 	case p.Form == Blocking:
-		one.marks = []Mark{{one.within.To, SpansHash(spans), p.Rows}}
+		one.marks = []SectionMark{{one.within.To, SpansHash(spans), p.Rows}}
 	case p.Form == Sorting, p.Form == Grouping:
-		one.marks = []Mark{{one.within.To, p.Rid, p.Rows}}
+		one.marks = []SectionMark{{one.within.To, p.Rid, p.Rows}}
 	case p.Source >= 0:
 		return p.At.Reach(spans, p.Source, p.Rid, p.Rows)
 	default:
@@ -74,7 +74,7 @@ func SpansHash(spans []Span) uint64 {
 }
 
 // Encode returns the cursor as text. hash is that of the query and its scope.
-func (p Bookmark) Encode(hash uint64, spans []Span) string {
+func (p PagePosition) Encode(hash uint64, spans []Span) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
 	b = p.progress(spans).Append(b)
@@ -96,18 +96,21 @@ func KeySum(key []byte) uint64 {
 
 // Decode reads a cursor for sources that cover the spans. hash is that of the query and its scope. Decode
 // refuses the cursor of another query.
-func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
-	bad := func(reason string) (Bookmark, error) { return Bookmark{}, &fault.CursorError{Reason: reason} }
+func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, error) {
+	bad := func(reason string) (PagePosition,
+		error) {
+		return PagePosition{}, &fault.CursorError{Reason: reason}
+	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {
 	case err != nil || len(b) < 10:
 		return bad("it is malformed.")
 	case b[0] != cursorVersion:
 		return bad("it was made by another version.")
-	case Form(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
+	case RunForm(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
 		return bad("it belongs to another query.")
 	}
-	p := Bookmark{Form: f, Source: -1, Begun: true}
+	p := PagePosition{Form: f, Source: -1, Begun: true}
 	var rest []byte
 	var ok bool
 	if p.At, rest, ok = ParseProgress(b[10:]); !ok || f != Streaming && len(p.At.marks) != 1 {
@@ -142,12 +145,12 @@ func Decode(text string, hash uint64, f Form, spans []Span) (Bookmark, error) {
 	return p, nil
 }
 
-// Form is the way in which a plan runs and is divided into pages.
-type Form uint8
+// RunForm is the way in which a plan runs and is divided into pages.
+type RunForm uint8
 
 const (
-	Streaming Form = iota // rows in rid order; the cursor is a rid
-	Sorting               // rows by ORDER BY; the cursor is a key and a rid
-	Blocking              // all rows are made before the first is returned; the cursor is a count
-	Grouping              // rows are groups in the order of their keys; the cursor is a key
+	Streaming RunForm = iota // rows in rid order; the cursor is a rid
+	Sorting                  // rows by ORDER BY; the cursor is a key and a rid
+	Blocking                 // all rows are made before the first is returned; the cursor is a count
+	Grouping                 // rows are groups in the order of their keys; the cursor is a key
 )

@@ -65,7 +65,7 @@ func (t Truth) not() Truth {
 type Compiler struct {
 	*bind.Binder
 	Computed map[string]Valuer
-	Blocks   map[*bind.Block]*Rowset // of subqueries, each compiled once
+	Blocks   map[*bind.Block]*CompiledBlock // of subqueries, each compiled once
 }
 
 // Value compiles an expression.

@@ -53,17 +53,17 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// Run is the state that all frames of one run of a query share. After its first error, the run ends at the
-// next check of its meter.
-type Run struct {
+// RunState is the state that all frames of one run of a query share. After its first error, the run ends at
+// the next check of its meter.
+type RunState struct {
 	lang.Call
 	Env    Env
 	params []jsondoc.Value // values of the parameters
 	Udfs   int
 }
 
-// Layout holds the sizes of the frames and runs of a compiled query.
-type Layout struct {
+// FrameLayout holds the sizes of the frames and runs of a compiled query.
+type FrameLayout struct {
 	Slots  int // number of values that aliases are bound to
 	Aggs   int
 	Keys   int             // number of GROUP BY keys
@@ -72,7 +72,7 @@ type Layout struct {
 }
 
 // NewRun begins a run. Zero fields of env get their defaults.
-func NewRun(ctx context.Context, l Layout, env Env) *Run {
+func NewRun(ctx context.Context, l FrameLayout, env Env) *RunState {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
@@ -85,8 +85,8 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 	if env.MaxHeld <= 0 || env.MaxHeld > lang.MaxHeld {
 		env.MaxHeld = lang.MaxHeld
 	}
-	return &Run{Env: env, params: l.Params, Call: lang.Call{
-		Meter: lang.Meter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
+	return &RunState{Env: env, params: l.Params, Call: lang.Call{
+		WorkMeter: lang.WorkMeter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
 			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
 			Request: env.Hold, Granted: lang.HeldFree},
@@ -96,7 +96,7 @@ func NewRun(ctx context.Context, l Layout, env Env) *Run {
 
 // row counts one row of a source; a document can have any number of them. It returns false if the run has
 // ended.
-func (r *Run) row() bool { return r.Spend(lang.RowWork) }
+func (r *RunState) row() bool { return r.Spend(lang.RowWork) }
 
 // Frame holds the values that compiled expressions read: the current document (the item), the values of
 // aliases for the current row, and the results of the current group. "To set the frame to a document, or to a
@@ -109,12 +109,12 @@ type Frame struct {
 	slots    []jsondoc.Value
 	aggs     []jsondoc.Value // by aggregate id
 	keys     []jsondoc.Value // of the group, by number
-	Run      *Run
+	Run      *RunState
 	key      []byte // scratch
 }
 
 // NewFrame returns a frame with the sizes of a layout.
-func NewFrame(r *Run, l Layout) *Frame {
+func NewFrame(r *RunState, l FrameLayout) *Frame {
 	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
 		keys: make([]jsondoc.Value, l.Keys)}
 }
@@ -135,10 +135,10 @@ func (f *Frame) document() jsondoc.Value {
 
 // appendItem appends the text of the item as in SELECT *.
 func (f *Frame) appendItem(dst []byte) []byte {
-	if _, ok := f.Item.(source.Completer); ok {
+	if _, ok := f.Item.(source.CompleteDocument); ok {
 		return append(dst, f.Body...)
 	}
-	if a, ok := f.Item.(source.Appender); ok {
+	if a, ok := f.Item.(source.AppendingDocument); ok {
 		return a.AppendTo(dst)
 	}
 	return f.Item.System().Append(dst, f.Body)
@@ -150,11 +150,11 @@ func (f *Frame) system(name string) jsondoc.Value {
 		return jsondoc.Value{}
 	}
 	if name == "_ts" {
-		if t, ok := f.Item.(source.Timestamped); ok {
+		if t, ok := f.Item.(source.TimestampedDocument); ok {
 			return jsondoc.NumberValue(float64(t.TS()))
 		}
 	}
-	if _, ok := f.Item.(source.Completer); ok {
+	if _, ok := f.Item.(source.CompleteDocument); ok {
 		return jsondoc.Of(f.Body).Member(name)
 	}
 	s := f.Item.System()

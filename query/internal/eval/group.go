@@ -12,11 +12,11 @@ import (
 // order of ORDER BY, or, if each page makes its own groups, in the order of their keys, as in an index.
 // Without keys there is one group from the beginning, so that COUNT over no rows is 0.
 type Grouper struct {
-	Rowset *Rowset
+	Rowset *CompiledBlock
 	f      *Frame
 	held   *int // in bytes
-	Groups []*Bucket
-	byKey  map[string]*Bucket
+	Groups []*GroupState
+	byKey  map[string]*GroupState
 	key    []byte
 
 	Runs    *spill.Sorter // groups that did not fit in memory; nil: all did
@@ -29,8 +29,8 @@ type Grouper struct {
 	Current string // key of the group in the frame
 }
 
-// Bucket is one group: its key and the states of its aggregates.
-type Bucket struct {
+// GroupState is one group: its key and the states of its aggregates.
+type GroupState struct {
 	key     string
 	number  uint64 // position in the order in which the groups were found
 	spilled bool   // it has been moved to a file
@@ -40,17 +40,17 @@ type Bucket struct {
 }
 
 // NewGrouper returns a grouper of the rows of rs; held counts the bytes that it keeps.
-func NewGrouper(rs *Rowset, f *Frame, held *int) *Grouper {
+func NewGrouper(rs *CompiledBlock, f *Frame, held *int) *Grouper {
 	g := &Grouper{Rowset: rs, f: f, held: held}
 	if len(rs.GroupBy) == 0 {
 		g.start(nil)
 	} else {
-		g.byKey = map[string]*Bucket{}
+		g.byKey = map[string]*GroupState{}
 	}
 	return g
 }
 
-func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
+func (g *Grouper) start(keys []jsondoc.Value) *GroupState {
 	one := g.empty()
 	one.keys, one.number = keys, g.started
 	g.started++
@@ -59,11 +59,11 @@ func (g *Grouper) start(keys []jsondoc.Value) *Bucket {
 }
 
 // empty returns a new group without rows.
-func (g *Grouper) empty() *Bucket {
-	one := &Bucket{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
+func (g *Grouper) empty() *GroupState {
+	one := &GroupState{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
 	for i, a := range g.Rowset.Aggs {
 		one.State[i] = lang.NewAggregate(a.Name)
-		if sum, ok := one.State[i].(*lang.Adder); ok {
+		if sum, ok := one.State[i].(*lang.SumAggregate); ok {
 			sum.Lists = g.Runs != nil
 		}
 	}
@@ -88,7 +88,7 @@ func (g *Grouper) Add() bool {
 }
 
 // groupOf returns the group of the current row, or nil if the group belongs to another page.
-func (g *Grouper) groupOf() *Bucket {
+func (g *Grouper) groupOf() *GroupState {
 	if g.byKey == nil {
 		return g.Groups[0]
 	}
@@ -114,7 +114,7 @@ func (g *Grouper) groupOf() *Bucket {
 
 // Enter adds an empty group with the given values of the GROUP BY keys. The encoding of these values must be
 // in g.key.
-func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
+func (g *Grouper) Enter(keys []jsondoc.Value) *GroupState {
 	one := g.start(keys)
 	one.key, one.size = string(g.key), 2*len(g.key)+2*SetEntry*(1+len(one.State))
 	g.f.Run.Hold(g.held, one.size, "GROUP BY")
@@ -124,7 +124,7 @@ func (g *Grouper) Enter(keys []jsondoc.Value) *Bucket {
 
 // GroupAt returns the group of a row that has v as its only GROUP BY key, or nil if the group belongs to
 // another page. Unlike groupOf it does not read the key from the frame.
-func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
+func (g *Grouper) GroupAt(v jsondoc.Value) *GroupState {
 	g.key = jsondoc.AppendOrdered(g.key[:0], v)
 	if one, ok := g.byKey[string(g.key)]; ok {
 		return one
@@ -137,10 +137,10 @@ func (g *Grouper) GroupAt(v jsondoc.Value) *Bucket {
 
 // AddValue adds a row to a group that GroupAt has returned. It may be used only if the argument of every
 // aggregate of the query is v, or is the same value in all rows.
-func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
+func (g *Grouper) AddValue(one *GroupState, v jsondoc.Value) {
 	for _, state := range one.State {
 		before := state.Size()
-		if c, ok := state.(*lang.Counter); ok {
+		if c, ok := state.(*lang.CountAggregate); ok {
 			c.N++
 		} else {
 			state.Add(v)
@@ -153,13 +153,13 @@ func (g *Grouper) AddValue(one *Bucket, v jsondoc.Value) {
 }
 
 // CountValues adds n further rows with the same value, and returns their group.
-func (g *Grouper) CountValues(one *Bucket, n int64) *Bucket {
+func (g *Grouper) CountValues(one *GroupState, n int64) *GroupState {
 	if one.spilled {
 		g.key = append(g.key[:0], one.key...)
 		one = g.Enter(one.keys)
 	}
 	for _, state := range one.State {
-		if c, ok := state.(*lang.Counter); ok {
+		if c, ok := state.(*lang.CountAggregate); ok {
 			c.N += n
 		}
 	}
@@ -186,7 +186,7 @@ func (g *Grouper) Each(fn func() bool) bool {
 }
 
 // LoadResults stores the results of a group in the frame.
-func (g *Grouper) LoadResults(one *Bucket) {
+func (g *Grouper) LoadResults(one *GroupState) {
 	g.Current = one.key
 	copy(g.f.keys[g.Rowset.firstKey:], one.keys)
 	for i, a := range g.Rowset.Aggs {
@@ -200,17 +200,17 @@ func (g *Grouper) sort() {
 	if len(g.Rowset.order) == 0 {
 		return
 	}
-	keys := make(map[*Bucket][]byte, len(g.Groups))
+	keys := make(map[*GroupState][]byte, len(g.Groups))
 	for _, one := range g.Groups {
 		key := g.orderKey(nil, one)
 		keys[one] = key
 		g.f.Run.Hold(g.held, len(key)+SetEntry, "ORDER BY")
 	}
-	slices.SortStableFunc(g.Groups, func(a, b *Bucket) int { return g.f.Run.Compare(keys[a], keys[b]) })
+	slices.SortStableFunc(g.Groups, func(a, b *GroupState) int { return g.f.Run.Compare(keys[a], keys[b]) })
 }
 
 // orderKey appends the ORDER BY key of a group.
-func (g *Grouper) orderKey(dst []byte, one *Bucket) []byte {
+func (g *Grouper) orderKey(dst []byte, one *GroupState) []byte {
 	copy(g.f.keys[g.Rowset.firstKey:], one.keys)
 	for i, x := range g.Rowset.order {
 		dst = AppendKey(g.Rowset.orderBy[i], dst, OrderedBy(x(g.f)))

@@ -69,7 +69,7 @@ func (g *Grouper) EndsPage(v jsondoc.Value, most int, first bool) bool {
 }
 
 func (g *Grouper) sortByKey() {
-	slices.SortFunc(g.Groups, func(a, b *Bucket) int {
+	slices.SortFunc(g.Groups, func(a, b *GroupState) int {
 		if !g.f.Run.Spend(16 + min(len(a.key), len(b.key))) {
 			return 0
 		}
@@ -81,7 +81,7 @@ func (g *Grouper) sortByKey() {
 // count.
 func (g *Grouper) Counted(total int64) error {
 	for i := range g.Groups[0].State {
-		g.Groups[0].State[i] = &lang.Counter{N: total}
+		g.Groups[0].State[i] = &lang.CountAggregate{N: total}
 	}
 	return g.f.Run.Err
 }

@@ -31,7 +31,7 @@ func decodeKept(b []byte) jsondoc.Value {
 }
 
 // Append appends the record of a group.
-func (one *Bucket) Append(dst []byte) []byte {
+func (one *GroupState) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, one.number)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))
 	for _, v := range one.keys {
@@ -39,9 +39,9 @@ func (one *Bucket) Append(dst []byte) []byte {
 	}
 	for _, state := range one.State {
 		switch a := state.(type) {
-		case *lang.Counter:
+		case *lang.CountAggregate:
 			dst = binary.AppendUvarint(dst, uint64(a.N))
-		case *lang.Adder:
+		case *lang.SumAggregate:
 			dst = append(dst, byte(TruthBit(a.Spoiled)))
 			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(a.Sum))
 			dst = binary.AppendUvarint(dst, uint64(a.N))
@@ -49,9 +49,9 @@ func (one *Bucket) Append(dst []byte) []byte {
 			for _, n := range a.List {
 				dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(n))
 			}
-		case *lang.Extreme:
+		case *lang.ExtremeAggregate:
 			dst = appendKept(append(dst, byte(TruthBit(a.Spoiled))), a.Best)
-		case *lang.Collector:
+		case *lang.ListAggregate:
 			dst = record.AppendSized(dst, a.Text)
 		}
 	}
@@ -60,7 +60,7 @@ func (one *Bucket) Append(dst []byte) []byte {
 
 // merge adds the record of later rows of the same group. The group must have been created empty. It returns
 // false if the record is invalid.
-func (one *Bucket) merge(rec []byte) bool {
+func (one *GroupState) merge(rec []byte) bool {
 	r := record.Reader{Rest: rec, Ok: true}
 	turn := r.Uvarint()
 	keys := make([]jsondoc.Value, r.Count())
@@ -75,21 +75,21 @@ func (one *Bucket) merge(rec []byte) bool {
 	}
 	for _, state := range one.State {
 		switch a := state.(type) {
-		case *lang.Counter:
+		case *lang.CountAggregate:
 			a.N += int64(r.Uvarint())
-		case *lang.Adder:
+		case *lang.SumAggregate:
 			a.Spoiled = r.Byte() == 1 || a.Spoiled
 			a.Sum += math.Float64frombits(r.Uint64())
 			a.N += int64(r.Uvarint())
 			for n := r.Count(); n > 0 && r.Ok; n-- {
 				a.Sum += math.Float64frombits(r.Uint64())
 			}
-		case *lang.Extreme:
+		case *lang.ExtremeAggregate:
 			if r.Byte() == 1 {
 				a.Spoiled, a.Best, a.Bytes = true, lang.Undefined, 0
 			}
 			a.Add(decodeKept(r.Sized()))
-		case *lang.Collector:
+		case *lang.ListAggregate:
 			jsondoc.Of(append(r.Sized(), ']')).Each(func(_ string, v jsondoc.Value) bool {
 				a.Add(v)
 				return true

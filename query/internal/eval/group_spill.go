@@ -27,7 +27,7 @@ func (g *Grouper) Spill() {
 }
 
 // drop updates the counters for a group that is no longer in memory.
-func (g *Grouper) drop(one *Bucket) {
+func (g *Grouper) drop(one *GroupState) {
 	one.spilled = true
 	*g.held -= one.size
 	g.f.Run.Used -= one.size
@@ -105,12 +105,12 @@ func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
 // SpilledGroups reads groups from files, one at a time.
 type SpilledGroups struct {
 	It   *spill.Iterator // nil: no groups
-	One  *Bucket
+	One  *GroupState
 	Held int
 }
 
 // Next returns the next group. It returns nil at the end, or if the run has ended.
-func (r *SpilledGroups) Next(g *Grouper) *Bucket {
+func (r *SpilledGroups) Next(g *Grouper) *GroupState {
 	run := g.f.Run
 	run.Hold(g.held, -r.Held, "GROUP BY")
 	r.One, r.Held = nil, 0
@@ -150,7 +150,7 @@ func (r *SpilledGroups) Close() {
 
 // Spilled ends the run if err, the error of a temporary file, is not nil. It returns false if the run has
 // ended. clause names the clause that used the file.
-func (r *Run) Spilled(err error, clause string) bool {
+func (r *RunState) Spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
 		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
 	}

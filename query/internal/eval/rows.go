@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Rowset is a compiled block. It makes rows from an item, and values from rows. It has no state of its own:
-// the state is in the frame and in a collector.
-type Rowset struct {
+// CompiledBlock is a compiled block. It makes rows from an item, and values from rows. It has no state of its
+// own: the state is in the frame and in a collector.
+type CompiledBlock struct {
 	First   []Decider // conditions that need no source
-	Clauses []clause
+	Clauses []sourceClause
 	Project writer
 	Value   Valuer // Write as a Valuer
 	// keepsAll is set for a select list, whose rows are objects: no row is dropped. If it is not set (SELECT
@@ -26,13 +26,13 @@ type Rowset struct {
 	Distinct bool
 }
 
-// clause is the compiled form of a bind.Step: one source of FROM or JOIN, with the conditions that can be
-// tested once the source is bound.
-type clause struct {
+// sourceClause is the compiled form of a bind.Step: one source of FROM or JOIN, with the conditions that can
+// be tested once the source is bound.
+type sourceClause struct {
 	kind   bind.StepKind
 	slot   int
 	x      Valuer
-	Sub    *Rowset
+	Sub    *CompiledBlock
 	Filter []Decider
 }
 
@@ -44,15 +44,15 @@ type aggregator struct {
 }
 
 // Rowset returns the compiled form of a block. Each block is compiled once.
-func (c *Compiler) Rowset(bl *bind.Block) *Rowset {
+func (c *Compiler) Rowset(bl *bind.Block) *CompiledBlock {
 	if rs, ok := c.Blocks[bl]; ok {
 		return rs
 	}
-	rs := &Rowset{grouped: bl.Grouped, firstKey: bl.FirstKey, Distinct: bl.Distinct,
+	rs := &CompiledBlock{grouped: bl.Grouped, firstKey: bl.FirstKey, Distinct: bl.Distinct,
 		GroupBy: c.values(bl.GroupBy)}
 	c.Blocks[bl] = rs
 	for _, st := range bl.Steps {
-		cl := clause{kind: st.Kind}
+		cl := sourceClause{kind: st.Kind}
 		if st.Alias != nil {
 			cl.slot = st.Alias.Slot
 		}
@@ -84,7 +84,7 @@ func (c *Compiler) Rowset(bl *bind.Block) *Rowset {
 	return rs
 }
 
-func (c *Compiler) projection(rs *Rowset, bl *bind.Block) {
+func (c *Compiler) projection(rs *CompiledBlock, bl *bind.Block) {
 	switch {
 	case bl.Star:
 		star := c.starOf(bl)
@@ -110,11 +110,13 @@ func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
 }
 
 // OfItem reports whether the first source is the item itself.
-func (rs *Rowset) OfItem() bool { return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem }
+func (rs *CompiledBlock) OfItem() bool {
+	return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem
+}
 
 // BindPaths binds the sources that are one path of the item, as in FROM c.a x. It makes no rows, since ORDER
 // BY needs its keys before rows are made. A path that the item does not have is undefined.
-func (rs *Rowset) BindPaths(f *Frame) {
+func (rs *CompiledBlock) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
 			f.slots[cl.slot] = cl.x(f)
@@ -123,7 +125,7 @@ func (rs *Rowset) BindPaths(f *Frame) {
 }
 
 // Admits reports whether the conditions that depend on no source hold.
-func (rs *Rowset) Admits(f *Frame) bool {
+func (rs *CompiledBlock) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
 			return false
@@ -135,7 +137,7 @@ func (rs *Rowset) Admits(f *Frame) bool {
 // Each binds the i-th and all later sources to each combination of values for which the conditions hold, in
 // nested order, and calls fn for each combination. It stops and returns false if fn returns false or an
 // error has occurred.
-func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledBlock) Each(f *Frame, i int, fn func() bool) bool {
 	switch len(rs.Clauses) - i {
 	case 0:
 		return fn()
@@ -147,7 +149,7 @@ func (rs *Rowset) Each(f *Frame, i int, fn func() bool) bool {
 
 // Bind binds the i-th source to each value for which its conditions hold, and calls fn for each. It stops and
 // returns false if fn returns false or the run has ended.
-func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledBlock) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
 	case bind.StepItem:
@@ -168,7 +170,7 @@ func (rs *Rowset) Bind(f *Frame, i int, fn func() bool) bool {
 // BindTo binds the i-th source, which is a subquery, to the value v of a row of that subquery, and calls fn
 // if the conditions hold. If the source takes the elements of the value, it does so for each element. It
 // stops and returns false if fn returns false or the run has ended.
-func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
+func (rs *CompiledBlock) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
 		return rs.elements(f, i, v, fn)
@@ -179,7 +181,7 @@ func (rs *Rowset) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool 
 
 // admit calls fn if the conditions of the bound i-th step hold. It returns false if fn has returned false or
 // the run has ended.
-func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledBlock) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false
 	}
@@ -191,7 +193,7 @@ func (rs *Rowset) admit(f *Frame, i int, fn func() bool) bool {
 	return fn()
 }
 
-func (rs *Rowset) elements(f *Frame, i int, array jsondoc.Value, fn func() bool) bool {
+func (rs *CompiledBlock) elements(f *Frame, i int, array jsondoc.Value, fn func() bool) bool {
 	if array.Kind() != jsondoc.Array {
 		return true
 	}
@@ -214,7 +216,7 @@ func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 const SetEntry = 64
 
 // values calls fn for the value of each row of a subquery, until fn returns false.
-func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
+func (rs *CompiledBlock) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
 		fn)
@@ -225,7 +227,7 @@ func (rs *Rowset) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 // collect makes values from rows: feed calls its argument once for each row, and collect groups the rows,
 // drops duplicates and projects. It calls fn with each value. It returns false if fn has returned false or
 // the run has ended. It adds the bytes that it needs to held.
-func (rs *Rowset) collect(f *Frame, held *int, feed func(row func() bool) bool,
+func (rs *CompiledBlock) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }
 	if rs.Distinct {

@@ -14,9 +14,9 @@ func (c *Compiler) write(e syntax.Expr) writer {
 	if !c.isKey(e) {
 		switch e := e.(type) {
 		case *syntax.ObjectLit:
-			items := make([]bind.OutItem, len(e.Keys))
+			items := make([]bind.SelectProperty, len(e.Keys))
 			for i, key := range e.Keys {
-				items[i] = bind.OutItem{Name: key, X: e.Values[i]}
+				items[i] = bind.SelectProperty{Name: key, X: e.Values[i]}
 			}
 			return c.writeObject(items)
 		case *syntax.ArrayLit:
@@ -59,17 +59,17 @@ func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	return f.appendItem(dst), true
 }
 
-// member is one written property: its JSON name with the colon, and its value.
-type member struct {
+// writtenMember is one written property: its JSON name with the colon, and its value.
+type writtenMember struct {
 	name []byte
 	x    writer
 }
 
 // writeObject compiles an object. Undefined members are left out.
-func (c *Compiler) writeObject(items []bind.OutItem) writer {
-	members := make([]member, len(items))
+func (c *Compiler) writeObject(items []bind.SelectProperty) writer {
+	members := make([]writtenMember, len(items))
 	for i, item := range items {
-		members[i] = member{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
+		members[i] = writtenMember{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
 	}
 	return func(f *Frame, dst []byte) ([]byte, bool) {
 		dst = append(dst, '{')

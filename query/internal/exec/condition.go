@@ -22,7 +22,7 @@ type Condition struct {
 //	FROM name [[AS] alias] [WHERE condition]
 //
 // The error is an *Error.
-func PrepareCondition(text string, info bind.Info) (*Condition, error) {
+func PrepareCondition(text string, info bind.ContainerInfo) (*Condition, error) {
 	q, err := syntax.ParseCondition(text)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
@@ -42,8 +42,8 @@ func PrepareCondition(text string, info bind.Info) (*Condition, error) {
 // Match reports whether the condition holds for a document. It returns an error if a subquery or a UDF
 // fails, or if ctx ends.
 func (c *Condition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
-	r := eval.NewRun(ctx, c.plan.Layout, env)
-	f := eval.NewFrame(r, c.plan.Layout)
+	r := eval.NewRun(ctx, c.plan.FrameLayout, env)
+	f := eval.NewFrame(r, c.plan.FrameLayout)
 	f.Enter(d)
 	holds := false
 	if c.plan.Rows.Admits(f) {

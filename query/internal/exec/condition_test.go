@@ -16,9 +16,9 @@ import (
 // stored is the text of a document written in second 1700000005.
 type stored string
 
-func (stored) RID() uint64            { return 5 }
-func (d stored) Body() []byte         { return []byte(d) }
-func (stored) System() jsondoc.System { return jsondoc.System{TS: 1700000005} }
+func (stored) RID() uint64                      { return 5 }
+func (d stored) Body() []byte                   { return []byte(d) }
+func (stored) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{TS: 1700000005} }
 
 func TestCondition(t *testing.T) {
 	d := stored(`{"id":"1","n":7,"l":[1]}`)
@@ -28,7 +28,7 @@ func TestCondition(t *testing.T) {
 		"FROM c WHERE ARRAY_CONTAINS(c.l, 1) AND NOT IS_DEFINED(c.gone)": true, "FROM c WHERE c.n": false,
 		"FROM c WHERE false": false,
 	} {
-		c, err := exec.PrepareCondition(text, bind.Info{})
+		c, err := exec.PrepareCondition(text, bind.ContainerInfo{})
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -37,7 +37,8 @@ func TestCondition(t *testing.T) {
 		}
 	}
 	var wrong *fault.Error
-	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.Info{}); !errors.As(err, &wrong) ||
+	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.ContainerInfo{}); !errors.As(err,
+		&wrong) ||
 		wrong.Code != fault.CodeUnresolved {
 		t.Errorf("%v", err)
 	}
@@ -47,7 +48,7 @@ func TestCondition(t *testing.T) {
 func TestConditionStops(t *testing.T) {
 	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN "+
 		"d IN c.l "+
-		"JOIN e IN c.l) < 0", bind.Info{})
+		"JOIN e IN c.l) < 0", bind.ContainerInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type RunOptions struct {
 	Certain bool
 	Memory  Memory // stores state for the next page; nil: no state is kept between pages
 
-	Tune *Tuning // nil: the usual tuning
+	Tune *AccessPathLimits // nil: the usual tuning
 }
 
 // The defaults of RunOptions, which are those of Cosmos DB.
@@ -79,7 +79,7 @@ type Stats struct {
 	Load, Filter time.Duration
 
 	nodes   []nodeFigures // with Trace
-	choices []choice
+	choices []sourceChoice
 }
 
 // Add adds the statistics of another page.
@@ -95,32 +95,32 @@ type Execution struct {
 	Plan    *plan.Plan
 	sources []source.Source
 	Opts    RunOptions
-	tune    *Tuning
-	Run     *eval.Run
+	tune    *AccessPathLimits
+	Run     *eval.RunState
 	f       *eval.Frame
 	page    Page
 
-	spans    []cursor.Span   // of the sources
-	from     cursor.Bookmark // beginning of this page
-	done     cursor.Bookmark // current position
-	current  entry           // the document that the frame holds
-	rowInDoc int             // rows of the current document so far
-	returned int             // blocking: rows of the result so far
-	resume   cursor.Mark     // streaming form: beginning of the page in the current source
-	more     bool            // there is another page
-	last     []byte          // DISTINCT in order: the previous row
-	past     *eval.RowHashes // DISTINCT in the order of rids: hashes of all previous rows
+	spans    []cursor.Span       // of the sources
+	from     cursor.PagePosition // beginning of this page
+	done     cursor.PagePosition // current position
+	current  sortEntry           // the document that the frame holds
+	rowInDoc int                 // rows of the current document so far
+	returned int                 // blocking: rows of the result so far
+	resume   cursor.SectionMark  // streaming form: beginning of the page in the current source
+	more     bool                // there is another page
+	last     []byte              // DISTINCT in order: the previous row
+	past     *eval.RowHashes     // DISTINCT in the order of rids: hashes of all previous rows
 	// past has to be computed again from the documents that earlier pages have read
 	replay     bool
-	caughtUp   bool            // past has been rebuilt
-	spilled    *spilledRows    // rows stored by the previous page or by this one
-	writer     *spill.Sorter   // blocking: writes the rows that this page stores
-	after      cursor.Bookmark // blocking: beginning of the next page
-	out        []byte          // text of the row, in arena or in memory of its own
-	ownRow     bool            // out is in memory of its own
-	value      jsondoc.Value   // the row as a value, if requested
-	arena      []byte          // memory of the page's rows
-	rowBytes   int             // length of the previous row of the page
+	caughtUp   bool                // past has been rebuilt
+	spilled    *spilledRows        // rows stored by the previous page or by this one
+	writer     *spill.Sorter       // blocking: writes the rows that this page stores
+	after      cursor.PagePosition // blocking: beginning of the next page
+	out        []byte              // text of the row, in arena or in memory of its own
+	ownRow     bool                // out is in memory of its own
+	value      jsondoc.Value       // the row as a value, if requested
+	arena      []byte              // memory of the page's rows
+	rowBytes   int                 // length of the previous row of the page
 	ticks      int
 	late       bool // the time of the page is over
 	paused     bool // the page has ended between two documents, since its time was over
@@ -137,8 +137,8 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	if x.tune == nil {
 		x.tune = usual()
 	}
-	x.Run = eval.NewRun(ctx, p.Layout, env)
-	x.f = eval.NewFrame(x.Run, p.Layout)
+	x.Run = eval.NewRun(ctx, p.FrameLayout, env)
+	x.f = eval.NewFrame(x.Run, p.FrameLayout)
 	x.single = len(p.Rows.Clauses) <= 1
 	if o.Trace {
 		x.page.Stats.nodes = make([]nodeFigures, len(p.Nodes))
@@ -185,7 +185,7 @@ func (x *Execution) begin() (err error) {
 	if x.spans = x.Opts.Spans; x.spans == nil {
 		x.spans = cursor.NumberedSpans(len(x.sources))
 	}
-	x.from = cursor.Bookmark{Form: x.Plan.Form, At: cursor.Begin(x.spans), Source: -1,
+	x.from = cursor.PagePosition{Form: x.Plan.Form, At: cursor.Begin(x.spans), Source: -1,
 		Offset: x.Plan.Top.Offset,
 		Limit:  x.Plan.Top.Limit}
 	if x.Opts.Cursor != "" {
@@ -237,7 +237,7 @@ func (x *Execution) checkTime() error {
 // scan iterates over the documents of a source whose rids are greater than after.
 func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	docs := src.Scan(after)
-	if s, ok := docs.(source.Skipping); ok {
+	if s, ok := docs.(source.SkippingDocuments); ok {
 		s.Skip(x.skip)
 	}
 	return docs
@@ -277,7 +277,7 @@ func (x *Execution) Next(docs source.Documents) bool {
 
 // enter makes a document the current one and reports whether it matches a block's conditions on the item
 // alone.
-func (x *Execution) enter(d source.Document, rs *eval.Rowset) bool {
+func (x *Execution) enter(d source.Document, rs *eval.CompiledBlock) bool {
 	x.load(d)
 	return x.passes(rs)
 }
@@ -290,7 +290,7 @@ func (x *Execution) load(d source.Document) {
 	x.page.Stats.LoadedBytes += int64(len(x.f.Body))
 }
 
-func (x *Execution) passes(rs *eval.Rowset) bool {
+func (x *Execution) passes(rs *eval.CompiledBlock) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {
 		return x.fulfils(rs)
 	}
@@ -300,7 +300,7 @@ func (x *Execution) passes(rs *eval.Rowset) bool {
 	return ok
 }
 
-func (x *Execution) fulfils(rs *eval.Rowset) bool {
+func (x *Execution) fulfils(rs *eval.CompiledBlock) bool {
 	for _, d := range rs.First {
 		if d(x.f) != eval.Yes {
 			return false
@@ -319,7 +319,7 @@ func (x *Execution) fulfils(rs *eval.Rowset) bool {
 
 // rows calls fn for each row of the current document, which has matched the conditions. It returns false if
 // fn has returned false or the run has ended.
-func (x *Execution) rows(rs *eval.Rowset, fn func() bool) bool {
+func (x *Execution) rows(rs *eval.CompiledBlock, fn func() bool) bool {
 	x.rowInDoc = 0
 	if rs.OfItem() {
 		return rs.Each(x.f, 1, fn)

@@ -10,9 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// entry is a document in the order of the query: by key, then by rid. Rids descend if the first key is DESC.
-// A rid occurs in one source only, so this order does not depend on how documents are divided among sources.
-type entry struct {
+// sortEntry is a document in the order of the query: by key, then by rid. Rids descend if the first key is
+// DESC. A rid occurs in one source only, so this order does not depend on how documents are divided among
+// sources.
+type sortEntry struct {
 	key    []byte
 	source int
 	rid    uint64
@@ -22,7 +23,7 @@ type entry struct {
 }
 
 // compare compares two entries in the order of the query.
-func (x *Execution) compare(a, b *entry) int {
+func (x *Execution) compare(a, b *sortEntry) int {
 	if c := x.Run.Compare(a.key, b.key); c != 0 {
 		return c
 	}
@@ -67,19 +68,19 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	return values, true
 }
 
-// inOrder iterates over the documents of one source in the order of the query. Next sets the frame to the
-// next document and returns false at the end. A walk that reads many entries without finding a document
-// returns an entry with passed set from time to time, and continues at the next call.
-type inOrder interface {
+// orderedDocuments iterates over the documents of one source in the order of the query. Next sets the frame
+// to the next document and returns false at the end. A walk that reads many entries without finding a
+// document returns an entry with passed set from time to time, and continues at the next call.
+type orderedDocuments interface {
 	Next() (bool, error)
-	at() (*entry, source.Document)
+	at() (*sortEntry, source.Document)
 	close() error
 }
 
 // completeKey restores a key that was cut for the cursor, by reading the document that it came from. If the
 // document no longer exists or has changed, the page begins with the first key that begins with the cut key.
 func (x *Execution) completeKey() error {
-	x.resume = cursor.Mark{Rid: x.from.Rid, Rows: x.from.Rows}
+	x.resume = cursor.SectionMark{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (x *Execution) completeKey() error {
 // returns nil if there is none.
 func (x *Execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
-		if f, ok := src.(source.Finder); ok {
+		if f, ok := src.(source.DocumentFinder); ok {
 			d, live, err := f.Find(rid)
 			if err != nil || !live {
 				return nil, err
@@ -117,14 +118,14 @@ func (x *Execution) find(rid uint64) (source.Document, error) {
 }
 
 // isAfterStart reports whether an entry comes after the beginning of the page.
-func (x *Execution) isAfterStart(e *entry) bool {
+func (x *Execution) isAfterStart(e *sortEntry) bool {
 	if !x.from.Begun {
 		return true
 	}
 	if x.from.Cut {
 		return bytes.Compare(e.key, x.from.Key) >= 0
 	}
-	c := x.compare(e, &entry{key: x.from.Key, rid: x.from.Rid})
+	c := x.compare(e, &sortEntry{key: x.from.Key, rid: x.from.Rid})
 	if n := x.distinct(); n > 0 {
 		return c > 0 && (x.from.Rows == noneReturned ||
 			!bytes.Equal(x.leading(e.key, n), x.leading(x.from.Key, n)))
@@ -178,7 +179,7 @@ func (x *Execution) leading(key []byte, n int) []byte {
 // merge calls fn for each document in the order of the query, until fn returns false. Before each call it
 // sets the frame to the document.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
-	var live []inOrder
+	var live []orderedDocuments
 	defer func() {
 		for _, s := range live {
 			if e := s.close(); err == nil {
@@ -193,7 +194,7 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 		}
 		live = append(live, s)
 	}
-	open := make([]inOrder, 0, len(live))
+	open := make([]orderedDocuments, 0, len(live))
 	for _, s := range live {
 		ok, err := s.Next()
 		if err != nil {
@@ -248,7 +249,7 @@ func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more
 }
 
 // firstOf returns the index of the iterator whose document comes first.
-func (x *Execution) firstOf(open []inOrder) int {
+func (x *Execution) firstOf(open []orderedDocuments) int {
 	first := 0
 	for i := 1; i < len(open); i++ {
 		a, _ := open[i].at()

@@ -12,14 +12,14 @@ import (
 // documents are read instead of counting their index entries.
 const onlyDead = 10_000
 
-// deadDocuments holds the rids of dead documents, by source.
-type deadDocuments [][]uint64
+// deadRIDs holds the rids of dead documents, by source.
+type deadRIDs [][]uint64
 
 // listDead returns the dead documents of all sources. ok is false if a source cannot list them.
-func (x *Execution) listDead() (deadDocuments, bool, error) {
-	all := make(deadDocuments, len(x.sources))
+func (x *Execution) listDead() (deadRIDs, bool, error) {
+	all := make(deadRIDs, len(x.sources))
 	for i, src := range x.sources {
-		c, ok := src.(source.Census)
+		c, ok := src.(source.DeadDocumentLister)
 		if !ok {
 			return nil, false, nil
 		}
@@ -34,7 +34,7 @@ func (x *Execution) listDead() (deadDocuments, bool, error) {
 
 // eachEntry calls fn for each entry in spans that belongs to a live document and passes the filter. sure is
 // false if the caller has to read the document to decide whether it matches.
-func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Span, sieve *termFilter,
+func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.KeySpan, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
 		terms := src.Terms(s.Lo, s.Hi, false)
@@ -106,7 +106,7 @@ func (x *Execution) countAll() (total int64, ok bool) {
 }
 
 // countWanted counts the entries that match all conditions.
-func (x *Execution) countWanted(g *eval.Grouper, dead deadDocuments) error {
+func (x *Execution) countWanted(g *eval.Grouper, dead deadRIDs) error {
 	total := int64(0)
 	for i, src := range x.sources {
 		n, err := x.countIn(src, dead[i])
@@ -126,7 +126,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 }
 
 // countSpans counts the entries in spans that belong to live documents and match the conditions.
-func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.Span,
+func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.KeySpan,
 	sieve *termFilter) (n int64, err error) {
 	if c, ok := src.(source.EntryCounter); ok && len(dead) == 0 && sieve == nil {
 		for _, s := range spans {
@@ -199,7 +199,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 
 // intersection returns the rids that match all constraints of the plan, and as unsure those for which an
 // index term does not decide. Both lists are sorted.
-func (x *Execution) intersection(src source.Source, p *probes) (all, unsure []uint64, err error) {
+func (x *Execution) intersection(src source.Source, p *pathProbes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0

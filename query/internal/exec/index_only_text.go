@@ -35,9 +35,9 @@ func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 				return false, err
 			}
 		}
-		if sum, ok := state[i].(*lang.Adder); ok {
+		if sum, ok := state[i].(*lang.SumAggregate); ok {
 			sum.Add(jsondoc.NumberValue(float64(n)))
-		} else if count, ok := state[i].(*lang.Counter); ok {
+		} else if count, ok := state[i].(*lang.CountAggregate); ok {
 			count.N = n
 		}
 	}

@@ -15,11 +15,11 @@ import (
 
 // aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths. done is false if the values
 // cannot be computed from the index.
-func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done bool, err error) {
+func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
 		switch state := g.Groups[0].State[i].(type) {
-		case *lang.Counter:
+		case *lang.CountAggregate:
 			bounds := arg.Bounds
 			if arg.Path == nil && o.Constraint == nil {
 				if state.N, done = x.countAll(); !done {
@@ -31,13 +31,13 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done b
 			if err := x.countValues(state, bounds, dead); err != nil {
 				return false, err
 			}
-		case *lang.Extreme:
+		case *lang.ExtremeAggregate:
 			for j, src := range x.sources {
 				if err := x.extremesOf(state, arg, src, dead[j]); err != nil {
 					return false, err
 				}
 			}
-		case *lang.Adder:
+		case *lang.SumAggregate:
 			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
 				return false, err
 			}
@@ -47,7 +47,7 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadDocuments) (done b
 }
 
 // countValues counts the live entries in spans.
-func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead deadDocuments) error {
+func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, dead deadRIDs) error {
 	for j, src := range x.sources {
 		n, err := x.countSpans(src, dead[j], spans, x.indexOnlyFilter())
 		if err != nil {
@@ -61,7 +61,7 @@ func (x *Execution) countValues(c *lang.Counter, spans []plan.Span, dead deadDoc
 // sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order,
 // and the query's sum is in the order of the documents. exact is true only if all partial sums are integers
 // that a double represents exactly: the order then does not matter.
-func (x *Execution) sumValues(sum *lang.Adder, arg plan.IndexOnlyArg, dead deadDocuments) (exact bool,
+func (x *Execution) sumValues(sum *lang.SumAggregate, arg plan.IndexOnlyArg, dead deadRIDs) (exact bool,
 	err error) {
 	size := 0.0
 	for j, src := range x.sources {
@@ -106,9 +106,9 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 
 // extremesOf adds the least and the greatest value of a source to MIN or MAX. MIN needs the greatest value
 // too: if that is an array or an object, which sort after all other values, the result is undefined.
-func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src source.Source,
+func (x *Execution) extremesOf(e *lang.ExtremeAggregate, arg plan.IndexOnlyArg, src source.Source,
 	dead []uint64) error {
-	end := extremeFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
+	end := extremeValueFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
 		return err
 	}
@@ -117,18 +117,19 @@ func (x *Execution) extremesOf(e *lang.Extreme, arg plan.IndexOnlyArg, src sourc
 	return end.of(back, true)
 }
 
-// extremeFinder finds the least or the greatest value at a path in one source, and adds it to MIN or MAX.
-type extremeFinder struct {
+// extremeValueFinder finds the least or the greatest value at a path in one source, and adds it to MIN or
+// MAX.
+type extremeValueFinder struct {
 	x     *Execution
 	src   source.Source
 	dead  []uint64
 	arg   plan.IndexOnlyArg
-	to    *lang.Extreme
+	to    *lang.ExtremeAggregate
 	sieve *termFilter
 }
 
 // of adds the first value in spans that matches. With reverse it adds the last one.
-func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
+func (e *extremeValueFinder) of(spans []plan.KeySpan, reverse bool) error {
 	for _, s := range spans {
 		for {
 			key, err := e.first(s, reverse)
@@ -153,7 +154,7 @@ func (e *extremeFinder) of(spans []plan.Span, reverse bool) error {
 
 // first returns the first key in a span (the last one with reverse) that belongs to a live document and may
 // match, or nil if there is none.
-func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error) {
+func (e *extremeValueFinder) first(s plan.KeySpan, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
 		if err = e.x.passEntry(); err != nil || hasRID(e.dead, terms.RID()) {
@@ -172,7 +173,7 @@ func (e *extremeFinder) first(s plan.Span, reverse bool) (key []byte, err error)
 // take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
 // the value from those documents, in their order. The first document is enough, unless the key is a string
 // that was cut: its documents then have different values. found is false if none of the documents matches.
-func (e *extremeFinder) take(key []byte) (found bool, err error) {
+func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
 	if in && sure && exact {
@@ -199,7 +200,7 @@ func (e *extremeFinder) take(key []byte) (found bool, err error) {
 }
 
 // groupTerms makes one group of each term of a path. Terms that are not exact are skipped.
-func (x *Execution) groupTerms(g *eval.Grouper, dead deadDocuments) error {
+func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
 	for i, src := range x.sources {
@@ -224,12 +225,12 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadDocuments) error {
 }
 
 // groupBounds returns the spans of the terms that become groups.
-func (x *Execution) groupBounds() []plan.Span {
+func (x *Execution) groupBounds() []plan.KeySpan {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
 	}
 	lo, hi := x.Plan.Info.Index.PathRange(x.Plan.IndexOnly.Path)
-	return []plan.Span{{Lo: lo, Hi: hi}}
+	return []plan.KeySpan{{Lo: lo, Hi: hi}}
 }
 
 // groupsFrom returns the term at which the groups of a page begin. It returns nil if the order of terms is
@@ -280,11 +281,11 @@ type termGroups struct {
 
 	terms  source.Terms
 	key    []byte
-	one    *eval.Bucket // the group of key
-	read   int          // entries of key that were read and counted
-	rest   int          // entries of key that were skipped
-	passed bool         // the group of key is not on this page
-	over   bool         // neither key nor any later key has a group on this page
+	one    *eval.GroupState // the group of key
+	read   int              // entries of key that were read and counted
+	rest   int              // entries of key that were skipped
+	passed bool             // the group of key is not on this page
+	over   bool             // neither key nor any later key has a group on this page
 }
 
 // walk reads the terms from lo on.
@@ -313,7 +314,7 @@ func (t *termGroups) walk(lo []byte) (err error) {
 // leap moves to the first entry after those of key. more is false if there is none.
 func (t *termGroups) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
-	if s, ok := t.terms.(source.Seeker); ok {
+	if s, ok := t.terms.(source.SeekableTerms); ok {
 		return s.Seek(next), nil
 	}
 	err = t.terms.Close()

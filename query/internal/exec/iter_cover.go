@@ -20,7 +20,7 @@ import (
 const coverDead = 256
 
 // cover prepares a walk that uses index entries in place of documents.
-func (wk *walker) cover() {
+func (wk *indexWalker) cover() {
 	x, o := wk.x, wk.x.Plan.Order
 	if o.Walk != wk.w {
 		return
@@ -29,7 +29,7 @@ func (wk *walker) cover() {
 	if !o.Covered && (!o.Skips || x.done.Offset == 0) {
 		return
 	}
-	c, ok := wk.src.(source.Census)
+	c, ok := wk.src.(source.DeadDocumentLister)
 	if !ok {
 		return
 	}
@@ -45,7 +45,7 @@ func (wk *walker) cover() {
 
 // covered handles an entry without reading its document, if the entry's key is exact. done reports that the
 // document need not be read; ok reports that the entry is to be returned.
-func (wk *walker) covered() (done, ok bool) {
+func (wk *indexWalker) covered() (done, ok bool) {
 	skips := wk.skips && wk.x.done.Offset > 0
 	if !wk.census || wk.least == nil && !skips {
 		return false, false
@@ -58,20 +58,20 @@ func (wk *walker) covered() (done, ok bool) {
 		return true, false
 	}
 	if wk.least == nil {
-		wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid, unread: true}
+		wk.entry = sortEntry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid, unread: true}
 		wk.doc = nil
 		return true, wk.x.isAfterStart(&wk.entry)
 	}
 	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
-	wk.entry = entry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
+	wk.entry = sortEntry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
 	return true, wk.x.isAfterStart(&wk.entry)
 }
 
 // orderKey appends the ORDER BY key of the current entry. Its index key is exact, and so holds the same
 // bytes: terms and ORDER BY keys encode scalar values alike.
-func (wk *walker) orderKey(dst []byte) []byte {
+func (wk *indexWalker) orderKey(dst []byte) []byte {
 	n := len(dst)
 	if c := wk.w.Composite; c != nil {
 		dst = append(dst, c.TermsFrom(wk.found, len(wk.w.Fixed))...)
@@ -87,7 +87,7 @@ func (wk *walker) orderKey(dst []byte) []byte {
 }
 
 // needs reports whether the document of an entry with an exact key will be read.
-func (wk *walker) needs(rid uint64) bool {
+func (wk *indexWalker) needs(rid uint64) bool {
 	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
 	return !covered && wk.allowed.has(rid)
 }
@@ -98,12 +98,12 @@ type leastDocument struct {
 	body []byte
 }
 
-func (d *leastDocument) RID() uint64            { return d.rid }
-func (d *leastDocument) Body() []byte           { return d.body }
-func (d *leastDocument) System() jsondoc.System { return jsondoc.System{} }
+func (d *leastDocument) RID() uint64                      { return d.rid }
+func (d *leastDocument) Body() []byte                     { return d.body }
+func (d *leastDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }
 
 // noteReturned records that a row of the current entry has been returned.
-func (wk *walker) noteReturned() {
+func (wk *indexWalker) noteReturned() {
 	x, fresh := wk.x, wk.fresh
 	wk.fresh = false
 	if !fresh || !wk.loose || wk.doc == nil || x.done.Source < 0 || x.done.Rows == noneReturned ||
@@ -112,7 +112,7 @@ func (wk *walker) noteReturned() {
 	}
 	wk.returnedKey, wk.rest = append([]byte{}, wk.found...), 0
 	if wk.sub != nil {
-		if _, lacking := wk.sub.(*unordered); !lacking {
+		if _, lacking := wk.sub.(*unorderedDocuments); !lacking {
 			wk.returnedKey = nil // the keys in a run are not exact
 			return
 		}
@@ -121,7 +121,7 @@ func (wk *walker) noteReturned() {
 }
 
 // leave moves the walk behind the current key.
-func (wk *walker) leave() error {
+func (wk *indexWalker) leave() error {
 	p := &wk.parts[0]
 	if wk.w.Reverse {
 		p.Hi = bytes.Clone(wk.found)
@@ -130,7 +130,7 @@ func (wk *walker) leave() error {
 	}
 	over := bytes.Compare(p.Lo, p.Hi) >= 0
 	wk.ahead, wk.group = false, wk.group[:0]
-	if s, ok := wk.terms.(source.Seeker); ok && !wk.w.Reverse && !over {
+	if s, ok := wk.terms.(source.SeekableTerms); ok && !wk.w.Reverse && !over {
 		if wk.ahead = wk.x.passEntry() == nil && s.Seek(p.Lo); wk.ahead {
 			return nil
 		}

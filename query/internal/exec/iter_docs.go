@@ -5,16 +5,16 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// fetched is a source.Documents that fetches a document for each of a list of rids.
-type fetched struct {
+// fetchedDocuments is a source.Documents that fetches a document for each of a list of rids.
+type fetchedDocuments struct {
 	x       *Execution
 	src     source.Source
 	rids    source.Postings
 	after   uint64 // returns only rids greater than this; if begun is set, any
 	begun   bool
-	ahead   []uint64 // read from rids and not yet fetched
-	room    int      // number of rids to prefetch at a time; 0: no prefetch
-	allowed *members // returns only these; nil: all
+	ahead   []uint64    // read from rids and not yet fetched
+	room    int         // number of rids to prefetch at a time; 0: no prefetch
+	allowed *memberRIDs // returns only these; nil: all
 	// called with each rid that has no live document; if it returns false, Next returns false too
 	skip func(rid uint64) bool
 	doc  source.Document
@@ -22,7 +22,7 @@ type fetched struct {
 }
 
 // nextRID returns the next rid, or false at the end.
-func (d *fetched) nextRID() (rid uint64, ok bool) {
+func (d *fetchedDocuments) nextRID() (rid uint64, ok bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
 		return rid, true
@@ -46,7 +46,7 @@ func (d *fetched) nextRID() (rid uint64, ok bool) {
 const firstAhead = 32
 
 // look prefetches documents.
-func (d *fetched) look(rid uint64) {
+func (d *fetchedDocuments) look(rid uint64) {
 	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)
 	for len(list) < d.room && d.rids.Next() {
@@ -57,14 +57,14 @@ func (d *fetched) look(rid uint64) {
 }
 
 // note counts an index entry, unless the entry was counted before, when it was read for sorting.
-func (d *fetched) note() error {
+func (d *fetchedDocuments) note() error {
 	if _, counted := d.rids.(*SortedRIDs); counted {
 		return d.x.pass(lang.EntryWork)
 	}
 	return d.x.passEntry()
 }
 
-func (d *fetched) Next() bool {
+func (d *fetchedDocuments) Next() bool {
 	for d.err == nil {
 		if d.err = d.note(); d.err != nil {
 			return false
@@ -87,10 +87,10 @@ func (d *fetched) Next() bool {
 	return false
 }
 
-func (d *fetched) Document() source.Document { return d.doc }
-func (d *fetched) Err() error                { return d.err }
+func (d *fetchedDocuments) Document() source.Document { return d.doc }
+func (d *fetchedDocuments) Err() error                { return d.err }
 
-func (d *fetched) Close() error {
+func (d *fetchedDocuments) Close() error {
 	if err := d.rids.Close(); d.err == nil {
 		d.err = err
 	}
@@ -107,7 +107,7 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 	if !ok {
 		return x.scan(src, after), nil
 	}
-	return &fetched{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
+	return &fetchedDocuments{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
 }
 
 // termDocuments iterates over the documents of a range of keys.

@@ -11,12 +11,12 @@ import (
 
 // without iterates over the documents that do not have the path. ORDER BY treats them as equal, so they come
 // in ascending or descending order of rids. If the source cannot list them, all its documents are read.
-func (wk *walker) without() inOrder {
+func (wk *indexWalker) without() orderedDocuments {
 	from := wk.resumedAt()
-	if shapes, ok := wk.src.(source.Shapes); ok {
+	if shapes, ok := wk.src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
-			found := &unordered{wk: wk}
-			docs := &fetched{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
+			found := &unorderedDocuments{wk: wk}
+			docs := &fetchedDocuments{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
 				skip: found.skip}
 			found.docs = &undefinedDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
 			return found
@@ -30,9 +30,9 @@ func (wk *walker) without() inOrder {
 // lacking iterates over the documents that do not have the GROUP BY path.
 func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 	path := x.Plan.IndexOnly.Path
-	if shapes, ok := src.(source.Shapes); ok {
+	if shapes, ok := src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
-			docs := &fetched{x: x, src: src, rids: rids, begun: true, skip: x.skip}
+			docs := &fetchedDocuments{x: x, src: src, rids: rids, begun: true, skip: x.skip}
 			return &undefinedDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil
 		}
 	}
@@ -40,7 +40,7 @@ func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 }
 
 // resumedAt returns the rid at which to begin among the documents without the path.
-func (wk *walker) resumedAt() uint64 {
+func (wk *indexWalker) resumedAt() uint64 {
 	if f := &wk.x.from; f.Begun && !f.Cut {
 		if values, ok := wk.x.orderValues(f.Key); ok && values[0].Kind() == jsondoc.Undefined {
 			return f.Rid
@@ -52,21 +52,21 @@ func (wk *walker) resumedAt() uint64 {
 	return 0
 }
 
-// unordered returns documents in the order in which they come.
-type unordered struct {
-	wk    *walker
+// unorderedDocuments returns documents in the order in which they come.
+type unorderedDocuments struct {
+	wk    *indexWalker
 	docs  source.Documents
 	rests bool // docs has stopped at an entry that has no document
 }
 
 // skip is called with each rid that docs skips, because it has no document. It returns false if docs must
 // stop there.
-func (o *unordered) skip(rid uint64) bool {
+func (o *unorderedDocuments) skip(rid uint64) bool {
 	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
 }
 
-func (o *unordered) Next() (bool, error) {
+func (o *unorderedDocuments) Next() (bool, error) {
 	if o.wk.returnedKey != nil && len(o.wk.returnedKey) == 0 {
 		return false, nil // one document without the path is enough
 	}
@@ -85,8 +85,8 @@ func (o *unordered) Next() (bool, error) {
 	return rests, o.docs.Err()
 }
 
-func (o *unordered) at() (*entry, source.Document) { return &o.wk.entry, o.wk.doc }
-func (o *unordered) close() error                  { return o.docs.Close() }
+func (o *unorderedDocuments) at() (*sortEntry, source.Document) { return &o.wk.entry, o.wk.doc }
+func (o *unorderedDocuments) close() error                      { return o.docs.Close() }
 
 // undefinedDocuments iterates over the documents for which value is undefined. Next also sets the frame to
 // the document.

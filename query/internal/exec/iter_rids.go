@@ -49,9 +49,9 @@ func closeAll(list []source.Postings) (err error) {
 	return err
 }
 
-// Intersection iterates over the rids that all lists contain. It leaps from one candidate of any list to the
-// next.
-type Intersection struct {
+// RIDIntersection iterates over the rids that all lists contain. It leaps from one candidate of any list to
+// the next.
+type RIDIntersection struct {
 	List     []source.Postings
 	begun    bool
 	Pass     func() error // counts an entry
@@ -60,7 +60,7 @@ type Intersection struct {
 }
 
 // Next moves to the next rid and returns false at the end.
-func (x *Intersection) Next() bool {
+func (x *RIDIntersection) Next() bool {
 	if !x.begun {
 		x.begun = true
 		for _, p := range x.List {
@@ -75,7 +75,7 @@ func (x *Intersection) Next() bool {
 }
 
 // SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
-func (x *Intersection) SeekGE(rid uint64) bool {
+func (x *RIDIntersection) SeekGE(rid uint64) bool {
 	x.begun = true
 	for _, p := range x.List {
 		if !p.SeekGE(rid) {
@@ -88,7 +88,7 @@ func (x *Intersection) SeekGE(rid uint64) bool {
 // align advances the lists until all are at the same rid. If the time is over, it stops at a rid that may not
 // be in all lists: the page can end behind the document of that rid, which does not match the conditions. It
 // returns false at the end of a list.
-func (x *Intersection) align() bool {
+func (x *RIDIntersection) align() bool {
 	target := x.List[0].RID()
 	for at, agree := 1, 1; agree < len(x.List); at++ {
 		p := x.List[at%len(x.List)]
@@ -110,25 +110,25 @@ func (x *Intersection) align() bool {
 }
 
 // RID returns the current rid.
-func (x *Intersection) RID() uint64 { return x.List[0].RID() }
+func (x *RIDIntersection) RID() uint64 { return x.List[0].RID() }
 
 // Close releases the iterator and returns its first error.
-func (x *Intersection) Close() error {
+func (x *RIDIntersection) Close() error {
 	if err := closeAll(x.List); x.err == nil {
 		x.err = err
 	}
 	return x.err
 }
 
-// UnionOf iterates over the rids that any of the lists contains.
-type UnionOf struct {
-	All  []source.Postings        // to be closed
-	live heap.Of[source.Postings] // those that have not ended
+// RIDUnion iterates over the rids that any of the lists contains.
+type RIDUnion struct {
+	All  []source.Postings          // to be closed
+	live heap.Heap[source.Postings] // those that have not ended
 	init bool
 }
 
 // Next moves to the next rid and returns false at the end.
-func (u *UnionOf) Next() bool {
+func (u *RIDUnion) Next() bool {
 	if !u.init {
 		return u.SeekGE(0)
 	}
@@ -143,7 +143,7 @@ func (u *UnionOf) Next() bool {
 
 // moved restores the order of the heap after its first iterator has advanced. ok is false if that iterator
 // has ended.
-func (u *UnionOf) moved(ok bool) {
+func (u *RIDUnion) moved(ok bool) {
 	if ok {
 		u.live.Fix()
 	} else {
@@ -152,7 +152,7 @@ func (u *UnionOf) moved(ok bool) {
 }
 
 // SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
-func (u *UnionOf) SeekGE(rid uint64) bool {
+func (u *RIDUnion) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
 		u.live.Before = func(a, b source.Postings) bool { return a.RID() < b.RID() }
@@ -171,10 +171,10 @@ func (u *UnionOf) SeekGE(rid uint64) bool {
 }
 
 // RID returns the current rid.
-func (u *UnionOf) RID() uint64 { return u.live.List[0].RID() }
+func (u *RIDUnion) RID() uint64 { return u.live.List[0].RID() }
 
 // Close releases the iterator and returns its first error.
-func (u *UnionOf) Close() error { return closeAll(u.All) }
+func (u *RIDUnion) Close() error { return closeAll(u.All) }
 
 // SortedRIDs iterates over a sorted list of rids.
 type SortedRIDs struct {
@@ -219,7 +219,7 @@ func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 		if len(a.Keys) == 1 {
 			return src.Postings(a.Keys[0])
 		}
-		u := &UnionOf{}
+		u := &RIDUnion{}
 		for _, key := range a.Keys {
 			u.All = append(u.All, src.Postings(key))
 		}
@@ -227,7 +227,7 @@ func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 	case *plan.AllOfAccess:
 		return x.intersect(x.listsOf(src, a.List))
 	case *plan.AnyOfAccess:
-		return &UnionOf{All: x.listsOf(src, a.List)}
+		return &RIDUnion{All: x.listsOf(src, a.List)}
 	}
 	return &SortedRIDs{}
 }
@@ -241,7 +241,7 @@ func (x *Execution) listsOf(src source.Source, list []plan.Access) []source.Post
 }
 
 func (x *Execution) intersect(list []source.Postings) source.Postings {
-	return &Intersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
+	return &RIDIntersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
 }
 
 // isTimedOut reports whether an intersection has to stop: because the time of the page is over and the page

@@ -46,10 +46,10 @@ func TestPostingsAgree(t *testing.T) {
 		}
 		var entries int64
 		checkPostings(t, r, "intersection",
-			&exec.Intersection{List: open(), Pass: func() error { entries++; return nil }}, all)
-		checkPostings(t, r, "union", &exec.UnionOf{All: open()}, some)
+			&exec.RIDIntersection{List: open(), Pass: func() error { entries++; return nil }}, all)
+		checkPostings(t, r, "union", &exec.RIDUnion{All: open()}, some)
 		checkPostings(t, r, "both",
-			&exec.Intersection{List: []source.Postings{&exec.UnionOf{All: open()},
+			&exec.RIDIntersection{List: []source.Postings{&exec.RIDUnion{All: open()},
 				&exec.SortedRIDs{Rids: all}},
 				Pass: func() error { entries++; return nil }}, all)
 	}

@@ -22,7 +22,7 @@ func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
 	if t == nil {
 		return nil
 	}
-	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.Layout)}
+	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameLayout)}
 }
 
 // take reports whether documents with this key may match the conditions. sure reports that all of them

@@ -8,22 +8,22 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// batch iterates over the documents of a source in the order of the query. It reads all documents and keeps
-// only the first ones, as many as a page can need. After these have been returned it reads all documents
-// again to find the next ones, so its memory is bounded by the size of a page.
-type batch struct {
+// sortedBatch iterates over the documents of a source in the order of the query. It reads all documents and
+// keeps only the first ones, as many as a page can need. After these have been returned it reads all
+// documents again to find the next ones, so its memory is bounded by the size of a page.
+type sortedBatch struct {
 	x        *Execution
 	src      source.Source
 	source   int
 	open     func() (source.Documents, error) // opens the documents to sort
 	room     int
-	held     int            // bytes of heap
-	heap     heap.Of[entry] // while filling: the last entry on top; then sorted
+	held     int                  // bytes of heap
+	heap     heap.Heap[sortEntry] // while filling: the last entry on top; then sorted
 	returned int
 	full     bool // there may be more documents
-	last     entry
+	last     sortEntry
 	begun    bool
-	after    *entry // keeps only entries that come after this one; nil: all
+	after    *sortEntry // keeps only entries that come after this one; nil: all
 	doc      source.Document
 
 	whole bool            // contains all matching documents of the source
@@ -45,13 +45,14 @@ func (x *Execution) room() int {
 	return int(min(n+x.done.Offset, maxRoom)) + 1
 }
 
-func (x *Execution) newBatch(src source.Source, source int, open func() (source.Documents, error)) *batch {
-	last := func(a, c entry) bool { return x.compare(&a, &c) > 0 }
-	return &batch{x: x, src: src, source: source, open: open, room: x.room(),
-		heap: heap.Of[entry]{Before: last}}
+func (x *Execution) newBatch(src source.Source, source int, open func() (source.Documents,
+	error)) *sortedBatch {
+	last := func(a, c sortEntry) bool { return x.compare(&a, &c) > 0 }
+	return &sortedBatch{x: x, src: src, source: source, open: open, room: x.room(),
+		heap: heap.Heap[sortEntry]{Before: last}}
 }
 
-func (b *batch) Next() (bool, error) {
+func (b *sortedBatch) Next() (bool, error) {
 	for {
 		if b.returned == len(b.heap.List) {
 			if b.it == nil && b.begun && !b.full {
@@ -76,10 +77,10 @@ func (b *batch) Next() (bool, error) {
 	}
 }
 
-func (b *batch) at() (*entry, source.Document) { return &b.last, b.doc }
+func (b *sortedBatch) at() (*sortEntry, source.Document) { return &b.last, b.doc }
 
 // fill reads all documents and keeps the first ones after those that were returned.
-func (b *batch) fill() (err error) {
+func (b *sortedBatch) fill() (err error) {
 	x := b.x
 	docs, err := b.open()
 	if err != nil {
@@ -97,7 +98,7 @@ func (b *batch) fill() (err error) {
 		d := docs.Document()
 		x.load(d)
 		key = x.orderKey(key[:0])
-		e := entry{key: key, source: b.source, rid: d.RID(), holds: true}
+		e := sortEntry{key: key, source: b.source, rid: d.RID(), holds: true}
 		if x.isAfterStart(&e) && (b.after == nil || x.compare(&e, b.after) > 0) &&
 			(!b.begun || x.compare(&e, &b.last) > 0) {
 			if !b.wants(&e) {
@@ -112,17 +113,17 @@ func (b *batch) fill() (err error) {
 	}
 	b.begun = true
 	x.sortedRows += len(b.heap.List)
-	slices.SortFunc(b.heap.List, func(a, c entry) int { return x.compare(&a, &c) })
+	slices.SortFunc(b.heap.List, func(a, c sortEntry) int { return x.compare(&a, &c) })
 	return docs.Err()
 }
 
 // wants reports whether an entry is among the first ones found so far.
-func (b *batch) wants(e *entry) bool {
+func (b *sortedBatch) wants(e *sortEntry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
 // push adds a copy of an entry. If the batch is full, the copy replaces the last entry.
-func (b *batch) push(e entry) {
+func (b *sortedBatch) push(e sortEntry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
 		b.x.Run.Hold(&b.held, entrySize+cap(e.key), "ORDER BY")
@@ -141,7 +142,7 @@ func (b *batch) push(e entry) {
 
 // makeRoom drops the last entries if the keys use too much memory. They are looked for again when those
 // before them have been returned.
-func (b *batch) makeRoom() {
+func (b *sortedBatch) makeRoom() {
 	for b.held > b.x.Run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
 		b.x.Run.Hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
 		b.heap.Pop()

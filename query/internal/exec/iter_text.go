@@ -15,25 +15,25 @@ import (
 // first query computes the statistics of all texts that BM25 needs. The second query contains these numbers
 // and orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
-// byText iterates over the documents of a source by the score of their text: first the texts that contain a
-// term, then the other texts, then the documents without a text. Among documents with equal scores the
-// latest comes first, as in ORDER BY DESC.
-type byText struct {
+// textScoreOrder iterates over the documents of a source by the score of their text: first the texts that
+// contain a term, then the other texts, then the documents without a text. Among documents with equal scores
+// the latest comes first, as in ORDER BY DESC.
+type textScoreOrder struct {
 	x       *Execution
 	src     source.Source
 	source  int
-	allowed *members // documents that can become rows; nil: many, or unknown
+	allowed *memberRIDs // documents that can become rows; nil: many, or unknown
 	scores  textScores
-	heap    heap.Of[Estimate] // the scores are negated, so that the best is the least
-	texts   source.Terms      // all texts, the latest first; nil unless they are being read
-	begun   bool              // texts has been opened
-	rest    inOrder           // documents without a text
-	entry   entry
+	heap    heap.Heap[EstimatedDistance] // the scores are negated, so that the best is the least
+	texts   source.Terms                 // all texts, the latest first; nil unless they are being read
+	begun   bool                         // texts has been opened
+	rest    orderedDocuments             // documents without a text
+	entry   sortEntry
 	doc     source.Document
 }
 
 // openTexts opens the documents of a source in the order of their text scores.
-func (x *Execution) openTexts(src source.Source, source int, only *members) (inOrder, error) {
+func (x *Execution) openTexts(src source.Source, source int, only *memberRIDs) (orderedDocuments, error) {
 	o := x.Plan.Order.Texts
 	var lists []wordList
 	for i := range o.Terms {
@@ -47,13 +47,13 @@ func (x *Execution) openTexts(src source.Source, source int, only *members) (inO
 	if err != nil {
 		return nil, err
 	}
-	t := &byText{x: x, src: src, source: source, allowed: only, scores: scores}
-	t.heap.Before = func(a, b Estimate) bool {
+	t := &textScoreOrder{x: x, src: src, source: source, allowed: only, scores: scores}
+	t.heap.Before = func(a, b EstimatedDistance) bool {
 		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
 	}
 	for i, rid := range scores.rids {
 		if only.has(rid) {
-			t.heap.List = append(t.heap.List, Estimate{-scores.scores[i], rid})
+			t.heap.List = append(t.heap.List, EstimatedDistance{-scores.scores[i], rid})
 		}
 	}
 	x.Run.Use(estimateSize*len(t.heap.List), "ORDER BY")
@@ -61,7 +61,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *members) (inO
 	return t, x.Run.Err
 }
 
-func (t *byText) Next() (bool, error) {
+func (t *textScoreOrder) Next() (bool, error) {
 	for t.rest == nil {
 		e, ok, err := t.propose()
 		if err != nil {
@@ -84,7 +84,7 @@ func (t *byText) Next() (bool, error) {
 }
 
 // propose returns the text with the next score. ok is false at the end.
-func (t *byText) propose() (e Estimate, ok bool, err error) {
+func (t *textScoreOrder) propose() (e EstimatedDistance, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
 	}
@@ -98,13 +98,13 @@ func (t *byText) propose() (e Estimate, ok bool, err error) {
 		}
 		rid := t.texts.RID()
 		if _, met := slices.BinarySearch(t.scores.rids, rid); !met && t.allowed.has(rid) {
-			return Estimate{0, rid}, true, nil
+			return EstimatedDistance{0, rid}, true, nil
 		}
 	}
 	return e, false, t.endTexts()
 }
 
-func (t *byText) endTexts() (err error) {
+func (t *textScoreOrder) endTexts() (err error) {
 	if t.texts != nil {
 		err = t.texts.Close()
 	}
@@ -113,10 +113,10 @@ func (t *byText) endTexts() (err error) {
 }
 
 // take moves to a document and reports whether it is one of the rows.
-func (t *byText) take(e Estimate) (bool, error) {
+func (t *textScoreOrder) take(e EstimatedDistance) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
-	t.entry = entry{key: key, source: t.source, rid: e.rid, holds: true}
+	t.entry = sortEntry{key: key, source: t.source, rid: e.rid, holds: true}
 	if !x.isAfterStart(&t.entry) {
 		return false, nil
 	}
@@ -133,13 +133,13 @@ func (t *byText) take(e Estimate) (bool, error) {
 }
 
 // openRest continues with the documents without a text.
-func (t *byText) openRest() {
+func (t *textScoreOrder) openRest() {
 	x := t.x
 	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
 		var docs source.Documents
 		var err error
 		if t.allowed != nil {
-			docs = &fetched{x: x, src: t.src, rids: &SortedRIDs{Rids: t.allowed.rids}, skip: x.skip}
+			docs = &fetchedDocuments{x: x, src: t.src, rids: &SortedRIDs{Rids: t.allowed.rids}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)
 		}
@@ -147,9 +147,9 @@ func (t *byText) openRest() {
 	})
 }
 
-func (t *byText) at() (*entry, source.Document) { return &t.entry, t.doc }
+func (t *textScoreOrder) at() (*sortEntry, source.Document) { return &t.entry, t.doc }
 
-func (t *byText) close() error {
+func (t *textScoreOrder) close() error {
 	err := t.endTexts()
 	if t.rest != nil {
 		if e := t.rest.close(); err == nil {

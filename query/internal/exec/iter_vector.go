@@ -6,21 +6,21 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// nearest iterates over the documents of a source in the order of ORDER BY VectorDistance, through an index.
-// Documents without a distance come last, as in ORDER BY.
-type nearest struct {
+// nearestDocuments iterates over the documents of a source in the order of ORDER BY VectorDistance, through
+// an index. Documents without a distance come last, as in ORDER BY.
+type nearestDocuments struct {
 	x      *Execution
 	src    source.Source
 	source int
-	all    *distances
-	rest   inOrder // documents without a distance
-	entry  entry
+	all    *vectorDistances
+	rest   orderedDocuments // documents without a distance
+	entry  sortEntry
 	doc    source.Document
 }
 
 // openSearch opens the documents of a source in the order of their distance or text score. found lists the
 // documents that can become rows; nil: they are many, or unknown.
-func (x *Execution) openSearch(src source.Source, source int, found *members) (inOrder, error) {
+func (x *Execution) openSearch(src source.Source, source int, found *memberRIDs) (orderedDocuments, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
 		return x.sortOf(src, source, found.rids, nil), nil
@@ -31,20 +31,20 @@ func (x *Execution) openSearch(src source.Source, source int, found *members) (i
 }
 
 // openNearest opens the documents of a source in the order of their distance.
-func (x *Execution) openNearest(src source.Source, at int, found *members) (inOrder, error) {
+func (x *Execution) openNearest(src source.Source, at int, found *memberRIDs) (orderedDocuments, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
 	switch {
 	case err != nil:
 		return nil, err
 	case all != nil:
-		return &nearest{x: x, src: src, source: at, all: all}, nil
+		return &nearestDocuments{x: x, src: src, source: at, all: all}, nil
 	case found != nil:
 		return x.sortOf(src, at, found.rids, nil), nil
 	}
 	return x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) }), nil
 }
 
-func (n *nearest) Next() (bool, error) {
+func (n *nearestDocuments) Next() (bool, error) {
 	x := n.x
 	for n.rest == nil {
 		e, ok, err := n.all.Next()
@@ -57,7 +57,7 @@ func (n *nearest) Next() (bool, error) {
 		}
 		value := eval.OrderedBy(jsondoc.NumberValue(n.all.v.Sign() * e.distance))
 		key := eval.AppendKey(x.Plan.Top.Order[0], nil, value)
-		n.entry = entry{key: key, source: n.source, rid: e.rid, holds: true}
+		n.entry = sortEntry{key: key, source: n.source, rid: e.rid, holds: true}
 		if !x.isAfterStart(&n.entry) {
 			continue
 		}
@@ -81,13 +81,13 @@ func (n *nearest) Next() (bool, error) {
 }
 
 // openRest continues with the documents without a distance.
-func (n *nearest) openRest() {
+func (n *nearestDocuments) openRest() {
 	x := n.x
 	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {
 		var docs source.Documents
 		var err error
 		if n.all.allowed != nil {
-			docs = &fetched{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
+			docs = &fetchedDocuments{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)
 		}
@@ -95,9 +95,9 @@ func (n *nearest) openRest() {
 	})
 }
 
-func (n *nearest) at() (*entry, source.Document) { return &n.entry, n.doc }
+func (n *nearestDocuments) at() (*sortEntry, source.Document) { return &n.entry, n.doc }
 
-func (n *nearest) close() error {
+func (n *nearestDocuments) close() error {
 	if n.rest != nil {
 		return n.rest.close()
 	}

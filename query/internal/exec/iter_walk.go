@@ -15,16 +15,16 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// walker iterates over the documents of a source in the order of an index. An index key is cut if the value
-// is long, and the key of an array or object holds only the type. Documents that share such an inexact key
-// form a run: the walker reads and sorts them. Documents that do not have the path have no key in a range
-// index; the walker gets them from source.Shapes.
-type walker struct {
+// indexWalker iterates over the documents of a source in the order of an index. An index key is cut if the
+// value is long, and the key of an array or object holds only the type. Documents that share such an inexact
+// key form a run: the walker reads and sorts them. Documents that do not have the path have no key in a range
+// index; the walker gets them from source.MissingPathLister.
+type indexWalker struct {
 	x       *Execution
 	src     source.Source
 	source  int
-	w       *plan.Walk
-	parts   []part       // remaining parts, in the order of the query
+	w       *plan.OrderedWalk
+	parts   []walkPart   // remaining parts, in the order of the query
 	terms   source.Terms // of the first part, while it is being walked
 	found   []byte       // key of the current entry
 	rid     uint64       // rid of the current entry
@@ -32,14 +32,14 @@ type walker struct {
 	ahead   bool         // terms is already at the entry after the current one
 	key     []byte       // the last key that was found to be exact
 	misses  int          // entries without a matching document
-	allowed *members     // documents that may match; nil: any
+	allowed *memberRIDs  // documents that may match; nil: any
 	// maxSkips is how many entries may be skipped before the walk pauses, plus some for each matching
 	// document; 0: any number
 	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
-	sub      inOrder
-	entry    entry
+	sub      orderedDocuments
+	entry    sortEntry
 	doc      source.Document
 
 	// the dead documents of the source, if the values can be taken from the index alone: see covered
@@ -53,19 +53,19 @@ type walker struct {
 	fresh       bool        // the current entry has just been returned
 }
 
-// part is a piece of a walk: a span of keys or, if it has none, the documents without the path.
-type part struct {
-	plan.Span
+// walkPart is a piece of a walk: a span of keys or, if it has none, the documents without the path.
+type walkPart struct {
+	plan.KeySpan
 	undefined bool
 }
 
-func (x *Execution) newWalk(src source.Source, source int, w *plan.Walk) *walker {
-	wk := &walker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
+func (x *Execution) newWalk(src source.Source, source int, w *plan.OrderedWalk) *indexWalker {
+	wk := &indexWalker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.Spans {
-		wk.parts = append(wk.parts, part{Span: s})
+		wk.parts = append(wk.parts, walkPart{KeySpan: s})
 	}
 	if w.Undefined {
-		wk.parts = append([]part{{undefined: true}}, wk.parts...)
+		wk.parts = append([]walkPart{{undefined: true}}, wk.parts...)
 	}
 	wk.cover()
 	if w.Reverse {
@@ -76,7 +76,7 @@ func (x *Execution) newWalk(src source.Source, source int, w *plan.Walk) *walker
 }
 
 // resume skips the parts of the index that lie before the beginning of the page.
-func (wk *walker) resume() {
+func (wk *indexWalker) resume() {
 	x := wk.x
 	if !x.from.Begun || x.from.Cut {
 		return
@@ -94,7 +94,7 @@ func (wk *walker) resume() {
 	} else {
 		key, _ = x.Plan.Info.Index.Term(wk.w.Path, values[0])
 	}
-	var left []part
+	var left []walkPart
 	for _, p := range wk.parts {
 		switch {
 		case p.undefined && !wk.w.Reverse:
@@ -114,7 +114,7 @@ func (wk *walker) resume() {
 }
 
 // resumeUndefined drops all parts before the one with the documents that do not have the path.
-func (wk *walker) resumeUndefined() {
+func (wk *indexWalker) resumeUndefined() {
 	for i, p := range wk.parts {
 		if p.undefined {
 			wk.parts = wk.parts[i:]
@@ -125,7 +125,7 @@ func (wk *walker) resumeUndefined() {
 
 // from returns the key at which a forward walk resumes if the previous page has ended at key. If key stands
 // for exactly one value, the walk resumes behind the last document that was returned.
-func (wk *walker) from(key []byte) []byte {
+func (wk *indexWalker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
 	case !wk.exact(key):
@@ -140,7 +140,7 @@ func (wk *walker) from(key []byte) []byte {
 }
 
 // until returns the key at which a backward walk resumes: see from.
-func (wk *walker) until(key []byte) []byte {
+func (wk *indexWalker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
 	case !wk.exact(key):
@@ -155,16 +155,16 @@ func (wk *walker) until(key []byte) []byte {
 }
 
 // exact reports whether a key stands for exactly one value of each path.
-func (wk *walker) exact(key []byte) bool {
+func (wk *indexWalker) exact(key []byte) bool {
 	if c := wk.w.Composite; c != nil {
 		return c.Exact(key)
 	}
 	return index.ExactTerm(key)
 }
 
-func (wk *walker) at() (*entry, source.Document) { return &wk.entry, wk.doc }
+func (wk *indexWalker) at() (*sortEntry, source.Document) { return &wk.entry, wk.doc }
 
-func (wk *walker) close() error {
+func (wk *indexWalker) close() error {
 	var err error
 	if wk.terms != nil {
 		err = wk.terms.Close()
@@ -178,7 +178,7 @@ func (wk *walker) close() error {
 	return err
 }
 
-func (wk *walker) Next() (bool, error) {
+func (wk *indexWalker) Next() (bool, error) {
 	wk.noteReturned()
 	for {
 		if wk.sub != nil {
@@ -216,14 +216,14 @@ func (wk *walker) Next() (bool, error) {
 
 // tooManySkips reports whether the walk has skipped so many entries that it may be cheaper to find the
 // documents in another way.
-func (wk *walker) tooManySkips() bool {
+func (wk *indexWalker) tooManySkips() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
 }
 
 // step advances to the next entry of the part and its document. It returns false at the end and before a
 // run.
-func (wk *walker) step() (bool, error) {
+func (wk *indexWalker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
 			return false, err
@@ -273,7 +273,7 @@ func (wk *walker) step() (bool, error) {
 // advance moves to the next entry. If the index holds rows with equal keys in the opposite order to the
 // query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last to
 // first. It returns false at the end.
-func (wk *walker) advance() bool {
+func (wk *indexWalker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
 		return true
@@ -295,16 +295,16 @@ func (wk *walker) advance() bool {
 	return wk.advance()
 }
 
-func (wk *walker) read() bool {
+func (wk *indexWalker) read() bool {
 	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
 // flips reports whether the index holds rows with equal keys in the opposite order to the query's.
-func (wk *walker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
+func (wk *indexWalker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
 // reach makes a loaded document the current one and reports whether it comes after the beginning of the page.
-func (wk *walker) reach(d source.Document, key []byte) bool {
-	wk.entry = entry{key: key, source: wk.source, rid: d.RID()}
+func (wk *indexWalker) reach(d source.Document, key []byte) bool {
+	wk.entry = sortEntry{key: key, source: wk.source, rid: d.RID()}
 	wk.doc = d
 	return wk.x.isAfterStart(&wk.entry)
 }
@@ -314,19 +314,19 @@ const restEvery = 64
 
 // stops returns true from time to time, for an entry without a document: that entry then becomes the current
 // one, so that a page can end and resume behind it. values returns the entry's values of the ORDER BY keys.
-func (wk *walker) stops(rid uint64, values func() []jsondoc.Value) bool {
+func (wk *indexWalker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
 	if wk.misses++; wk.misses%restEvery != 0 || x.Plan.Form != cursor.Sorting {
 		return false
 	}
-	e := entry{source: wk.source, rid: rid, passed: true}
+	e := sortEntry{source: wk.source, rid: rid, passed: true}
 	for i, v := range values() {
 		e.key = eval.AppendKey(x.Plan.Top.Order[i], e.key, eval.OrderedBy(v))
 	}
 	if len(e.key) > record.MaxCursorKey || x.from.Cut {
 		return false // a cut key can be restored only from its document
 	}
-	if x.from.Begun && x.compare(&e, &entry{key: x.from.Key, rid: x.from.Rid}) <= 0 {
+	if x.from.Begun && x.compare(&e, &sortEntry{key: x.from.Key, rid: x.from.Rid}) <= 0 {
 		return false
 	}
 	wk.entry, wk.doc = e, nil
@@ -334,7 +334,7 @@ func (wk *walker) stops(rid uint64, values func() []jsondoc.Value) bool {
 }
 
 // values returns the current entry's values for the ORDER BY keys. The entry's key is exact.
-func (wk *walker) values() []jsondoc.Value {
+func (wk *indexWalker) values() []jsondoc.Value {
 	if c := wk.w.Composite; c != nil {
 		values, _ := c.Values(wk.found)
 		return values[len(wk.w.Fixed):]
@@ -347,7 +347,7 @@ func (wk *walker) values() []jsondoc.Value {
 // that key alone. In a composite index the order of the paths behind the inexact one is lost, so the run has
 // all keys that are equal in the paths before. If the inexact value is an array or an object, the run has
 // only the keys that have a value of that type at that path.
-func (wk *walker) runOf(key []byte) (lo, hi []byte) {
+func (wk *indexWalker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.Composite
 	if c == nil {
 		return key, append(bytes.Clone(key), 0xFF)
@@ -363,7 +363,7 @@ func (wk *walker) runOf(key []byte) (lo, hi []byte) {
 
 // run takes the run that begins at key out of the part and sorts its documents. Entries that were read
 // before the run come before it.
-func (wk *walker) run(key []byte) error {
+func (wk *indexWalker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)
 	if wk.w.Reverse {

@@ -60,7 +60,7 @@ func TestStats(t *testing.T) {
 			Output: 3},
 		"SELECT VALUE COUNT(1) FROM c": {Loaded: 10, Matched: 10, Joined: 10, Output: 1},
 	} {
-		p, err := plan.Prepare(text, nil, bind.Info{Lenient: true})
+		p, err := plan.Prepare(text, nil, bind.ContainerInfo{Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestStats(t *testing.T) {
 // TestForeignCursors: a cursor is valid for the query and the scope of which it is.
 func TestForeignCursors(t *testing.T) {
 	prepare := func(text string) *plan.Plan {
-		p, err := plan.Prepare(text, nil, bind.Info{Lenient: true})
+		p, err := plan.Prepare(text, nil, bind.ContainerInfo{Lenient: true})
 		if err != nil {
 			t.Fatal(err)
 		}

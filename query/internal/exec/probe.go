@@ -19,8 +19,8 @@ import (
 // since so many documents then match that a scan of all documents finds them quickly. If the scan finds too
 // few (see Trial), the ranges are read to their ends after all.
 
-// Tuning holds the limits that guide the choice of access paths.
-type Tuning struct {
+// AccessPathLimits holds the limits that guide the choice of access paths.
+type AccessPathLimits struct {
 	Probe  int // entries of each path, at first
 	Gather int // entries of a range that are read before the page scans all documents instead
 	Every  int // like Gather, if the page reads all matching documents
@@ -37,13 +37,14 @@ type Tuning struct {
 }
 
 // usual returns the tuning of normal queries.
-func usual() *Tuning {
-	return &Tuning{Probe: 1000, Gather: 10_001, Every: 500_000, Sort: 4000, Rows: 64, Walk: 256, Leap: 32,
+func usual() *AccessPathLimits {
+	return &AccessPathLimits{Probe: 1000, Gather: 10_001, Every: 500_000, Sort: 4000, Rows: 64, Walk: 256,
+		Leap:  32,
 		Trial: 2048, Share: 20, Patience: 16, Groups: 16_384}
 }
 
-// probes is the choice among the access paths of one source.
-type probes struct {
+// pathProbes is the choice among the access paths of one source.
+type pathProbes struct {
 	x     *Execution
 	src   source.Source
 	paths []*accessPath
@@ -52,15 +53,15 @@ type probes struct {
 }
 
 // newProbes begins to count the access paths of a source for which leave returns true.
-func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *probes {
-	p := &probes{x: x, src: src}
+func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *pathProbes {
+	p := &pathProbes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
 			p.paths = append(p.paths, &accessPath{access: a, next: x.steppers(src, a)})
 		}
 	}
 	if isScoped(src) {
-		p.paths = append(p.paths, &accessPath{next: []func() stepper{func() stepper {
+		p.paths = append(p.paths, &accessPath{next: []func() entryStepper{func() entryStepper {
 			posting, _ := src.Partition()
 			return postingStepper{posting}
 		}}})
@@ -70,7 +71,7 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 
 // count reads all paths in turns until one has ended or most entries have been read of each. It reports
 // whether one has ended.
-func (p *probes) count(most int) (bool, error) {
+func (p *pathProbes) count(most int) (bool, error) {
 	if !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.testsTerms() }) {
 		most *= testedFactor
 	}
@@ -99,7 +100,7 @@ func (p *probes) count(most int) (bool, error) {
 const testedFactor = 100
 
 // dropUseless drops the paths that do not narrow the search.
-func (p *probes) dropUseless() (err error) {
+func (p *pathProbes) dropUseless() (err error) {
 	p.paths = slices.DeleteFunc(p.paths, func(w *accessPath) bool {
 		vain := w.isUseless()
 		if vain {
@@ -111,7 +112,7 @@ func (p *probes) dropUseless() (err error) {
 }
 
 // countOn continues to read the paths that have not ended, until most entries have been read of each.
-func (p *probes) countOn(most int) error {
+func (p *pathProbes) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
 			return err
@@ -120,7 +121,7 @@ func (p *probes) countOn(most int) error {
 	return nil
 }
 
-func (p *probes) read(w *accessPath, n int) error {
+func (p *pathProbes) read(w *accessPath, n int) error {
 	before := cap(w.rids)
 	if err := w.more(p.x, n); err != nil {
 		return err
@@ -129,12 +130,12 @@ func (p *probes) read(w *accessPath, n int) error {
 	return p.x.Run.Err
 }
 
-func (p *probes) ended() bool {
+func (p *pathProbes) ended() bool {
 	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
 // rids returns the sorted intersection of all paths that have ended. At least one path must have ended.
-func (p *probes) rids() []uint64 {
+func (p *pathProbes) rids() []uint64 {
 	var all []uint64
 	first := true
 	slices.SortFunc(p.paths, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
@@ -164,7 +165,7 @@ func common(a, b []uint64) (both []uint64) {
 	return both
 }
 
-func (p *probes) close() (err error) {
+func (p *pathProbes) close() (err error) {
 	for _, w := range p.paths {
 		if e := w.close(); err == nil {
 			err = e
@@ -174,14 +175,14 @@ func (p *probes) close() (err error) {
 }
 
 // release returns the memory of rids that are no longer used.
-func (p *probes) release() { p.x.Run.Used -= p.held; p.held = 0 }
+func (p *pathProbes) release() { p.x.Run.Used -= p.held; p.held = 0 }
 
 // note records the choice for Explain, if the run is traced.
-func (p *probes) note(how string) {
+func (p *pathProbes) note(how string) {
 	if !p.x.Opts.Trace {
 		return
 	}
-	n := choice{method: how}
+	n := sourceChoice{method: how}
 	for _, w := range p.paths {
 		text := w.String()
 		switch {
@@ -200,13 +201,13 @@ func (p *probes) note(how string) {
 // maxChoices is how many choices a page records.
 const maxChoices = 16
 
-// choice is the choice made in one source, for Explain.
-type choice struct {
+// sourceChoice is the choice made in one source, for Explain.
+type sourceChoice struct {
 	method string
 	paths  []string // the paths with their counts
 }
 
-func (c choice) String() string {
+func (c sourceChoice) String() string {
 	return "chosen: " + c.method + " of (" + strings.Join(c.paths, "; ") + ")"
 }
 
@@ -251,7 +252,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 
 // lists intersects the posting lists alone. It returns false if the only posting list is that of the
 // partition, which a scan uses anyway.
-func (p *probes) lists() (source.Postings, bool, error) {
+func (p *pathProbes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.paths {
 		if w.access != nil && w.lists() && len(list) < plan.MaxOpen {
@@ -275,7 +276,7 @@ func (p *probes) lists() (source.Postings, bool, error) {
 
 // shortest returns the intersection of the paths that have ended. It includes the other posting lists if
 // that reads fewer documents.
-func (p *probes) shortest() source.Postings {
+func (p *pathProbes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))

@@ -14,15 +14,15 @@ import (
 // walk has skipped more entries than it would take to read the matching documents and sort them, it is
 // replaced by a sort.
 
-// members is the set of rids whose documents a walk reads.
-type members struct{ rids []uint64 }
+// memberRIDs is the set of rids whose documents a walk reads.
+type memberRIDs struct{ rids []uint64 }
 
-func (m *members) has(rid uint64) bool {
+func (m *memberRIDs) has(rid uint64) bool {
 	return m == nil || hasRID(m.rids, rid)
 }
 
 // openOrder opens the documents of a source in the order of the query.
-func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
+func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, error) {
 	o := x.Plan.Order
 	if b := x.leftOrder(src, source); b != nil {
 		return b, nil
@@ -55,7 +55,7 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 	found := p.rids()
 	if o.Walk == nil {
 		p.note("search of the wanted")
-		return x.openSearch(src, source, &members{found})
+		return x.openSearch(src, source, &memberRIDs{found})
 	}
 	if len(found) <= 2*x.room() {
 		p.note("sort")
@@ -63,15 +63,15 @@ func (x *Execution) openOrder(src source.Source, source int) (inOrder, error) {
 	}
 	p.note("walk, reading no others")
 	w := x.watch(src, source, o.Walk)
-	w.wk.allowed, w.wk.maxSkips = &members{found}, x.tune.Patience*len(found)
+	w.wk.allowed, w.wk.maxSkips = &memberRIDs{found}, x.tune.Patience*len(found)
 	return w, nil
 }
 
 // recent returns a walk over one partition of a source, if a composite index begins with the paths of the
 // partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
 // query need not contain the partition key, since the scope is already limited to it.
-func (x *Execution) recent(src source.Source) *plan.Walk {
-	in, ok := src.(source.Partitioned)
+func (x *Execution) recent(src source.Source) *plan.OrderedWalk {
+	in, ok := src.(source.PartitionedSource)
 	if !ok || x.Plan.Order.Vectors != nil {
 		return nil
 	}
@@ -88,9 +88,9 @@ func (x *Execution) recent(src source.Source) *plan.Walk {
 			ok = ok && c.Keys[i].Path.Equal(path)
 		}
 		if ok {
-			w := &plan.Walk{Composite: c, Fixed: values, Reverse: reverse}
+			w := &plan.OrderedWalk{Composite: c, Fixed: values, Reverse: reverse}
 			lo, hi, _ := c.Interval(values...)
-			w.Spans = []plan.Span{{Lo: lo, Hi: hi}}
+			w.Spans = []plan.KeySpan{{Lo: lo, Hi: hi}}
 			w.Narrow(values, x.Plan.Top.Order, x.Plan.Constraints)
 			return w
 		}
@@ -101,9 +101,9 @@ func (x *Execution) recent(src source.Source) *plan.Walk {
 func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
 // sortOf sorts the documents of rids that come after an entry.
-func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *entry) *batch {
+func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *sortEntry) *sortedBatch {
 	b := x.newBatch(src, at, func() (source.Documents, error) {
-		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
+		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
 	})
 	b.after = after
 	return b
@@ -123,12 +123,12 @@ type adaptiveWalk struct {
 	x      *Execution
 	src    source.Source
 	source int
-	wk     *walker
-	sort   *batch
-	last   *entry // last entry returned by the walk
+	wk     *indexWalker
+	sort   *sortedBatch
+	last   *sortEntry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int, w *plan.Walk) *adaptiveWalk {
+func (x *Execution) watch(src source.Source, source int, w *plan.OrderedWalk) *adaptiveWalk {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk covers only the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
@@ -161,9 +161,9 @@ func (w *adaptiveWalk) Next() (bool, error) {
 }
 
 // keptEntry returns a copy of e that reuses the memory of old.
-func keptEntry(old, e *entry) *entry {
+func keptEntry(old, e *sortEntry) *sortEntry {
 	if old == nil {
-		old = &entry{}
+		old = &sortEntry{}
 	}
 	key := append(old.key[:0], e.key...)
 	*old = *e
@@ -187,7 +187,7 @@ func (w *adaptiveWalk) turn() error {
 			return err
 		}
 		found := p.rids()
-		wk.allowed, wk.maxSkips = &members{found}, x.tune.Patience*len(found)
+		wk.allowed, wk.maxSkips = &memberRIDs{found}, x.tune.Patience*len(found)
 		if len(found) > 2*x.room() {
 			p.note("walk, reading no others")
 			return nil
@@ -197,7 +197,7 @@ func (w *adaptiveWalk) turn() error {
 	return wk.close()
 }
 
-func (w *adaptiveWalk) at() (*entry, source.Document) {
+func (w *adaptiveWalk) at() (*sortEntry, source.Document) {
 	if w.sort != nil {
 		return w.sort.at()
 	}

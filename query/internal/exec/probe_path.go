@@ -13,8 +13,8 @@ type accessPath struct {
 	rids   []uint64    // read so far, in the order of reading
 	read   int         // entries, including those that a test dropped
 	done   bool        // rids is complete
-	next   []func() stepper
-	at     stepper
+	next   []func() entryStepper
+	at     entryStepper
 }
 
 func (w *accessPath) String() string {
@@ -40,8 +40,8 @@ const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
-// stepper reads entries one by one.
-type stepper interface {
+// entryStepper reads entries one by one.
+type entryStepper interface {
 	// step returns the next rid. ok is false if the entry does not pass a test; more is false at the end.
 	step() (rid uint64, ok, more bool)
 	Close() error
@@ -57,13 +57,13 @@ func (s postingStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// termStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
-type termStepper struct {
+// keyRangeStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
+type keyRangeStepper struct {
 	source.Terms
 	sieve *termFilter
 }
 
-func (s termStepper) step() (uint64, bool, bool) {
+func (s keyRangeStepper) step() (uint64, bool, bool) {
 	if !s.Next() {
 		return 0, false, false
 	}
@@ -75,23 +75,23 @@ func (s termStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// keysStepper reads the entries of many keys in one walk.
-type keysStepper struct {
+// multiKeyStepper reads the entries of many keys in one walk.
+type multiKeyStepper struct {
 	source.Terms
-	seek source.Seeker // the walk; nil: it does not support seeking
-	keys [][]byte      // in order; keys before the current entry are removed
-	far  bool          // the walk has not reached the first key yet
+	seek source.SeekableTerms // the walk; nil: it does not support seeking
+	keys [][]byte             // in order; keys before the current entry are removed
+	far  bool                 // the walk has not reached the first key yet
 }
 
-func newKeysStepper(src source.Source, keys [][]byte) stepper {
+func newKeysStepper(src source.Source, keys [][]byte) entryStepper {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
-	seek, _ := terms.(source.Seeker)
-	return &keysStepper{Terms: terms, seek: seek, keys: keys}
+	seek, _ := terms.(source.SeekableTerms)
+	return &multiKeyStepper{Terms: terms, seek: seek, keys: keys}
 }
 
-func (s *keysStepper) step() (rid uint64, ok, more bool) {
+func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
 	for len(s.keys) > 0 {
 		if s.far && s.seek != nil {
 			more = s.seek.Seek(s.keys[0])
@@ -113,22 +113,23 @@ func (s *keysStepper) step() (rid uint64, ok, more bool) {
 }
 
 // steppers returns functions that open the parts of an access, in order.
-func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() stepper) {
+func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() entryStepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
 		if len(a.Keys) > plan.MaxOpen {
-			return []func() stepper{func() stepper { return newKeysStepper(src, a.Keys) }}
+			return []func() entryStepper{func() entryStepper { return newKeysStepper(src, a.Keys) }}
 		}
 		for _, key := range a.Keys {
-			list = append(list, func() stepper { return postingStepper{src.Postings(key)} })
+			list = append(list, func() entryStepper { return postingStepper{src.Postings(key)} })
 		}
 	case *plan.SpansAccess:
 		sieve := x.newTermFilter(a.Test)
 		for _, s := range a.Spans {
-			list = append(list, func() stepper { return termStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
+			list = append(list,
+				func() entryStepper { return keyRangeStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
 		}
 	case *plan.AllOfAccess:
-		list = append(list, func() stepper { return postingStepper{x.list(src, a)} })
+		list = append(list, func() entryStepper { return postingStepper{x.list(src, a)} })
 	case *plan.AnyOfAccess:
 		for _, one := range a.List {
 			list = append(list, x.steppers(src, one)...)

@@ -38,7 +38,7 @@ func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
 // documents in the index, so that reading the documents is cheaper.
 func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
 	p = &liveSet{}
-	if c, ok := src.(source.Census); ok {
+	if c, ok := src.(source.DeadDocumentLister); ok {
 		p.dead, ok, err = c.Dead(rankDead)
 		if p.limited = !ok; err != nil {
 			return nil, false, err

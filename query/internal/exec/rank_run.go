@@ -34,16 +34,16 @@ type collectionStats struct {
 	hits             []float64 // number of texts that have each term
 }
 
-// ranking is one part of ORDER BY RANK with the state of a run.
-type ranking struct {
+// rankedScore is one part of ORDER BY RANK with the state of a run.
+type rankedScore struct {
 	*plan.Ranker
 	stats   collectionStats
 	indexed []textScores // scores by source, if they were computed from the index
 }
 
-// ranked is a document with its scores. For a text it first holds the length and the count of each term,
-// from which the score is computed later.
-type ranked struct {
+// rankedDocument is a document with its scores. For a text it first holds the length and the count of each
+// term, from which the score is computed later.
+type rankedDocument struct {
 	source int
 	rid    uint64
 	scores []float64 // NaN: none
@@ -55,10 +55,10 @@ type ranked struct {
 // rankRows sets the frame to each document, in the order of a query with ORDER BY RANK, and calls row after
 // each.
 func (x *Execution) rankRows(row func() bool) error {
-	parts := make([]ranking, len(x.Plan.Rank))
+	parts := make([]rankedScore, len(x.Plan.Rank))
 	for i := range parts {
 		r := &x.Plan.Rank[i]
-		parts[i] = ranking{Ranker: r, stats: collectionStats{hits: make([]float64, len(r.Terms))}}
+		parts[i] = rankedScore{Ranker: r, stats: collectionStats{hits: make([]float64, len(r.Terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
@@ -81,14 +81,14 @@ func (x *Execution) rankRows(row func() bool) error {
 		documents[i].score(parts, scores)
 	}
 	x.fuse(documents, parts)
-	slices.SortStableFunc(documents, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
+	slices.SortStableFunc(documents, func(a, b rankedDocument) int { return cmp.Compare(b.fused, a.fused) })
 	_, err = x.emitRanked(documents, row)
 	return err
 }
 
 // emitRanked sets the frame to each of the sorted documents and calls row after each. more is false if row
 // has returned false.
-func (x *Execution) emitRanked(documents []ranked, row func() bool) (more bool, err error) {
+func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
 		if err != nil {
@@ -108,8 +108,8 @@ func (x *Execution) emitRanked(documents []ranked, row func() bool) (more bool, 
 // rankedDocuments returns the documents that match the conditions, in the order of sources and rids. Each
 // has its distances and, if the texts are indexed, its text scores. If they are not indexed, each document
 // has the counts of its texts instead, and the statistics of all texts are stored in parts.
-func (x *Execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, error) {
-	var list []ranked
+func (x *Execution) rankedDocuments(parts []rankedScore, indexed bool) ([]rankedDocument, error) {
+	var list []rankedDocument
 	for i, src := range x.sources {
 		docs := source.Documents(nil)
 		if indexed {
@@ -129,8 +129,8 @@ func (x *Execution) rankedDocuments(parts []ranking, indexed bool) ([]ranked, er
 	return list, nil
 }
 
-func (x *Execution) rankSource(source int, docs source.Documents, parts []ranking,
-	gather bool) (list []ranked,
+func (x *Execution) rankSource(source int, docs source.Documents, parts []rankedScore,
+	gather bool) (list []rankedDocument,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -141,7 +141,7 @@ func (x *Execution) rankSource(source int, docs source.Documents, parts []rankin
 		passes := x.enter(docs.Document(), x.Plan.Rows) && x.hasRow()
 		x.Plan.Rows.BindPaths(x.f)
 		if passes || gather {
-			d := ranked{source: source, rid: x.f.Item.RID()}
+			d := rankedDocument{source: source, rid: x.f.Item.RID()}
 			for i := range parts {
 				x.measure(&d, &parts[i], gather)
 			}
@@ -164,7 +164,7 @@ func (x *Execution) hasRow() bool {
 
 // measure records the counts of the current document for one part. If gather is set, it also adds them to
 // the statistics.
-func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
+func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
 		if v := r.Score(x.f); v.Kind() == jsondoc.Number {
@@ -182,7 +182,7 @@ func (x *Execution) measure(d *ranked, r *ranking, gather bool) {
 		tokens := x.Run.Call.Words(v, r.Spoken)
 		length = len(tokens)
 		for i := range r.Terms {
-			counts = append(counts, r.Terms[i].CountFor(&x.Run.Call.Meter, tokens))
+			counts = append(counts, r.Terms[i].CountFor(&x.Run.Call.WorkMeter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
@@ -204,7 +204,7 @@ func (c *collectionStats) add(length int, counts []int) {
 }
 
 // score computes the scores from the counts.
-func (d *ranked) score(parts []ranking, scores []lang.BM25) {
+func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {
 			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])
@@ -223,7 +223,7 @@ func (x *Execution) mostRanked() int {
 
 // fuse computes the fused score of each document; greater is better. Documents that were not selected by any
 // score come last.
-func (x *Execution) fuse(list []ranked, parts []ranking) {
+func (x *Execution) fuse(list []rankedDocument, parts []rankedScore) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i

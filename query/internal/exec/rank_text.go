@@ -62,7 +62,7 @@ func (s *textScores) of(rid uint64) float64 {
 
 // readTexts scores the texts of all sources from the index. It returns false if a part has no index, or if
 // reading the documents is cheaper.
-func (x *Execution) readTexts(parts []ranking) (bool, error) {
+func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
 	texts := 0
 	for i := range parts {
 		if parts[i].Text != nil && parts[i].Path == nil {
@@ -89,7 +89,7 @@ func (x *Execution) readTexts(parts []ranking) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *Execution) readText(r *ranking, sets []*liveSet) error {
+func (x *Execution) readText(r *rankedScore, sets []*liveSet) error {
 	lists := make([][]wordList, len(x.sources)) // by source and term
 	for i, src := range x.sources {
 		r.stats.documents += float64(sets[i].documents)
@@ -117,7 +117,7 @@ func (x *Execution) readText(r *ranking, sets []*liveSet) error {
 }
 
 // countWords adds the words of all texts of a source to the statistics.
-func (x *Execution) countWords(src source.Source, sets *liveSet, r *ranking) error {
+func (x *Execution) countWords(src source.Source, sets *liveSet, r *rankedScore) error {
 	return x.eachText(src, sets, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
@@ -229,7 +229,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 			}
 		} else if same++; same == nexts && err == nil { // many texts have this word
 			behind := append(bytes.Clone(last), 0xFF)
-			if s, ok := terms.(source.Seeker); ok {
+			if s, ok := terms.(source.SeekableTerms); ok {
 				if !s.Seek(behind) {
 					break
 				}
@@ -263,7 +263,7 @@ func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, 
 		}
 		x.load(d)
 		x.Plan.Rows.BindPaths(x.f)
-		n := t.CountFor(&x.Run.Call.Meter, x.Run.Call.Words(r.Text(x.f), r.Spoken))
+		n := t.CountFor(&x.Run.Call.WorkMeter, x.Run.Call.Words(r.Text(x.f), r.Spoken))
 		if n > 0 {
 			list.add(rid, uint64(n), uint64(all.lengths[i]))
 		}

@@ -18,8 +18,8 @@ import (
 // texts, which score 0, and then the documents without a score, each in the order of sources and rids. They
 // are read only if needed.
 
-// scored is a document with a score; greater is better.
-type scored struct {
+// scoredDocument is a document with a score; greater is better.
+type scoredDocument struct {
 	score  float64
 	source int
 	rid    uint64
@@ -29,36 +29,37 @@ type scored struct {
 const scoredSize = 24
 
 // before reports whether s comes before o: the better score comes first.
-func (s scored) before(o scored) bool {
+func (s scoredDocument) before(o scoredDocument) bool {
 	return cmp.Or(cmp.Compare(o.score, s.score), cmp.Compare(s.source, o.source),
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRanked iterates over the documents that match the conditions, best scores first. Next sets the frame
-// (see package eval) to the document that it returns.
-type topRanked struct {
+// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next sets the
+// frame (see package eval) to the document that it returns.
+type topRankedDocuments struct {
 	x *Execution
-	r *ranking
+	r *rankedScore
 	// the documents that can match the conditions, by source; nil: they are unknown or many
 	allowed [][]uint64
-	heap    heap.Of[scored]
-	near    []*distances // distances that come after those in the heap, by source
+	heap    heap.Heap[scoredDocument]
+	near    []*vectorDistances // distances that come after those in the heap, by source
 	rest    source.Documents
 	at      int  // the source of rest
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
 
 // newTopRanked returns the iterator for one part, or nil if its index cannot be used.
-func (x *Execution) newTopRanked(r *ranking, only [][]uint64) (*topRanked, error) {
-	b := &topRanked{x: x, r: r, allowed: only, heap: heap.Of[scored]{Before: scored.before}, zero: r.Text != nil}
+func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDocuments, error) {
+	b := &topRankedDocuments{x: x, r: r, allowed: only,
+		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
 	for i, src := range x.sources {
 		if r.Text != nil {
 			b.addTexts(i)
 			continue
 		}
-		var found *members
+		var found *memberRIDs
 		if only != nil {
-			found = &members{only[i]}
+			found = &memberRIDs{only[i]}
 		}
 		near, err := x.OpenDistances(src, r.Vectors, found, false)
 		if near == nil || err != nil {
@@ -75,7 +76,7 @@ func (x *Execution) newTopRanked(r *ranking, only [][]uint64) (*topRanked, error
 }
 
 // addTexts adds the texts of one source that have a term.
-func (b *topRanked) addTexts(source int) {
+func (b *topRankedDocuments) addTexts(source int) {
 	s := &b.r.indexed[source]
 	for i, rid := range s.rids {
 		if b.allowed != nil {
@@ -83,23 +84,23 @@ func (b *topRanked) addTexts(source int) {
 				continue
 			}
 		}
-		b.heap.List = append(b.heap.List, scored{s.scores[i], source, rid})
+		b.heap.List = append(b.heap.List, scoredDocument{s.scores[i], source, rid})
 	}
 }
 
 // refill adds the next vector of a source to the heap.
-func (b *topRanked) refill(source int) error {
+func (b *topRankedDocuments) refill(source int) error {
 	if b.near == nil {
 		return nil
 	}
 	e, ok, err := b.near[source].Next()
 	if ok {
-		b.heap.Push(scored{-e.distance, source, e.rid})
+		b.heap.Push(scoredDocument{-e.distance, source, e.rid})
 	}
 	return err
 }
 
-func (b *topRanked) Next() (s scored, ok bool, err error) {
+func (b *topRankedDocuments) Next() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	for len(b.heap.List) > 0 {
 		s := b.heap.Pop()
@@ -131,7 +132,7 @@ func (b *topRanked) Next() (s scored, ok bool, err error) {
 
 // nextOfRest returns the next document of a source that was not in the heap. ok is false if the source has no
 // more documents.
-func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
+func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
 		return s, false, nil
@@ -147,7 +148,7 @@ func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 			return s, false, err
 		}
 		if passes && b.wants() {
-			return scored{math.Inf(-1), b.at, x.f.Item.RID()}, true, nil
+			return scoredDocument{math.Inf(-1), b.at, x.f.Item.RID()}, true, nil
 		}
 	}
 	err = b.close()
@@ -155,7 +156,7 @@ func (b *topRanked) nextOfRest() (s scored, ok bool, err error) {
 }
 
 // wants reports whether the current document is one that rest has to return.
-func (b *topRanked) wants() bool {
+func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
 	if b.r.Text == nil {
@@ -167,10 +168,10 @@ func (b *topRanked) wants() bool {
 
 // openRest opens an iterator that includes all documents that were not in the heap. It reads all texts,
 // unless a condition narrows them down.
-func (b *topRanked) openRest(src source.Source) (source.Documents, error) {
+func (b *topRankedDocuments) openRest(src source.Source) (source.Documents, error) {
 	x := b.x
 	if b.allowed != nil {
-		return &fetched{x: x, src: src, rids: &SortedRIDs{Rids: b.allowed[b.at]}, skip: x.skip}, nil
+		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: b.allowed[b.at]}, skip: x.skip}, nil
 	}
 	partition, scoped := src.Partition()
 	if scoped {
@@ -182,10 +183,10 @@ func (b *topRanked) openRest(src source.Source) (source.Documents, error) {
 		return x.candidates(src, 0, false)
 	}
 	rids := src.Postings(x.Plan.Info.Index.TextKey(b.r.Path, ""))
-	return &fetched{x: x, src: src, rids: rids, skip: x.skip}, nil
+	return &fetchedDocuments{x: x, src: src, rids: rids, skip: x.skip}, nil
 }
 
-func (b *topRanked) close() (err error) {
+func (b *topRankedDocuments) close() (err error) {
 	if b.rest != nil {
 		err = b.rest.Err()
 		if e := b.rest.Close(); err == nil {
@@ -199,12 +200,12 @@ func (b *topRanked) close() (err error) {
 // rankFromIndex sets the frame to each document in the order of ORDER BY RANK and calls row after each, as
 // rankRows does, but reads the scores from indexes. done is false, and row has not been called, if the
 // indexes cannot be used.
-func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, err error) {
+func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
 		return false, err
 	}
-	var list []*topRanked
+	var list []*topRankedDocuments
 	defer func() {
 		for _, b := range list {
 			if e := b.close(); err == nil {
@@ -232,9 +233,9 @@ func (x *Execution) rankFromIndex(parts []ranking, row func() bool) (done bool, 
 
 // fuseBest fuses the best documents by each score. It reads as many documents as fuse selects, so the result
 // is the same as if all were scored.
-func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool) error {
-	var found []ranked
-	seen := map[scored]bool{}
+func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankedScore, row func() bool) error {
+	var found []rankedDocument
+	seen := map[scoredDocument]bool{}
 	all := false // all documents that match the conditions have been found
 	for _, b := range list {
 		for range x.mostRanked() {
@@ -250,7 +251,7 @@ func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool
 				continue
 			}
 			seen[s] = true
-			d := ranked{source: s.source, rid: s.rid}
+			d := rankedDocument{source: s.source, rid: s.rid}
 			x.Plan.Rows.BindPaths(x.f)
 			for i := range parts {
 				x.measure(&d, &parts[i], false)
@@ -259,11 +260,11 @@ func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool
 			found = append(found, d)
 		}
 	}
-	slices.SortFunc(found, func(a, b ranked) int {
+	slices.SortFunc(found, func(a, b rankedDocument) int {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rid, b.rid))
 	})
 	x.fuse(found, parts)
-	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(b.fused, a.fused) })
+	slices.SortStableFunc(found, func(a, b rankedDocument) int { return cmp.Compare(b.fused, a.fused) })
 	more, err := x.emitRanked(found, row)
 	if err != nil || !more || all {
 		return err
@@ -272,7 +273,7 @@ func (x *Execution) fuseBest(list []*topRanked, parts []ranking, row func() bool
 }
 
 // emitOthers returns the documents that are not among the best by any score. seen holds those that are.
-func (x *Execution) emitOthers(seen map[scored]bool, row func() bool) error {
+func (x *Execution) emitOthers(seen map[scoredDocument]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)
 		if err != nil {
@@ -281,7 +282,7 @@ func (x *Execution) emitOthers(seen map[scored]bool, row func() bool) error {
 		more := true
 		for more && x.Next(docs) {
 			d := docs.Document()
-			more = seen[scored{0, i, d.RID()}] || !x.enter(d, x.Plan.Rows) || row()
+			more = seen[scoredDocument{0, i, d.RID()}] || !x.enter(d, x.Plan.Rows) || row()
 			if _, err := x.stop(); err != nil {
 				more = false
 			}

@@ -55,7 +55,7 @@ func (x *Execution) resumeAt(r *Resume) error {
 
 // Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
 func Beginning(p *plan.Plan, scope string, spans []cursor.Span) string {
-	first := cursor.Bookmark{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
+	first := cursor.PagePosition{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
 		Limit: p.Top.Limit}
 	return first.Encode(p.HashIn(scope), spans)
 }

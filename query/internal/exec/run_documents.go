@@ -9,13 +9,13 @@ func (x *Execution) runDocuments(row func() bool) bool {
 	pages := x.Plan.Form == cursor.Streaming
 	for i, src := range x.sources {
 		after := uint64(0)
-		x.current = entry{source: i}
+		x.current = sortEntry{source: i}
 		if pages {
 			rid, rows, left := x.from.At.At(x.spans[i])
 			if !left && !x.replay {
 				continue
 			}
-			x.resume = cursor.Mark{Rid: rid, Rows: rows}
+			x.resume = cursor.SectionMark{Rid: rid, Rows: rows}
 			if after = rid; rows > 0 && after > 0 {
 				after-- // the document has more rows
 			}
@@ -60,7 +60,7 @@ func (x *Execution) readSource(src source.Source, after uint64, every bool, row 
 			if err := docs.Close(); err != nil {
 				return false, err
 			}
-			docs = &valueScan{} // empty until another iterator is opened
+			docs = &listScan{} // empty until another iterator is opened
 			better, err := x.candidates(src, x.current.rid, true)
 			if err != nil {
 				return false, err

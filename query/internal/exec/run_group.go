@@ -44,7 +44,7 @@ func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	g := eval.NewGrouper(n.Rowset, x.f, new(int))
 	g.From, g.Paged = x.from.Key, true
 	defer g.Close()
-	x.done = cursor.Bookmark{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit,
+	x.done = cursor.PagePosition{Form: cursor.Grouping, Offset: x.from.Offset, Limit: x.from.Limit,
 		Key: x.from.Key}
 	if x.spilled != nil {
 		x.done.Rows = x.from.Rows

@@ -46,7 +46,7 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 		return x.runGroup(n, in, row)
 	case plan.RowsNode:
 		return x.runRows(in, row)
-	case *plan.EachNode:
+	case *plan.JoinNode:
 		return x.runEach(n, in, row)
 	case *plan.FilterNode:
 		return x.runFilter(n, in, row)
@@ -56,7 +56,7 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 		return x.runRank(row)
 	case *plan.DocumentsNode:
 		return x.runDocuments(row)
-	case plan.OneRow:
+	case plan.OneRowNode:
 		return row()
 	}
 	return true // no rows
@@ -84,7 +84,7 @@ func (x *Execution) runRows(in int, row func() bool) bool {
 	})
 }
 
-func (x *Execution) runEach(n *plan.EachNode, in int, row func() bool) bool {
+func (x *Execution) runEach(n *plan.JoinNode, in int, row func() bool) bool {
 	if n.Derived {
 		return x.rowsOf(in, func() bool { return n.Rowset.BindTo(x.f, n.I, x.value, row) })
 	}

@@ -160,7 +160,8 @@ func (x *Execution) putBlock(row []byte, skip int) bool {
 			return x.leaveRow(row) && x.done.Limit != 0
 		}
 		if x.isFull(row) {
-			x.more, x.after = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.returned - 1, Limit: -1}
+			x.more, x.after = true, cursor.PagePosition{Form: cursor.Blocking, Rows: x.returned - 1,
+				Limit: -1}
 			return x.beginRows() && x.leaveRow(row) && x.done.Limit != 0
 		}
 		x.addRow(row)
@@ -226,7 +227,7 @@ func (x *Execution) moreRows(skip int) bool {
 		row := rows.Payload()
 		if x.isFull(row) {
 			rows.Unread()
-			x.more, x.done = true, cursor.Bookmark{Form: cursor.Blocking, Rows: x.returned, Limit: -1}
+			x.more, x.done = true, cursor.PagePosition{Form: cursor.Blocking, Rows: x.returned, Limit: -1}
 			return false
 		}
 		x.returned++

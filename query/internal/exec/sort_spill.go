@@ -10,14 +10,14 @@ import (
 
 // sortAll sorts the documents of a source. The first page keeps only the documents that it needs, in memory.
 // A later page sorts all of them, in files if they are many, and the pages after it continue there.
-func (x *Execution) sortAll(src source.Source, at int) *batch {
+func (x *Execution) sortAll(src source.Source, at int) *sortedBatch {
 	b := x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }
 
 // leftOrder continues with the documents that the previous page sorted; nil: there are none.
-func (x *Execution) leftOrder(src source.Source, source int) *batch {
+func (x *Execution) leftOrder(src source.Source, source int) *sortedBatch {
 	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (x *Execution) leftOrder(src source.Source, source int) *batch {
 
 // many reports whether all documents should be sorted at once. This is so if the source has been read
 // before, by this page or an earlier one, and the query needs more documents than a page or a batch holds.
-func (b *batch) many() bool {
+func (b *sortedBatch) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {
 		return false
@@ -38,7 +38,7 @@ func (b *batch) many() bool {
 }
 
 // fillSpilled sorts all documents that come after those already returned.
-func (b *batch) fillSpilled() (err error) {
+func (b *sortedBatch) fillSpilled() (err error) {
 	x := b.x
 	budget := x.Run.LimitHeld() / 8
 	x.Run.Hold(&b.held, budget, "ORDER BY")
@@ -58,7 +58,7 @@ func (b *batch) fillSpilled() (err error) {
 		d := docs.Document()
 		x.load(d)
 		key = x.orderKey(key[:0])
-		e := entry{key: key, source: b.source, rid: d.RID()}
+		e := sortEntry{key: key, source: b.source, rid: d.RID()}
 		if x.isAfterStart(&e) && (!b.begun || x.compare(&e, &b.last) > 0) && x.passes(x.Plan.Rows) {
 			key = binary.BigEndian.AppendUint64(key, x.ridKey(e.rid))
 			if !x.Run.Spilled(sorter.Add(key, nil), "ORDER BY") {
@@ -95,7 +95,7 @@ func (x *Execution) ridKey(rid uint64) uint64 {
 }
 
 // nextSpilled moves to the next document if the sorted documents are in files. It returns false at the end.
-func (b *batch) nextSpilled() (bool, error) {
+func (b *sortedBatch) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
 		x.Run.Hold(&b.held, -b.held, "ORDER BY")
@@ -107,7 +107,7 @@ func (b *batch) nextSpilled() (bool, error) {
 	for b.it.Next() {
 		key := b.it.Key()
 		n := len(key) - 8
-		b.last = entry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
+		b.last = sortEntry{key: append(b.last.key[:0:0], key[:n]...), source: b.source,
 			rid: b.x.ridKey(binary.BigEndian.Uint64(key[n:])), holds: true}
 		if !b.x.isAfterStart(&b.last) {
 			continue // the previous page has returned it already
@@ -129,7 +129,7 @@ func (b *batch) nextSpilled() (bool, error) {
 }
 
 // close stores the files for the next page.
-func (b *batch) close() error {
+func (b *sortedBatch) close() error {
 	if b.it == nil {
 		return nil
 	}

@@ -28,35 +28,36 @@ const (
 	lostSquare = 1e-6
 )
 
-// candidates are the vectors that, according to their codes, may be the next in the order of distances. They
-// are stored as lower bounds of the distances.
-type candidates struct {
-	heap.Of[Estimate]          // lower bounds of the distances
-	room              int      // capacity
-	behind            Estimate // candidates at or after this one have been dropped
-	cut               bool     // some candidates have been dropped
-	begun             bool
-	doubts            int      // number of vectors that are looked up before all are read
-	looked            []uint64 // rids of the vectors that were looked up
+// vectorCandidates are the vectors that, according to their codes, may be the next in the order of distances.
+// They are stored as lower bounds of the distances.
+type vectorCandidates struct {
+	heap.Heap[EstimatedDistance]                   // lower bounds of the distances
+	room                         int               // capacity
+	behind                       EstimatedDistance // candidates at or after this one have been dropped
+	cut                          bool              // some candidates have been dropped
+	begun                        bool
+	doubts                       int      // number of vectors that are looked up before all are read
+	looked                       []uint64 // rids of the vectors that were looked up
 }
 
 // before reports whether e comes before o, in a strict total order of estimates: by distance, then by rid.
-func (e Estimate) before(o Estimate) bool {
+func (e EstimatedDistance) before(o EstimatedDistance) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
 // walkCodes reads all codes and keeps as candidates the vectors that may come next. usable is false if the
 // index cannot be used.
-func (d *distances) walkCodes() (usable bool, err error) {
+func (d *vectorDistances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
-	r.begun, r.cut, r.Before, r.List = true, false, Estimate.before, r.List[:0]
+	r.begun, r.cut, r.Before, r.List = true, false, EstimatedDistance.before, r.List[:0]
 	r.room = max(moreCodes*r.room, keptCodes)
 	n := 0
 	usable, err = d.each(d.v.CodeKey, func(rid uint64, code []byte) (bool, error) {
 		n++
 		low, ok := leastDistance(d.v, code)
-		if e := (Estimate{low, rid}); ok && (!again || !e.before(from)) && !(r.cut && !e.before(r.behind)) {
+		if e := (EstimatedDistance{low, rid}); ok && (!again || !e.before(from)) && !(r.cut &&
+			!e.before(r.behind)) {
 			if r.List = append(r.List, e); len(r.List) == 2*r.room {
 				r.halve()
 			}
@@ -73,8 +74,8 @@ func (d *distances) walkCodes() (usable bool, err error) {
 }
 
 // halve drops the worse half of the candidates.
-func (r *candidates) halve() {
-	slices.SortFunc(r.List, func(a, b Estimate) int {
+func (r *vectorCandidates) halve() {
+	slices.SortFunc(r.List, func(a, b EstimatedDistance) int {
 		if a.before(b) {
 			return -1
 		}
@@ -86,7 +87,7 @@ func (r *candidates) halve() {
 
 // leastDistance returns the lower bound of a vector's distance according to its code. ok is false if the code
 // is invalid.
-func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
+func leastDistance(v *plan.VectorOrder, code []byte) (distance float64, ok bool) {
 	product, bound, norm, ok := v.Codes.Estimate(code)
 	switch most := product + bound; {
 	case math.IsInf(norm, 0):
@@ -105,7 +106,7 @@ func leastDistance(v *plan.Vectors, code []byte) (distance float64, ok bool) {
 
 // settle looks vectors up until the nearest vector found is nearer than all vectors that have not been
 // looked up.
-func (d *distances) settle() error {
+func (d *vectorDistances) settle() error {
 	r := &d.candidates
 	for r.begun {
 		next := r.behind
@@ -135,10 +136,10 @@ func (d *distances) settle() error {
 }
 
 // lookAt looks a vector up.
-func (d *distances) lookAt(rid uint64) error {
+func (d *vectorDistances) lookAt(rid uint64) error {
 	d.x.Run.Use(8, "ORDER BY")
 	d.candidates.looked = append(d.candidates.looked, rid)
-	value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
+	value, ok, err := d.src.(source.EntryReader).Value(d.v.Key, rid)
 	if err != nil || !ok {
 		return err
 	}
@@ -149,10 +150,10 @@ func (d *distances) lookAt(rid uint64) error {
 }
 
 // readAll reads all vectors that have not been looked up.
-func (d *distances) readAll() error {
+func (d *vectorDistances) readAll() error {
 	looked := d.candidates.looked
 	slices.Sort(looked)
-	d.candidates = candidates{}
+	d.candidates = vectorCandidates{}
 	_, err := d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
 		i, found := slices.BinarySearch(looked, rid)
 		if looked = looked[i:]; found {

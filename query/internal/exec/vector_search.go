@@ -19,8 +19,8 @@ import (
 // the last bit. A document is read only when it is the next one to return. If few documents can match the
 // conditions, only their vectors are looked up.
 
-// Estimate is a document and its distance; smaller is better.
-type Estimate struct {
+// EstimatedDistance is a document and its distance; smaller is better.
+type EstimatedDistance struct {
 	distance float64
 	rid      uint64
 }
@@ -28,27 +28,28 @@ type Estimate struct {
 // estimateSize is the size of an estimate in bytes.
 const estimateSize = 16
 
-// distances iterates over the vectors of a source in the order of their distance from a query's vector. It
-// leaves out vectors without a distance. The vectors may belong to documents that are dead or outside the
+// vectorDistances iterates over the vectors of a source in the order of their distance from a query's vector.
+// It leaves out vectors without a distance. The vectors may belong to documents that are dead or outside the
 // scope.
-type distances struct {
+type vectorDistances struct {
 	x          *Execution
 	src        source.Source
-	v          *plan.Vectors
-	allowed    *members // the documents to search; nil: all
-	without    []uint64 // the members that have no distance
-	exact      heap.Of[Estimate]
-	candidates candidates // to be looked up
-	vector     []float32  // scratch
+	v          *plan.VectorOrder
+	allowed    *memberRIDs // the documents to search; nil: all
+	without    []uint64    // the members that have no distance
+	exact      heap.Heap[EstimatedDistance]
+	candidates vectorCandidates // to be looked up
+	vector     []float32        // scratch
 }
 
 // OpenDistances calculates the distances of a source. only lists the documents to search; nil: all. If latest
 // is set, the latest of equally distant documents comes first. The result is nil if the index has vectors of
 // another length than the query's, or too many.
-func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *members, latest bool) (*distances,
+func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *memberRIDs,
+	latest bool) (*vectorDistances,
 	error) {
-	d := &distances{x: x, src: src, v: v, allowed: only}
-	d.exact.Before = func(a, b Estimate) bool {
+	d := &vectorDistances{x: x, src: src, v: v, allowed: only}
+	d.exact.Before = func(a, b EstimatedDistance) bool {
 		c := cmp.Compare(a.distance, b.distance)
 		if c == 0 {
 			c = cmp.Compare(a.rid, b.rid)
@@ -59,7 +60,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *memb
 		return c < 0
 	}
 	read := d.walk
-	if _, ok := src.(source.Values); ok && only != nil {
+	if _, ok := src.(source.EntryReader); ok && only != nil {
 		read = d.lookUp
 	} else if ok && v.Codes != nil {
 		read = d.walkCodes
@@ -73,7 +74,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.Vectors, only *memb
 }
 
 // walk reads all vectors. usable is false if the index cannot be used: see take.
-func (d *distances) walk() (usable bool, err error) {
+func (d *vectorDistances) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
 		if !d.allowed.has(rid) {
@@ -86,7 +87,7 @@ func (d *distances) walk() (usable bool, err error) {
 	})
 	if d.allowed != nil {
 		for _, rid := range d.allowed.rids {
-			if !(&members{met}).has(rid) {
+			if !(&memberRIDs{met}).has(rid) {
 				d.without = append(d.without, rid)
 			}
 		}
@@ -95,7 +96,7 @@ func (d *distances) walk() (usable bool, err error) {
 }
 
 // each calls fn with all entries of a key until fn returns false.
-func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
+func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
 	err error) {
 	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
 	defer func() {
@@ -112,9 +113,9 @@ func (d *distances) each(key []byte, fn func(rid uint64, value []byte) (bool, er
 }
 
 // lookUp reads the vectors of the documents to search. usable is false if the index cannot be used: see take.
-func (d *distances) lookUp() (usable bool, err error) {
+func (d *vectorDistances) lookUp() (usable bool, err error) {
 	for _, rid := range d.allowed.rids {
-		value, ok, err := d.src.(source.Values).Value(d.v.Key, rid)
+		value, ok, err := d.src.(source.EntryReader).Value(d.v.Key, rid)
 		if err != nil {
 			return false, err
 		}
@@ -131,7 +132,7 @@ func (d *distances) lookUp() (usable bool, err error) {
 
 // take calculates the distance of one entry. usable is false if the vector has another length than the
 // query's vector, or if there are too many vectors.
-func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
+func (d *vectorDistances) take(rid uint64, value []byte) (usable bool, err error) {
 	d.x.page.Stats.IndexEntries++
 	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {
 		return false, err
@@ -148,12 +149,12 @@ func (d *distances) take(rid uint64, value []byte) (usable bool, err error) {
 		return true, nil
 	}
 	d.x.Run.Use(estimateSize, "ORDER BY")
-	d.exact.List = append(d.exact.List, Estimate{d.v.Sign() * distance, rid})
+	d.exact.List = append(d.exact.List, EstimatedDistance{d.v.Sign() * distance, rid})
 	return d.x.Run.Err == nil, d.x.Run.Err
 }
 
 // Next returns the next estimate. ok is false at the end.
-func (d *distances) Next() (e Estimate, ok bool, err error) {
+func (d *vectorDistances) Next() (e EstimatedDistance, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err
 	}

@@ -55,7 +55,7 @@ type KeyRange struct {
 type GatewayPlan struct {
 	Info   *queryInfo
 	Hybrid *hybridInfo
-	pins   plan.Pins
+	pins   plan.PinnedPartitionKeys
 }
 
 // queryInfo describes how the rows of a query are merged. Clients read the length of its arrays, so none may
@@ -94,7 +94,8 @@ func newQueryInfo() *queryInfo {
 // Prepare makes the plan of a query. It reports the same errors as plan.Prepare, except for a missing index,
 // which the partition range reports. The error is a *fault.Error or, if the client lacks a feature, an
 // *UnsupportedError.
-func Prepare(text string, params []bind.Parameter, info bind.Info, o GatewayOptions) (*GatewayPlan, error) {
+func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo, o GatewayOptions) (*GatewayPlan,
+	error) {
 	info.Index, info.Lenient = nil, true
 	b, err := bind.Text(text, params, &info, plan.FoldConstants)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestGatewayPlans(t *testing.T) {
 		if f, ok := c.KV["features"]; ok {
 			o.Features = strings.Split(f, ",")
 		}
-		info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")},
+		info := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")},
 			Vectors: map[string]string{"/far": "euclidean"}}
 		if c.Cmd == "hierarchical" {
 			info.PartitionPaths = append(info.PartitionPaths, jsondoc.PathOf("key2"))
@@ -49,7 +49,7 @@ func checkOf(
 	t *testing.T,
 	pos, want, text string,
 	params []bind.Parameter,
-	info bind.Info,
+	info bind.ContainerInfo,
 	o GatewayOptions,
 ) {
 	var err error
@@ -150,7 +150,7 @@ func TestRankLimit(t *testing.T) {
 		"OFFSET 1 LIMIT 200":        "402",
 	} {
 		p, err := Prepare(`SELECT * FROM c ORDER BY RANK FullTextScore(c.t, "a") `+tail, nil,
-			bind.Info{},
+			bind.ContainerInfo{},
 			GatewayOptions{})
 		if err != nil {
 			t.Fatal(tail, err)

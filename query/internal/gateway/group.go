@@ -68,8 +68,8 @@ func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload synt
 	}
 	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
 		OrderBy: g.q.OrderBy}
-	s.Items = g.ordered(g.orderItems(), object(bind.OutItem{Name: "groupByItems", X: g.groupByItems()},
-		bind.OutItem{Name: "payload", X: g.inItem(payload)}))
+	s.Items = g.ordered(g.orderItems(), object(bind.SelectProperty{Name: "groupByItems", X: g.groupByItems()},
+		bind.SelectProperty{Name: "payload", X: g.inItem(payload)}))
 }
 
 // partialPayload returns the row of a group, with partial aggregates in place of their values.
@@ -93,7 +93,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 		g.info.Aggregates = []string{name}
 		return &syntax.ArrayLit{Elems: []syntax.Expr{parts}}, nil
 	}
-	var row []bind.OutItem
+	var row []bind.SelectProperty
 	for _, it := range g.top.Items {
 		g.info.GroupByAliases = append(g.info.GroupByAliases, it.Name)
 		g.info.GroupByAliasToAggregateType[it.Name] = nil
@@ -105,7 +105,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 			}
 			g.info.GroupByAliasToAggregateType[it.Name], x = &name, parts
 		}
-		row = append(row, bind.OutItem{Name: it.Name, X: x})
+		row = append(row, bind.SelectProperty{Name: it.Name, X: x})
 	}
 	return object(row...), nil
 }
@@ -133,14 +133,16 @@ func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err e
 	f, _ := lang.Lookup(c.Name)
 	switch f.Name {
 	case "AVG":
-		return "Average", item(object(bind.OutItem{Name: "sum", X: callOf("SUM", arg)},
-			bind.OutItem{Name: "count", X: counted})), nil
+		return "Average", item(object(bind.SelectProperty{Name: "sum", X: callOf("SUM", arg)},
+			bind.SelectProperty{Name: "count", X: counted})), nil
 	case "MIN":
-		return "Min", twoItems(c, object(bind.OutItem{Name: "min", X: c}, bind.OutItem{Name: "count",
-			X: counted})), nil
+		return "Min", twoItems(c, object(bind.SelectProperty{Name: "min", X: c},
+			bind.SelectProperty{Name: "count",
+				X: counted})), nil
 	case "MAX":
-		return "Max", twoItems(c, object(bind.OutItem{Name: "max", X: c}, bind.OutItem{Name: "count",
-			X: counted})), nil
+		return "Max", twoItems(c, object(bind.SelectProperty{Name: "max", X: c},
+			bind.SelectProperty{Name: "count",
+				X: counted})), nil
 	case "SUM":
 		name = "Sum"
 	case "COUNT":
@@ -159,7 +161,7 @@ func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err e
 }
 
 func twoItems(x, y syntax.Expr) syntax.Expr {
-	return object(bind.OutItem{Name: "item", X: x}, bind.OutItem{Name: "item2", X: y})
+	return object(bind.SelectProperty{Name: "item", X: x}, bind.SelectProperty{Name: "item2", X: y})
 }
 
 // countDistinct makes the plan for SELECT COUNT(1) FROM (SELECT DISTINCT ...), in which clients count the

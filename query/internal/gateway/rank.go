@@ -16,20 +16,20 @@ import (
 // and adds them up, and puts them into the component queries in place of the placeholders. It then asks all
 // ranges for the best rows by each component, and ranks the union of these rows by all scores.
 type hybridInfo struct {
-	GlobalStatisticsQuery    string       `json:"globalStatisticsQuery"`
-	Components               []*queryInfo `json:"componentQueryInfos"`
-	WithoutPayload           []*queryInfo `json:"componentWithoutPayloadQueryInfos"` // for older clients
-	Projection               *queryInfo   `json:"projectionQueryInfo"`               // for older clients
-	Weights                  []weight     `json:"componentWeights"`                  // empty: all equal
-	Skip                     *int64       `json:"skip"`
-	Take                     *int64       `json:"take"`
-	RequiresGlobalStatistics bool         `json:"requiresGlobalStatistics"`
+	GlobalStatisticsQuery    string           `json:"globalStatisticsQuery"`
+	Components               []*queryInfo     `json:"componentQueryInfos"`
+	WithoutPayload           []*queryInfo     `json:"componentWithoutPayloadQueryInfos"` // for older clients
+	Projection               *queryInfo       `json:"projectionQueryInfo"`               // for older clients
+	Weights                  []fractionWeight `json:"componentWeights"`                  // empty: all equal
+	Skip                     *int64           `json:"skip"`
+	Take                     *int64           `json:"take"`
+	RequiresGlobalStatistics bool             `json:"requiresGlobalStatistics"`
 }
 
-// weight is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
-type weight float64
+// fractionWeight is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
+type fractionWeight float64
 
-func (w weight) MarshalJSON() ([]byte, error) {
+func (w fractionWeight) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendFloat(nil, float64(w), 'f', -1, 64)
 	if !bytes.ContainsRune(b, '.') {
 		b = append(b, ".0"...)
@@ -52,8 +52,8 @@ const (
 	noScore     = 1.79769e+308
 )
 
-// component is one score of ORDER BY RANK in the form for component queries.
-type component struct {
+// rankComponent is one score of ORDER BY RANK in the form for component queries.
+type rankComponent struct {
 	score   syntax.Expr
 	missing float64 // replaces an undefined score
 	rising  bool    // smaller scores are better
@@ -64,16 +64,16 @@ type component struct {
 func (g *rewriter) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
-	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []weight{}}
+	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []fractionWeight{}}
 	if g.weighted() {
 		g.need(featureWeighted)
 	}
 	var statistics []syntax.Expr
-	var list []component
+	var list []rankComponent
 	for _, part := range g.top.Rank {
 		list = append(list, g.component(part, &statistics))
 		if g.weighted() {
-			h.Weights = append(h.Weights, weight(part.Weight))
+			h.Weights = append(h.Weights, fractionWeight(part.Weight))
 		}
 	}
 	h.RequiresGlobalStatistics = len(statistics) > 0
@@ -93,14 +93,15 @@ func (g *rewriter) rankPlan() {
 }
 
 // orderedComponents makes component queries whose rows are merged like those of an ORDER BY.
-func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
 		scores = append(scores, c.orMissing())
 	}
-	payload = object(bind.OutItem{Name: "payload", X: payload}, bind.OutItem{Name: "componentScores",
-		X: &syntax.ArrayLit{Elems: scores}})
+	payload = object(bind.SelectProperty{Name: "payload", X: payload},
+		bind.SelectProperty{Name: "componentScores",
+			X: &syntax.ArrayLit{Elems: scores}})
 	where := g.resumable(g.q.Where, defined)
 	for _, c := range list {
 		info := g.componentInfo(c, most, g.ordered([]syntax.Expr{item(c.score)}, payload), where)
@@ -115,7 +116,7 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []component, most *int6
 
 // plainComponents makes component queries whose rows are not merged: the client computes ranks from them.
 // Such a client takes a greater score as the better one.
-func (g *rewriter) plainComponents(h *hybridInfo, list []component, most *int64, payload syntax.Expr,
+func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
@@ -155,8 +156,8 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 }
 
 // component returns the score of a part and appends the statistics that the score needs.
-func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) component {
-	c := component{missing: noTextScore, rising: part.Rising}
+func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) rankComponent {
+	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
 	for _, e := range part.Call.(*syntax.Call).Args {
 		args = append(args, g.inItem(e))
@@ -171,8 +172,9 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) com
 			hits = append(hits, callOf("COUNTIF", callOf("FullTextContains", text, term)))
 		}
 		*statistics = append(*statistics,
-			object(bind.OutItem{Name: "totalWordCount", X: callOf("SUM", callOf("_FullTextWordCount", text))},
-				bind.OutItem{Name: "hitCounts", X: &syntax.ArrayLit{Elems: hits}}))
+			object(bind.SelectProperty{Name: "totalWordCount",
+				X: callOf("SUM", callOf("_FullTextWordCount", text))},
+				bind.SelectProperty{Name: "hitCounts", X: &syntax.ArrayLit{Elems: hits}}))
 		place := func(name string) syntax.Expr { return &syntax.Placeholder{Name: name} }
 		c.score = callOf("_FullTextScore", text, &syntax.ArrayLit{Elems: terms}, place(placeDocuments),
 			place(placeWords+no), place(placeHits+no))
@@ -188,12 +190,12 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) com
 }
 
 // orMissing returns the score, or its replacement where the score is undefined.
-func (c component) orMissing() syntax.Expr {
+func (c rankComponent) orMissing() syntax.Expr {
 	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: jsondoc.NumberValue(c.missing)}}
 }
 
 // componentInfo makes the query for the best rows by one score.
-func (g *rewriter) componentInfo(c component, most *int64, items []*syntax.SelectItem,
+func (g *rewriter) componentInfo(c rankComponent, most *int64, items []*syntax.SelectItem,
 	where syntax.Expr) *queryInfo {
 	s := &syntax.Select{Items: items}
 	if most != nil {

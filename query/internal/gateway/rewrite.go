@@ -242,7 +242,7 @@ func callOf(name string, args ...syntax.Expr) *syntax.Call {
 	return &syntax.Call{Name: name, Args: args}
 }
 
-func object(fields ...bind.OutItem) *syntax.ObjectLit {
+func object(fields ...bind.SelectProperty) *syntax.ObjectLit {
 	o := &syntax.ObjectLit{}
 	for _, f := range fields {
 		o.Keys, o.Values = append(o.Keys, f.Name), append(o.Values, f.X)
@@ -251,4 +251,4 @@ func object(fields ...bind.OutItem) *syntax.ObjectLit {
 }
 
 // item returns {"item": x}, the form of all values that are merged.
-func item(x syntax.Expr) syntax.Expr { return object(bind.OutItem{Name: "item", X: x}) }
+func item(x syntax.Expr) syntax.Expr { return object(bind.SelectProperty{Name: "item", X: x}) }

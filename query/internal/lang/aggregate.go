@@ -26,59 +26,60 @@ func aggregateBuiltins() []Builtin {
 func NewAggregate(name string) Aggregate {
 	switch name {
 	case "COUNT":
-		return &Counter{counts: func(v jsondoc.Value) bool { return v.Kind() != jsondoc.Undefined }}
+		return &CountAggregate{counts: func(v jsondoc.Value) bool { return v.Kind() != jsondoc.Undefined }}
 	case "COUNTIF":
-		return &Counter{counts: IsTrue}
+		return &CountAggregate{counts: IsTrue}
 	case "SUM":
-		return &Adder{}
+		return &SumAggregate{}
 	case "AVG":
-		return &Adder{average: true}
+		return &SumAggregate{average: true}
 	case "MIN":
-		return &Extreme{sign: -1}
+		return &ExtremeAggregate{sign: -1}
 	case "MAX":
-		return &Extreme{sign: 1}
+		return &ExtremeAggregate{sign: 1}
 	case "MAKELIST":
-		return &Collector{Text: []byte{'['}}
+		return &ListAggregate{Text: []byte{'['}}
 	case "MAKESET":
-		return &Collector{Text: []byte{'['}, seen: &ValueSet{}}
+		return &ListAggregate{Text: []byte{'['}, seen: &ValueSet{}}
 	}
 	return nil
 }
 
-// Counter implements COUNT and COUNTIF.
-type Counter struct {
+// CountAggregate implements COUNT and COUNTIF.
+type CountAggregate struct {
 	counts func(jsondoc.Value) bool
 	N      int64
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *Counter) Add(v jsondoc.Value) {
+func (a *CountAggregate) Add(v jsondoc.Value) {
 	if a.counts(v) {
 		a.N++
 	}
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *Counter) Result() jsondoc.Value { return IntegerValue(a.N) }
+func (a *CountAggregate) Result() jsondoc.Value { return IntegerValue(a.N) }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *Counter) Size() int { return 0 }
+func (a *CountAggregate) Size() int { return 0 }
 
-// Adder implements SUM and AVG. If one value is neither a number nor undefined, the result is undefined.
-type Adder struct {
+// SumAggregate implements SUM and AVG. If one value is neither a number nor undefined, the result is
+// undefined.
+type SumAggregate struct {
 	average bool
 	Spoiled bool
 	Sum     float64
 	N       int64
-	// Lists makes the Adder keep a list of the numbers instead of adding them. It is set for the later part
-	// of a group whose first part is in a file: a sum depends on the order of its numbers, so they are added
-	// when the parts are merged.
+	// Lists makes the SumAggregate keep a list of the numbers instead of adding them. It is set for the later
+	// part of a group whose first part is in a file: a sum depends on the order of its numbers, so they are
+	// added when the parts are merged.
 	Lists bool
 	List  []float64
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *Adder) Add(v jsondoc.Value) {
+func (a *SumAggregate) Add(v jsondoc.Value) {
 	switch v.Kind() {
 	case jsondoc.Undefined:
 	case jsondoc.Number:
@@ -93,7 +94,7 @@ func (a *Adder) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *Adder) Result() jsondoc.Value {
+func (a *SumAggregate) Result() jsondoc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
 		return Undefined
@@ -104,11 +105,11 @@ func (a *Adder) Result() jsondoc.Value {
 }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *Adder) Size() int { return 8 * len(a.List) }
+func (a *SumAggregate) Size() int { return 8 * len(a.List) }
 
-// Extreme implements MIN and MAX over primitive values, in the order of all types. If one value is an array
-// or an object, the result is undefined.
-type Extreme struct {
+// ExtremeAggregate implements MIN and MAX over primitive values, in the order of all types. If one value is
+// an array or an object, the result is undefined.
+type ExtremeAggregate struct {
 	sign    int // the result of Compare(v, Best) for a v that is better than Best: -1 for MIN, 1 for MAX
 	Best    jsondoc.Value
 	Bytes   int
@@ -116,7 +117,7 @@ type Extreme struct {
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *Extreme) Add(v jsondoc.Value) {
+func (a *ExtremeAggregate) Add(v jsondoc.Value) {
 	switch {
 	case v.Kind() == jsondoc.Undefined || a.Spoiled:
 	case !IsPrimitive(v):
@@ -131,20 +132,20 @@ func (a *Extreme) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *Extreme) Result() jsondoc.Value { return a.Best }
+func (a *ExtremeAggregate) Result() jsondoc.Value { return a.Best }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *Extreme) Size() int { return a.Bytes }
+func (a *ExtremeAggregate) Size() int { return a.Bytes }
 
-// Collector is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a set
-// of the values added so far.
-type Collector struct {
+// ListAggregate is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a
+// set of the values added so far.
+type ListAggregate struct {
 	Text []byte // text of the array, without the closing bracket
 	seen *ValueSet
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *Collector) Add(v jsondoc.Value) {
+func (a *ListAggregate) Add(v jsondoc.Value) {
 	if v.Kind() == jsondoc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
 	}
@@ -152,12 +153,12 @@ func (a *Collector) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *Collector) Result() jsondoc.Value {
+func (a *ListAggregate) Result() jsondoc.Value {
 	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy, since more values may be added
 }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *Collector) Size() int {
+func (a *ListAggregate) Size() int {
 	if a.seen == nil {
 		return len(a.Text)
 	}

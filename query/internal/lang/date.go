@@ -24,10 +24,10 @@ func dateBuiltins() []Builtin {
 		{Name: "DATETIMETOTIMESTAMP", Min: 1, Max: 1, Fn: fromDate(millisecond)},
 		{Name: "TICKSTODATETIME", Min: 1, Max: 2, Fn: toDate(1)},
 		{Name: "TIMESTAMPTODATETIME", Min: 1, Max: 2, Fn: toDate(millisecond)},
-		current("GETCURRENTDATETIME", now, ticks.value),
+		current("GETCURRENTDATETIME", now, tickTime.value),
 		current("GETCURRENTTICKS", now, ticksIn(1)),
 		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
-		current("GETCURRENTDATETIMESTATIC", static, ticks.value),
+		current("GETCURRENTDATETIMESTATIC", static, tickTime.value),
 		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
 		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
 		{Name: "NOW", Max: 2, Volatile: true, Fn: fnNow},
@@ -37,7 +37,7 @@ func dateBuiltins() []Builtin {
 
 // current makes a function that returns the current time. The Static variants are volatile as well: their
 // result is the same during a run, but a plan may be run several times.
-func current(name string, clock func(*Call) time.Time, show func(ticks) jsondoc.Value) Builtin {
+func current(name string, clock func(*Call) time.Time, show func(tickTime) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
 }
@@ -84,7 +84,7 @@ func fnAgo(c *Call, args []jsondoc.Value) jsondoc.Value {
 
 // addParts adds n date parts to a moment. If the resulting month does not have the day, the result is the
 // month's last day.
-func addParts(t ticks, part datePart, n int64) jsondoc.Value {
+func addParts(t tickTime, part datePart, n int64) jsondoc.Value {
 	const months = 12 * 10_000
 	switch {
 	case part == noPart || part == partWeekday:
@@ -104,30 +104,30 @@ func addParts(t ticks, part datePart, n int64) jsondoc.Value {
 		} else if rest <= -50 {
 			rounded--
 		}
-		return (t + ticks(rounded)).value()
+		return (t + tickTime(rounded)).value()
 	}
-	unit := ticks(part.unit() / 100)
+	unit := tickTime(part.unit() / 100)
 	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
 		return Undefined
 	}
-	return (t + ticks(n)*unit).value()
+	return (t + tickTime(n)*unit).value()
 }
 
 // addMonths adds n months. The result may be out of the range of moments, but never overflows.
-func addMonths(t ticks, n int) ticks {
+func addMonths(t tickTime, n int) tickTime {
 	at := t.time()
 	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	if first.Year() < 1 || first.Year() > 9999 {
 		return endTicks
 	}
 	clamped := min(at.Day(), daysIn(first.Year(), int(first.Month())))
-	return ticksOf(first) + ticks(clamped-1)*day + (t - floorDiv(t, day)*day)
+	return ticksOf(first) + tickTime(clamped-1)*day + (t - floorDiv(t, day)*day)
 }
 
 // fnDateBin rounds a moment down to a multiple of size date parts, counted from an origin.
 func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
-	part, width, origin := asPart(args[1]), ticks(0), ticks(0)
+	part, width, origin := asPart(args[1]), tickTime(0), tickTime(0)
 	if part >= partDay && part <= partNanosecond {
 		width = binWidth(part, jsondoc.NumberValue(1))
 		if len(args) > 2 {
@@ -151,7 +151,7 @@ func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
 
 // binWidth returns the length of size date parts in ticks, without a fraction. It overflows as in Cosmos DB.
 // The result is 0 if size is not a number above 0, or if there are too many ticks.
-func binWidth(part datePart, size jsondoc.Value) ticks {
+func binWidth(part datePart, size jsondoc.Value) tickTime {
 	f := size.Num()
 	if size.Kind() != jsondoc.Number || !(f > 0) {
 		return 0
@@ -159,15 +159,15 @@ func binWidth(part datePart, size jsondoc.Value) ticks {
 	n, whole := AsInteger(size)
 	switch {
 	case whole && part == partNanosecond:
-		return ticks(n / 100)
+		return tickTime(n / 100)
 	case whole:
-		return ticks(part.unit() / 100 * n)
+		return tickTime(part.unit() / 100 * n)
 	}
 	f *= float64(part.unit()) / 100
 	if f >= 1<<63 {
 		return 0
 	}
-	return ticks(f)
+	return tickTime(f)
 }
 
 // fnDateDiff counts how many boundaries of a date part lie between two moments.
@@ -188,13 +188,13 @@ func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	case partNanosecond:
 		return IntegerValue(int64(to-from) * 100) // overflows as in Cosmos DB
 	}
-	unit := ticks(part.unit() / 100)
+	unit := tickTime(part.unit() / 100)
 	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
 }
 
 // part returns a date part of a moment as a number. Parts smaller than a second are counted within the
 // second.
-func (t ticks) part(p datePart) jsondoc.Value {
+func (t tickTime) part(p datePart) jsondoc.Value {
 	at := t.time()
 	n := 0
 	switch p {
@@ -239,7 +239,7 @@ func partOf(p datePart) func(*Call, []jsondoc.Value) jsondoc.Value {
 }
 
 func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
-	var c civil
+	var c civilTime
 	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
 	for i, a := range args {
 		n, ok := position(a)
@@ -259,7 +259,7 @@ func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fromDate makes a function that converts a moment to a number of units.
-func fromDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
+func fromDate(unit tickTime) func(*Call, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
 	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
@@ -271,13 +271,13 @@ func fromDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
 }
 
 // toDate makes a function that converts a number of units to a moment.
-func toDate(unit ticks) func(*Call, []jsondoc.Value) jsondoc.Value {
+func toDate(unit tickTime) func(*Call, []jsondoc.Value) jsondoc.Value {
 	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
 			return Undefined
 		}
-		date := (ticks(n) * unit).value()
+		date := (tickTime(n) * unit).value()
 		if len(args) > 1 {
 			return fnDateFormat(c, []jsondoc.Value{date, args[1]})
 		}

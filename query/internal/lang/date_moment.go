@@ -10,34 +10,34 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// ticks is a moment: a number of ticks, of 100 ns each, since 1970. Cosmos DB supports the years 1601 to
+// tickTime is a moment: a number of ticks, of 100 ns each, since 1970. Cosmos DB supports the years 1601 to
 // 9999.
-type ticks int64
+type tickTime int64
 
 const (
-	microsecond ticks = 10
-	millisecond       = 1000 * microsecond
-	second            = 1000 * millisecond
-	minute            = 60 * second
-	hour              = 60 * minute
-	day               = 24 * hour
+	microsecond tickTime = 10
+	millisecond          = 1000 * microsecond
+	second               = 1000 * millisecond
+	minute               = 60 * second
+	hour                 = 60 * minute
+	day                  = 24 * hour
 )
 
 const (
-	minTicks   ticks = -134_774 * day                 // 1601-01-01
-	endTicks   ticks = 2_932_897 * day                // 10000-01-01
-	dateLayout       = "2006-01-02T15:04:05.0000000Z" // the written form of moments
+	minTicks   tickTime = -134_774 * day                 // 1601-01-01
+	endTicks   tickTime = 2_932_897 * day                // 10000-01-01
+	dateLayout          = "2006-01-02T15:04:05.0000000Z" // the written form of moments
 )
 
-func ticksOf(t time.Time) ticks { return ticks(t.Unix())*second + ticks(t.Nanosecond()/100) }
+func ticksOf(t time.Time) tickTime { return tickTime(t.Unix())*second + tickTime(t.Nanosecond()/100) }
 
 // time returns the moment in UTC.
-func (t ticks) time() time.Time {
+func (t tickTime) time() time.Time {
 	return time.Unix(int64(floorDiv(t, second)), int64(t-floorDiv(t, second)*second)*100).UTC()
 }
 
 // value returns the moment as a string, or undefined if it is out of range.
-func (t ticks) value() jsondoc.Value {
+func (t tickTime) value() jsondoc.Value {
 	if t < minTicks || t >= endTicks {
 		return Undefined
 	}
@@ -45,12 +45,12 @@ func (t ticks) value() jsondoc.Value {
 }
 
 // ticksIn makes a function that returns a moment as a number of units, rounded towards 1970.
-func ticksIn(unit ticks) func(ticks) jsondoc.Value {
-	return func(t ticks) jsondoc.Value { return IntegerValue(int64(t / unit)) }
+func ticksIn(unit tickTime) func(tickTime) jsondoc.Value {
+	return func(t tickTime) jsondoc.Value { return IntegerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b must be positive.
-func floorDiv(a, b ticks) ticks {
+func floorDiv(a, b tickTime) tickTime {
 	q := a / b
 	if a%b < 0 {
 		q--
@@ -61,7 +61,7 @@ func floorDiv(a, b ticks) ticks {
 // asTicks parses a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f], with up to
 // seven digits for the fraction of a second. Either may be followed by Z or an offset from UTC. Without one
 // the moment is in UTC. The result is false if v is not such a text.
-func asTicks(v jsondoc.Value) (ticks, bool) {
+func asTicks(v jsondoc.Value) (tickTime, bool) {
 	if v.Kind() != jsondoc.String {
 		return 0, false
 	}
@@ -70,7 +70,7 @@ func asTicks(v jsondoc.Value) (ticks, bool) {
 	if !ok || len(s) < 10 || !fits(s[:10], "0000-00-00") {
 		return 0, false
 	}
-	f := civil{year: digits(s[:4]), month: digits(s[5:7]), day: digits(s[8:10])}
+	f := civilTime{year: digits(s[:4]), month: digits(s[5:7]), day: digits(s[8:10])}
 	if rest := s[10:]; len(rest) > 0 {
 		if len(rest) < 9 || rest[0] != 'T' && rest[0] != ' ' || !fits(rest[1:9], "00:00:00") {
 			return 0, false
@@ -94,7 +94,7 @@ func asTicks(v jsondoc.Value) (ticks, bool) {
 // cutOffset removes the time zone from the end of a date: Z, or a sign followed by hh, hhmm or hh:mm, which
 // may have a blank before it. The offset is at most 14 hours. ok is false if there is a sign without a valid
 // offset.
-func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
+func cutOffset(s []byte) (rest []byte, zone tickTime, ok bool) {
 	if n := len(s); n > 0 && s[n-1] == 'Z' {
 		return s[:n-1], 0, true
 	}
@@ -107,13 +107,13 @@ func cutOffset(s []byte) (rest []byte, zone ticks, ok bool) {
 	if !fits(offset, "00") && !fits(offset, "0000") && !fits(offset, "00:00") {
 		return s, 0, false
 	}
-	zone = ticks(digits(offset[:2])) * hour
+	zone = tickTime(digits(offset[:2])) * hour
 	if n := len(offset); n > 2 {
 		minutes := digits(offset[n-2:])
 		if minutes > 59 {
 			return s, 0, false
 		}
-		zone += ticks(minutes) * minute
+		zone += tickTime(minutes) * minute
 	}
 	if s[at] == '-' {
 		zone = -zone
@@ -146,11 +146,11 @@ func digits(s []byte) (n int) {
 	return n
 }
 
-// civil is a moment as a date and a time of day. The fraction of the second is in ticks.
-type civil struct{ year, month, day, hour, minute, second, fraction int }
+// civilTime is a moment as a date and a time of day. The fraction of the second is in ticks.
+type civilTime struct{ year, month, day, hour, minute, second, fraction int }
 
 // ticks returns the moment; ok is false if it does not exist, as on 30 February.
-func (c civil) ticks() (ticks, bool) {
+func (c civilTime) ticks() (tickTime, bool) {
 	within := func(n, low, high int) bool { return low <= n && n <= high }
 	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) ||
 		!within(c.hour, 0, 23) ||
@@ -158,7 +158,7 @@ func (c civil) ticks() (ticks, bool) {
 		return 0, false
 	}
 	t := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC)
-	return ticksOf(t) + ticks(c.fraction), true
+	return ticksOf(t) + tickTime(c.fraction), true
 }
 
 // daysIn returns how many days a month has.

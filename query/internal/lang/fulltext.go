@@ -25,7 +25,7 @@ type termsCache struct {
 	values []jsondoc.Value
 	terms  []TextTerm
 	valid  []bool
-	tokens []index.Token
+	tokens []index.TextToken
 	spoken index.Language // language of the terms
 	counts []int
 }
@@ -44,7 +44,7 @@ func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms
 }
 
 // Words returns the words of a text. The result is valid until the next call.
-func (c *Call) Words(text jsondoc.Value, language index.Language) []index.Token {
+func (c *Call) Words(text jsondoc.Value, language index.Language) []index.TextToken {
 	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
 	return c.terms.tokens
 }
@@ -61,7 +61,10 @@ func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) 
 		}
 		tokens := c.Words(args[0], c.Language)
 		return combine(len(terms),
-			func(i int) jsondoc.Value { return jsondoc.BoolValue(terms[i].CountFor(&c.Meter, tokens) > 0) })
+			func(i int) jsondoc.Value {
+				return jsondoc.BoolValue(terms[i].CountFor(&c.WorkMeter,
+					tokens) > 0)
+			})
 	}
 }
 
@@ -92,7 +95,7 @@ func fnFullTextScore(c *Call, args []jsondoc.Value) jsondoc.Value {
 	tokens := c.Words(args[0], c.Language)
 	counts := c.terms.counts[:0]
 	for i := range terms {
-		counts = append(counts, terms[i].CountFor(&c.Meter, tokens))
+		counts = append(counts, terms[i].CountFor(&c.WorkMeter, tokens))
 	}
 	c.terms.counts = counts
 	scores := NewBM25(args[2].Num(), args[3].Num(), hits)

@@ -119,7 +119,7 @@ func (p *LikePattern) Begins() bool {
 }
 
 // Match reports whether the whole text matches the pattern.
-func (p *LikePattern) Match(m *Meter, text []byte) bool {
+func (p *LikePattern) Match(m *WorkMeter, text []byte) bool {
 	if !m.Spend(len(text)) {
 		return false
 	}
@@ -205,5 +205,5 @@ func OpLike(c *Call, v jsondoc.Value, p *LikePattern) jsondoc.Value {
 	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined
 	}
-	return jsondoc.BoolValue(p.Match(&c.Meter, c.str(0, v)))
+	return jsondoc.BoolValue(p.Match(&c.WorkMeter, c.str(0, v)))
 }

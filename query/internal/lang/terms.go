@@ -10,7 +10,7 @@ import (
 // TextTerm is a term of a full-text search: one word, or several words, which are a phrase. The words are
 // analysed like those of texts.
 type TextTerm struct {
-	Words    []index.Token // their positions count from the first word
+	Words    []index.TextToken // their positions count from the first word
 	language index.Language
 	Distance int // maximum edit distance of a word: 0 to 2
 }
@@ -42,7 +42,7 @@ func CompileTerm(v jsondoc.Value, language index.Language) (t TextTerm, ok bool)
 }
 
 // count returns how often the term occurs in a text. A term without words after its analysis never occurs.
-func (t *TextTerm) count(tokens []index.Token) (n int) {
+func (t *TextTerm) count(tokens []index.TextToken) (n int) {
 	if len(t.Words) == 0 {
 		return 0
 	}
@@ -56,7 +56,7 @@ func (t *TextTerm) count(tokens []index.Token) (n int) {
 
 // CountFor returns how often the term occurs in a text. It reports its work to the meter, and returns 0 if
 // the run has ended.
-func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
+func (t *TextTerm) CountFor(m *WorkMeter, tokens []index.TextToken) int {
 	if !m.Spend(TokenWork * len(tokens) * (1 + t.Distance)) {
 		return 0
 	}
@@ -67,7 +67,7 @@ func (t *TextTerm) CountFor(m *Meter, tokens []index.Token) int {
 const TokenWork = 32
 
 // at reports whether the tokens begin with the term.
-func (t *TextTerm) at(tokens []index.Token) bool {
+func (t *TextTerm) at(tokens []index.TextToken) bool {
 	first := tokens[0].Position
 	for i, word := range t.Words {
 		if i >= len(tokens) || tokens[i].Position-first != word.Position ||

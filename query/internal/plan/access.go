@@ -25,7 +25,7 @@ type KeysAccess struct {
 // SpansAccess lists the documents in any of some ranges of index keys. If it has a test, documents whose term
 // fails it are left out.
 type SpansAccess struct {
-	Spans []Span
+	Spans []KeySpan
 	Test  *TermTest
 	Whole bool // the spans cover the whole path, so that only the test excludes documents
 	text  string

@@ -230,8 +230,8 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 
 // compositeSpans returns the spans of keys of a composite index whose first paths have the given values, and
 // whose next path lies within bounds. It returns no spans if no value lies within bounds.
-func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) []Span {
-	s := Span{}
+func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []comparisonBound) []KeySpan {
+	s := KeySpan{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
 	for _, b := range bounds {
 		lo, hi, _ := c.Range(equal, b.op, b.v)
@@ -242,7 +242,7 @@ func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []bound) [
 	if bytes.Compare(s.Lo, s.Hi) >= 0 {
 		return nil
 	}
-	return []Span{s}
+	return []KeySpan{s}
 }
 
 // equalPrefix returns the values of the first paths of a composite index, up to the first path that is not

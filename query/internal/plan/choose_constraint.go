@@ -16,35 +16,35 @@ import (
 // one as well.
 type Constraint struct {
 	path        index.Path
-	name        string // the path as text
-	entered     bool   // the path enters arrays, so a document can have many values at the path
-	Spans       []Span // in order, without overlaps
-	undefined   bool   // documents without the path match, too
+	name        string    // the path as text
+	entered     bool      // the path enters arrays, so a document can have many values at the path
+	Spans       []KeySpan // in order, without overlaps
+	undefined   bool      // documents without the path match, too
 	selectivity selectivity
 	equal       jsondoc.Value // if the condition is path = equal
 	isEqual     bool
-	bounds      []bound // comparisons that must all be true
-	Superset    bool    // the spans also contain values that do not match
-	testOnly    bool    // the spans cover the whole path, so that only the test excludes documents
+	bounds      []comparisonBound // comparisons that must all be true
+	Superset    bool              // the spans also contain values that do not match
+	testOnly    bool              // the spans cover the whole path, so that only the test excludes documents
 	Test        *TermTest
 	text        string
 }
 
-// bound is a comparison of a path with a constant, such as "> 5".
-type bound struct {
-	op index.Op
+// comparisonBound is a comparison of a path with a constant, such as "> 5".
+type comparisonBound struct {
+	op index.ComparisonOp
 	v  jsondoc.Value
 }
 
-// Span is an interval [Lo, Hi) of keys. If point is set, it contains only the key Lo.
-type Span struct {
+// KeySpan is an interval [Lo, Hi) of keys. If point is set, it contains only the key Lo.
+type KeySpan struct {
 	Lo, Hi []byte
 	point  bool
 }
 
 // pointSpan returns the span of one key. The upper end is the key with a byte 0xFF: an index entry is the
 // key followed by a rid, whose first byte is small.
-func pointSpan(key []byte) Span { return Span{key, append(bytes.Clone(key), 0xFF), true} }
+func pointSpan(key []byte) KeySpan { return KeySpan{key, append(bytes.Clone(key), 0xFF), true} }
 
 // selectivity estimates, from the form of a condition, which part of the entries of a path a constraint
 // selects.
@@ -155,7 +155,7 @@ func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
 	return op
 }
 
-var rangeOps = map[syntax.BinaryOp]index.Op{
+var rangeOps = map[syntax.BinaryOp]index.ComparisonOp{
 	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater,
 	syntax.Ge: index.GreaterEqual,
 }
@@ -179,7 +179,7 @@ func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *
 		return l
 	}
 	l.selectivity = halfOpen
-	l.bounds = []bound{{rangeOps[op], v}}
+	l.bounds = []comparisonBound{{rangeOps[op], v}}
 	if v.Kind() > jsondoc.Undefined && v.Kind() < jsondoc.Array { // else never true
 		lo, hi, exact := p.Info.Index.Range(l.path, rangeOps[op], v)
 		l.addSpan(lo, hi)
@@ -197,7 +197,7 @@ func (l *Constraint) addPoint(x *index.Indexer, v jsondoc.Value) {
 
 func (l *Constraint) addSpan(lo, hi []byte) {
 	if bytes.Compare(lo, hi) < 0 {
-		l.Spans = append(l.Spans, Span{Lo: lo, Hi: hi})
+		l.Spans = append(l.Spans, KeySpan{Lo: lo, Hi: hi})
 	}
 }
 
@@ -283,7 +283,7 @@ func intersect(a, b *Constraint) *Constraint {
 	}
 	for _, x := range a.Spans {
 		for _, y := range b.Spans {
-			s := Span{Lo: x.Lo, Hi: x.Hi, point: x.point || y.point}
+			s := KeySpan{Lo: x.Lo, Hi: x.Hi, point: x.point || y.point}
 			if bytes.Compare(y.Lo, s.Lo) > 0 {
 				s.Lo = y.Lo
 			}
@@ -296,21 +296,21 @@ func intersect(a, b *Constraint) *Constraint {
 		}
 	}
 	l.Spans = merged(l.Spans)
-	if !slices.ContainsFunc(l.Spans, func(s Span) bool { return !s.point }) {
+	if !slices.ContainsFunc(l.Spans, func(s KeySpan) bool { return !s.point }) {
 		l.selectivity = points
 	}
 	return l
 }
 
 // merged sorts spans and joins those that overlap.
-func merged(spans []Span) []Span {
-	slices.SortFunc(spans, func(a, b Span) int {
+func merged(spans []KeySpan) []KeySpan {
+	slices.SortFunc(spans, func(a, b KeySpan) int {
 		if c := bytes.Compare(a.Lo, b.Lo); c != 0 {
 			return c
 		}
 		return bytes.Compare(b.Hi, a.Hi)
 	})
-	var out []Span
+	var out []KeySpan
 	for _, s := range spans {
 		if n := len(out); n > 0 && bytes.Compare(s.Lo, out[n-1].Hi) < 0 {
 			if last := &out[n-1]; bytes.Compare(s.Hi, last.Hi) > 0 {

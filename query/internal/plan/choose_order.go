@@ -11,33 +11,33 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// ordering says how a query with ORDER BY gets its rows in order.
-type ordering struct {
+// rowOrdering says how a query with ORDER BY gets its rows in order.
+type rowOrdering struct {
 	Keys     []eval.Valuer // compiled
 	Distinct int           // how many of the first keys DISTINCT applies to; 0: no DISTINCT
 	Covered  bool          // the query uses nothing of the documents except the path of the walk
 	Loose    bool          // rows depend only on the path of the walk, and equal rows are returned once
 	Skips    bool          // a row that OFFSET skips need not be read
 	implied  bool          // the text of the query has no ORDER BY: see orderDistinct
-	Walk     *Walk         // nil: no range or composite index has this order
-	Vectors  *Vectors      // nil: no vector index has this order
+	Walk     *OrderedWalk  // nil: no range or composite index has this order
+	Vectors  *VectorOrder  // nil: no vector index has this order
 	// nil: no index of words has this order. If Walk, Vectors and Texts are all nil, the documents are
 	// sorted
 	Texts *textOrder
 }
 
-// Walk is a walk over an index whose order is that of the query.
-type Walk struct {
+// OrderedWalk is a walk over an index whose order is that of the query.
+type OrderedWalk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
 	Fixed     []jsondoc.Value  // values of its first paths, before the ORDER BY keys
-	Spans     []Span           // in ascending order, whatever the direction of the walk
+	Spans     []KeySpan        // in ascending order, whatever the direction of the walk
 	Reverse   bool
 	Undefined bool // documents without the path are rows as well; a range index has no entries for them
 }
 
 // String returns the index and the direction of the walk.
-func (w *Walk) String() string {
+func (w *OrderedWalk) String() string {
 	text := w.Path.String()
 	if w.Composite != nil {
 		text = compositeText(w.Composite)
@@ -62,7 +62,7 @@ func (p *Planner) chooseOrder(constraints []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
 	if o == nil { // the whole set of rows is kept for DISTINCT, but rows are still made in order
-		o = &ordering{}
+		o = &rowOrdering{}
 		p.Plan.Order = o
 	}
 	routed := !slices.ContainsFunc(keys, func(k *bind.OrderKey) bool { return k.Route == nil })
@@ -146,8 +146,8 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 
 // compositeWalk returns a walk over a composite index that consists of paths compared with =, followed by
 // exactly the ORDER BY keys. Rows with equal keys then come in the order of their rids.
-func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *Walk {
-	var best *Walk
+func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *OrderedWalk {
+	var best *OrderedWalk
 	for _, c := range p.Info.Index.Composites() {
 		fixed := len(c.Keys) - len(keys)
 		if !c.Ready || fixed < 0 || len(keys) == 1 && fixed == 0 {
@@ -159,18 +159,19 @@ func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint
 			continue
 		}
 		lo, hi, _ := c.Interval(values[:fixed]...)
-		best = &Walk{Composite: c, Fixed: values[:fixed], Reverse: reverse, Spans: []Span{{Lo: lo, Hi: hi}}}
+		best = &OrderedWalk{Composite: c, Fixed: values[:fixed], Reverse: reverse,
+			Spans: []KeySpan{{Lo: lo, Hi: hi}}}
 		best.Narrow(values[:fixed], keys, constraints)
 	}
 	return best
 }
 
 // pathWalk returns a walk over the range index of a path, narrowed by the conditions on the same path.
-func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk {
+func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *OrderedWalk {
 	if !p.Info.Index.RangeIndexed(key.Route) {
 		return nil
 	}
-	w := &Walk{Path: key.Route, Reverse: key.Desc}
+	w := &OrderedWalk{Path: key.Route, Reverse: key.Desc}
 	if i := slices.IndexFunc(constraints, func(l *Constraint) bool {
 		return slices.Equal(l.path,
 			key.Route)
@@ -179,12 +180,12 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Walk 
 		return w
 	}
 	lo, hi := p.Info.Index.PathRange(key.Route)
-	w.Spans, w.Undefined = []Span{{Lo: lo, Hi: hi}}, true
+	w.Spans, w.Undefined = []KeySpan{{Lo: lo, Hi: hi}}, true
 	return w
 }
 
 // Narrow restricts a walk to the comparisons of the conditions with the first ORDER BY key.
-func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
+func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
 		return
@@ -194,7 +195,7 @@ func (w *Walk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints 
 
 // Beside returns a function that reports whether a run should also read an access: whether the access
 // restricts the documents further than the walk does, and is short to read. w is nil if there is no walk.
-func Beside(w *Walk) func(Access) bool {
+func Beside(w *OrderedWalk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)
 		return !ok || !s.Whole && (w == nil || !slices.EqualFunc(s.Spans, w.Spans, sameSpan))
@@ -203,7 +204,7 @@ func Beside(w *Walk) func(Access) bool {
 
 // pathsBeside returns the accesses that a run may use instead of the walk, if they turn out to list few
 // documents.
-func (p *Plan) pathsBeside(w *Walk) (ways []Access) {
+func (p *Plan) pathsBeside(w *OrderedWalk) (ways []Access) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)
@@ -212,4 +213,4 @@ func (p *Plan) pathsBeside(w *Walk) (ways []Access) {
 	return ways
 }
 
-func sameSpan(a, b Span) bool { return string(a.Lo) == string(b.Lo) && string(a.Hi) == string(b.Hi) }
+func sameSpan(a, b KeySpan) bool { return string(a.Lo) == string(b.Lo) && string(a.Hi) == string(b.Hi) }

@@ -26,7 +26,7 @@ type Ranker struct {
 	Path   index.Path  // path of the text, if its words are indexed; else nil
 	Score  eval.Valuer // of a VectorDistance
 	// how an index returns the nearest vectors first, if the nearest are the best; nil: no index does
-	Vectors *Vectors
+	Vectors *VectorOrder
 	rising  bool
 	Weight  float64
 }

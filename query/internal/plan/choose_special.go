@@ -106,7 +106,7 @@ func (p *Planner) near(c *syntax.Call, distance float64) Access {
 		}
 		for _, r := range g.QueryCells(box, distance) {
 			lo, hi := p.Info.Index.SpatialRange(route, r)
-			a.Spans = append(a.Spans, Span{Lo: lo, Hi: hi})
+			a.Spans = append(a.Spans, KeySpan{Lo: lo, Hi: hi})
 		}
 		return a
 	}

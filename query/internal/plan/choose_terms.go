@@ -47,8 +47,8 @@ func (t *TermTest) and(o *TermTest) *TermTest {
 }
 
 // lacks reports whether a document that does not have the path passes the test.
-func (t *TermTest) lacks(info *bind.Info, given []jsondoc.Value) bool {
-	l := eval.Layout{Params: given, Planar: info.Geometry}
+func (t *TermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
+	l := eval.FrameLayout{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
 	f.Body = []byte("{}")
 	return t.Holds(f)

@@ -11,7 +11,7 @@ const leastSquare = 1e-60
 
 // chooseCodes decides whether the codes of vectors can be used. The query's vector must not be (nearly) zero
 // and its squared length must be finite.
-func (p *Planner) chooseCodes(v *Vectors) {
+func (p *Planner) chooseCodes(v *VectorOrder) {
 	key, codes := p.Info.Index.VectorCodes(v.path)
 	if codes != nil && codes.Dimensions() == len(v.Query) &&
 		v.Square > leastSquare && v.Square < 1/leastSquare {
@@ -19,8 +19,8 @@ func (p *Planner) chooseCodes(v *Vectors) {
 	}
 }
 
-// Vectors says how an index orders documents by the distance of their vectors from the query's vector.
-type Vectors struct {
+// VectorOrder says how an index orders documents by the distance of their vectors from the query's vector.
+type VectorOrder struct {
 	path   index.Path
 	Key    []byte // common key of all entries
 	Query  []float32
@@ -33,7 +33,7 @@ type Vectors struct {
 
 // chooseVectors returns how an index serves VectorDistance(path, [constants]). It returns nil if no index
 // does.
-func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
+func (p *Planner) chooseVectors(e syntax.Expr) *VectorOrder {
 	c, ok := e.(*syntax.Call)
 	if !ok {
 		return nil // the argument has been folded into a constant
@@ -55,7 +55,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 			metric, known = lang.MetricCosine, true
 		}
 		if indexed && numbers && known {
-			v := &Vectors{path: route, Key: key, Query: lang.AppendFloats(nil, query), Metric: metric}
+			v := &VectorOrder{path: route, Key: key, Query: lang.AppendFloats(nil, query), Metric: metric}
 			v.Square = lang.Squares(v.Query)
 			p.chooseCodes(v)
 			return v
@@ -65,7 +65,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *Vectors {
 }
 
 // String returns the name of the index.
-func (v *Vectors) String() string {
+func (v *VectorOrder) String() string {
 	if v.Codes != nil {
 		return "codes of the vectors of " + v.path.String()
 	}
@@ -74,7 +74,7 @@ func (v *Vectors) String() string {
 
 // Sign returns the factor by which values are multiplied so that the best is the least: -1 for similarities,
 // of which the greatest is the best, and 1 otherwise.
-func (v *Vectors) Sign() float64 {
+func (v *VectorOrder) Sign() float64 {
 	if v.Metric.Descending() {
 		return -1
 	}

@@ -21,7 +21,7 @@ func CheckComputed(list []bind.Computed) error {
 		if err != nil {
 			return fault.SyntaxError(err)
 		}
-		if _, err := compileComputed(one, &bind.Info{}); err != nil {
+		if _, err := compileComputed(one, &bind.ContainerInfo{}); err != nil {
 			return err
 		}
 		if q.Select.Distinct || q.Select.Top != nil || q.OrderBy != nil || q.Offset != nil {

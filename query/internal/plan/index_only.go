@@ -13,8 +13,8 @@ import (
 // Some queries can be answered by an index alone. An entry of a range index holds the value of a document at
 // a path, unless the term stands for several values (see ExactTerm). A query that uses nothing else needs
 // only these entries. If an entry is not exact, its document is read, so results are the same for texts of
-// any length. An entry may belong to a dead document. Sources can list these (see source.Census); if one
-// cannot, the documents are read as usual.
+// any length. An entry may belong to a dead document. Sources can list these (see source.DeadDocumentLister);
+// if one cannot, the documents are read as usual.
 
 // indexOnly describes what can be computed from index entries alone.
 type indexOnly struct {
@@ -37,7 +37,7 @@ const (
 // IndexOnlyArg is the argument of an aggregate: a path, or a value that every document has.
 type IndexOnlyArg struct {
 	Path   index.Path  // nil: every document
-	Bounds []Span      // the values at the path that count
+	Bounds []KeySpan   // the values at the path that count
 	Value  eval.Valuer // compiled, with path
 }
 
@@ -161,7 +161,7 @@ func (p *Planner) noteArgs(o *indexOnly) {
 		if a := &o.Args[i]; a.Path != nil {
 			p.noteUsed(a.Path.String())
 			lo, hi := p.Info.Index.PathRange(a.Path)
-			if a.Bounds = []Span{{Lo: lo, Hi: hi}}; o.Constraint != nil {
+			if a.Bounds = []KeySpan{{Lo: lo, Hi: hi}}; o.Constraint != nil {
 				a.Bounds = o.Constraint.Spans
 			}
 		}

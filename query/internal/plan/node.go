@@ -49,7 +49,7 @@ func (p *Plan) chain() {
 
 func (p *Plan) add(n node) { p.Nodes = append(p.Nodes, n) }
 
-func (p *Plan) chainBlock(bl *bind.Block, rs *eval.Rowset) {
+func (p *Plan) chainBlock(bl *bind.Block, rs *eval.CompiledBlock) {
 	values := bl != p.Top || p.Form == cursor.Blocking && len(p.Rank) == 0
 	if bl.Distinct {
 		switch {
@@ -73,14 +73,14 @@ func (p *Plan) chainBlock(bl *bind.Block, rs *eval.Rowset) {
 	p.chainSources(bl, rs)
 }
 
-func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
+func (p *Plan) chainSources(bl *bind.Block, rs *eval.CompiledBlock) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
 		p.add(RowsNode{})
 	}
 	for i := len(bl.Steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.OfItem() {
-			p.add(&EachNode{plan: p, step: bl.Steps[i], Rowset: rs, I: i, Derived: i == 0 && sub != nil})
+			p.add(&JoinNode{plan: p, step: bl.Steps[i], Rowset: rs, I: i, Derived: i == 0 && sub != nil})
 		}
 	}
 	switch {
@@ -90,11 +90,11 @@ func (p *Plan) chainSources(bl *bind.Block, rs *eval.Rowset) {
 		return
 	case !bl.Container:
 		p.add(&FilterNode{plan: p, of: bl, Rowset: rs})
-		p.add(OneRow{})
+		p.add(OneRowNode{})
 		return
 	case p.Never:
 		p.add(&FilterNode{plan: p, of: bl, Rowset: rs, OfItems: true})
-		p.add(nothing{})
+		p.add(emptyNode{})
 		return
 	case bl == p.Top && len(p.Rank) > 0:
 		p.add(&RankNode{plan: p})
@@ -122,23 +122,23 @@ func (p *Plan) Text(tell func(i int) string) string {
 	return b.String()
 }
 
-// OneRow is the source of a query that reads nothing.
-type OneRow struct{}
+// OneRowNode is the source of a query that reads nothing.
+type OneRowNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (OneRow) String() string { return "one row" }
+func (OneRowNode) String() string { return "one row" }
 
-// nothing is the source of a query whose conditions no document can match.
-type nothing struct{}
+// emptyNode is the source of a query whose conditions no document can match.
+type emptyNode struct{}
 
-func (nothing) String() string { return "nothing" }
+func (emptyNode) String() string { return "nothing" }
 
 // FilterNode drops rows for which the conditions do not hold. Its conditions use only the sources of the
 // nodes after it.
 type FilterNode struct {
 	plan   *Plan
 	of     *bind.Block
-	Rowset *eval.Rowset
+	Rowset *eval.CompiledBlock
 	// the rows are documents; an OrderNode that reads them applies the filter itself
 	OfItems bool
 }
@@ -149,11 +149,11 @@ type RowsNode struct{}
 // String returns the line of the node in the output of a plan.
 func (RowsNode) String() string { return "" }
 
-// EachNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
-type EachNode struct {
+// JoinNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
+type JoinNode struct {
 	plan    *Plan
 	step    *bind.Step
-	Rowset  *eval.Rowset
+	Rowset  *eval.CompiledBlock
 	I       int  // of the source
 	Derived bool // the values are the rows of the node after it
 }
@@ -161,6 +161,6 @@ type EachNode struct {
 // ProjectNode computes the result of a row: the JSON text to return, or a value.
 type ProjectNode struct {
 	of     *bind.Block
-	Rowset *eval.Rowset
+	Rowset *eval.CompiledBlock
 	Values bool
 }

@@ -45,7 +45,7 @@ type RankNode struct{ plan *Plan }
 // found.
 type GroupNode struct {
 	of        *bind.Block
-	Rowset    *eval.Rowset
+	Rowset    *eval.CompiledBlock
 	IndexOnly *indexOnly  // how an index alone makes the groups; nil: it cannot
 	Counts    *textCounts // how an index of words alone makes the groups; nil: it cannot
 	Paged     bool

@@ -16,17 +16,17 @@ import (
 
 // Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
-	eval.Layout
+	eval.FrameLayout
 	// hash of the text and the parameters; without the WHERE if the cursor is an ORDER BY key
 	Hash      uint64
 	Top       *bind.Block
-	Rows      *eval.Rowset
+	Rows      *eval.CompiledBlock
 	Nodes     []node
-	Form      cursor.Form
+	Form      cursor.RunForm
 	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
 	Never     bool // no row can match the conditions
 	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
-	Order     *ordering
+	Order     *rowOrdering
 	Rank      []Ranker
 	Counts    *textCounts // how an index of words computes the aggregates; nil: it cannot
 	IndexOnly *indexOnly  // how an index alone makes the rows; nil: documents are needed
@@ -35,15 +35,15 @@ type Plan struct {
 	// finds all these documents. If there is none, all documents are scanned
 	AccessPaths []Access
 	Constraints []*Constraint // the constraints of single paths
-	Pins        Pins
+	Pins        PinnedPartitionKeys
 	Asked       uint64 // hash of the text and the parameters, with the conditions
-	Info        bind.Info
+	Info        bind.ContainerInfo
 	Use         IndexUse
-	Shape       *shape
+	Shape       *planShape
 }
 
 // Prepare parses, binds and plans a query. The error is an *Error.
-func Prepare(text string, params []bind.Parameter, info bind.Info) (*Plan, error) {
+func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Plan, error) {
 	b, err := bind.Text(text, params, &info, FoldConstants)
 	if err != nil {
 		return nil, err
@@ -69,23 +69,23 @@ func Of(b *bind.Query) (*Plan, error) {
 type Planner struct {
 	*bind.Binder
 	Plan    *Plan
-	folding lang.Meter // cost of constants so far
-	open    bool       // parameters that are operands stay parameters: see shape
+	folding lang.WorkMeter // cost of constants so far
+	open    bool           // parameters that are operands stay parameters: see shape
 	tests   map[syntax.Expr]*TermTest
 	paths   map[syntax.Expr]pathFacts
 	again   bool // the tests and paths of the shape are complete and must not be added to
 }
 
-// rule is one step of planning. Each rule has its own file and test.
-type rule struct {
+// planRule is one step of planning. Each rule has its own file and test.
+type planRule struct {
 	Name  string
 	Apply func(*Planner)
 }
 
 // ShapeRules returns the rules of the first list. Their order matters, since later rules rely on earlier
 // ones. They do not look at the value of any open parameter (see shape).
-func ShapeRules() []rule {
-	return []rule{
+func ShapeRules() []planRule {
+	return []planRule{
 		{"fold", foldExprs},
 		{"prune", prune},
 		{"push-filter", pushFilters},
@@ -97,8 +97,8 @@ func ShapeRules() []rule {
 
 // ValueRules returns the rules of the second list, which look at the values of parameters. They do not change
 // the query's blocks.
-func ValueRules() []rule {
-	return []rule{
+func ValueRules() []planRule {
+	return []planRule{
 		{"pin", pinKeys},
 		{"never", findContradictions},
 		{"index-choice", chooseIndex},
@@ -110,7 +110,7 @@ func ValueRules() []rule {
 
 // compiler returns a compiler of expressions that do not use computed properties.
 func (p *Planner) compiler() *eval.Compiler {
-	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.Block]*eval.Rowset{}}
+	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.Block]*eval.CompiledBlock{}}
 }
 
 // compilerFor returns a compiler of expressions that may use the computed properties.
@@ -174,12 +174,12 @@ func (p *Plan) Ordered() (descending, ok bool) {
 }
 
 // compileComputed compiles the query of a computed property to a Valuer that evaluates it on a document.
-func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
+func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.Valuer, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
 	}
-	bare := bind.Info{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
+	bare := bind.ContainerInfo{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
 	b, err := bind.Tree(q, one.Query, nil, &bare, FoldConstants)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func compileComputed(one bind.Computed, info *bind.Info) (eval.Valuer, error) {
 func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.Value, error) {
 	compiled := make(map[string]eval.Valuer, len(list))
 	for _, one := range list {
-		v, err := compileComputed(one, &bind.Info{})
+		v, err := compileComputed(one, &bind.ContainerInfo{})
 		if err != nil {
 			return nil, err
 		}
@@ -212,7 +212,8 @@ func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.V
 		if v == nil {
 			return jsondoc.Value{}
 		}
-		f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{}, eval.Env{}), eval.Layout{})
+		f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameLayout{}, eval.Env{}),
+			eval.FrameLayout{})
 		f.Body = body
 		return v(f)
 	}, nil

@@ -40,7 +40,7 @@ func (n *FilterNode) String() string {
 }
 
 // String returns the line of the node in the output of a plan.
-func (n *EachNode) String() string {
+func (n *JoinNode) String() string {
 	name, text := "", ""
 	if a := n.step.Alias; a != nil && a.Name != "" {
 		name = " " + a.Name

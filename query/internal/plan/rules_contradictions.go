@@ -26,7 +26,7 @@ func findContradictions(p *Planner) {
 		if done {
 			return known
 		}
-		l := limits{p: p, work: maxContradictions}
+		l := valueLimits{p: p, work: maxContradictions}
 		none[bl] = l.contradict(bl.Where)
 		for _, st := range bl.Steps {
 			if sub := st.Sub; sub != nil && (!sub.Grouped || len(sub.GroupBy) > 0) && empty(sub) {
@@ -43,11 +43,11 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// limits collects, for each value of a row, which values the conditions still allow.
-type limits struct {
+// valueLimits collects, for each value of a row, which values the conditions still allow.
+type valueLimits struct {
 	p    *Planner
 	work int
-	of   map[valueName]*limit
+	of   map[valueName]*allowedValues
 }
 
 // valueName identifies a value that is the same throughout a row: a path from an alias.
@@ -56,27 +56,27 @@ type valueName struct {
 	path string
 }
 
-// limit is the set of values that an expression can still have under the conditions.
-type limit struct {
+// allowedValues is the set of values that an expression can still have under the conditions.
+type allowedValues struct {
 	kinds eval.KindSet
 	among []jsondoc.Value // the only possible values; nil: all values of the kinds
 	tests []func(jsondoc.Value) bool
-	low   *endpoint // bounds of numbers or of strings, according to kinds
-	high  *endpoint
+	low   *intervalEndpoint // bounds of numbers or of strings, according to kinds
+	high  *intervalEndpoint
 }
 
-// endpoint is the end of an interval.
-type endpoint struct {
+// intervalEndpoint is the end of an interval.
+type intervalEndpoint struct {
 	v    jsondoc.Value
 	open bool
 }
 
 // contradict reports whether no row can match all of the conditions.
-func (l *limits) contradict(list []syntax.Expr) bool {
+func (l *valueLimits) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
 	}
-	inner := limits{p: l.p, of: map[valueName]*limit{}}
+	inner := valueLimits{p: l.p, of: map[valueName]*allowedValues{}}
 	for _, e := range list {
 		if !inner.note(e) {
 			return true
@@ -98,7 +98,7 @@ func (l *limits) contradict(list []syntax.Expr) bool {
 }
 
 // note applies a condition. It returns false if no value remains.
-func (l *limits) note(e syntax.Expr) bool {
+func (l *valueLimits) note(e syntax.Expr) bool {
 	if !kindsOf(l.p.Binder, e).Has(jsondoc.Bool) {
 		return false
 	}
@@ -128,19 +128,19 @@ func (l *limits) note(e syntax.Expr) bool {
 }
 
 // limitOf returns the limit of the value of an expression; nil if the value has no name.
-func (l *limits) limitOf(e syntax.Expr) *limit {
+func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
 		return nil
 	}
 	if l.of[name] == nil {
-		l.of[name] = &limit{kinds: ^eval.KindSet(0)}
+		l.of[name] = &allowedValues{kinds: ^eval.KindSet(0)}
 	}
 	return l.of[name]
 }
 
 // hasValues reports whether any value remains.
-func (d *limit) hasValues() bool {
+func (d *allowedValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()
 	}
@@ -151,7 +151,7 @@ func (d *limit) hasValues() bool {
 }
 
 // isEmpty reports whether the upper end of an interval is below its lower end.
-func (d *limit) isEmpty() bool {
+func (d *allowedValues) isEmpty() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
@@ -164,7 +164,7 @@ func (d *limit) isEmpty() bool {
 
 // compared applies x op y, if y is a constant. Like the other methods that apply a condition, it returns
 // false if no value remains.
-func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
+func (l *valueLimits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
 	}
@@ -189,19 +189,19 @@ func (l *limits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool
 		if high = 0; op == syntax.Lt {
 			high = -1
 		}
-		d.high = narrower(d.high, &endpoint{v, op == syntax.Lt}, -1)
+		d.high = narrower(d.high, &intervalEndpoint{v, op == syntax.Lt}, -1)
 	default:
 		if low = 0; op == syntax.Gt {
 			low = 1
 		}
-		d.low = narrower(d.low, &endpoint{v, op == syntax.Gt}, 1)
+		d.low = narrower(d.low, &intervalEndpoint{v, op == syntax.Gt}, 1)
 	}
 	d.tests = append(d.tests, func(w jsondoc.Value) bool { return lang.IsTrue(lang.OpOrder(w, v, low, high)) })
 	return d.hasValues()
 }
 
 // differs applies x != y, if y is a constant. It returns false if no value remains.
-func (l *limits) differs(x, y syntax.Expr) bool {
+func (l *valueLimits) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
 	if ok && v.Kind() == jsondoc.Undefined {
 		return false
@@ -216,7 +216,7 @@ func (l *limits) differs(x, y syntax.Expr) bool {
 
 // narrower returns the end that makes an interval smaller. side is -1 for upper ends and 1 for lower ends.
 // For ends of different types the result does not matter: kinds then already excludes all values.
-func narrower(a, b *endpoint, side int) *endpoint {
+func narrower(a, b *intervalEndpoint, side int) *intervalEndpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b
 	}
@@ -227,7 +227,7 @@ func narrower(a, b *endpoint, side int) *endpoint {
 }
 
 // oneOf applies x IN (list). It returns false if no value remains.
-func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
+func (l *valueLimits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	values, ok := l.p.Constants(list)
 	if !ok || len(list) > maxPins {
 		return true
@@ -237,7 +237,7 @@ func (l *limits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 }
 
 // isAmong restricts a value to a list; undefined is never in it. It returns false if no value remains.
-func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
+func (l *valueLimits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
 	if d == nil {
@@ -253,7 +253,7 @@ func (l *limits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 }
 
 // has restricts a value to some kinds. It returns false if no value remains.
-func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
+func (l *valueLimits) has(x syntax.Expr, set eval.KindSet) bool {
 	if kindsOf(l.p.Binder, x)&set == 0 {
 		return false
 	}
@@ -266,7 +266,7 @@ func (l *limits) has(x syntax.Expr, set eval.KindSet) bool {
 }
 
 // negated applies NOT x. It returns false if no value remains.
-func (l *limits) negated(x syntax.Expr) bool {
+func (l *valueLimits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
 		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
 			if set, ok := eval.TypeTests()[f.Name]; ok {
@@ -282,7 +282,7 @@ func (l *limits) negated(x syntax.Expr) bool {
 }
 
 // called applies a function call that is true. It returns false if no value remains.
-func (l *limits) called(e *syntax.Call) bool {
+func (l *valueLimits) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {
 		return true

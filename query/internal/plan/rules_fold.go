@@ -228,14 +228,15 @@ func (p *Planner) pure(c *syntax.Call) bool {
 // constant evaluates an expression without names. If that is too expensive before the query runs, it returns
 // the expression unchanged: a run has its own time limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
-	f := eval.NewFrame(eval.NewRun(context.Background(), eval.Layout{Planar: p.Info.Geometry}, eval.Env{}),
-		eval.Layout{})
+	f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameLayout{Planar: p.Info.Geometry},
+		eval.Env{}),
+		eval.FrameLayout{})
 	if p.folding.Looks == 0 {
-		p.folding = lang.Meter{Looks: lang.MaxFolding, Left: lang.LookEvery}
+		p.folding = lang.WorkMeter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}
-	f.Run.Meter = p.folding
+	f.Run.WorkMeter = p.folding
 	v := p.compiler().Value(e)(f).Clone()
-	if p.folding = f.Run.Meter; p.folding.Err != nil {
+	if p.folding = f.Run.WorkMeter; p.folding.Err != nil {
 		p.folding.Looks, p.folding.Retained = 1, 0
 		return e
 	}

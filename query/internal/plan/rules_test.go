@@ -18,7 +18,7 @@ func afterRules(t *testing.T, text, last string) *Planner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := bind.Info{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
+	info := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 	b, err := bind.NewBinder(text, []bind.Parameter{{Name: "@n", Value: jsondoc.NumberValue(2)}}, &info,
 		FoldConstants)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestSimplifyDistinct(t *testing.T) {
 }
 
 func TestChooseForm(t *testing.T) {
-	for text, want := range map[string]cursor.Form{
+	for text, want := range map[string]cursor.RunForm{
 		"SELECT * FROM c": cursor.Streaming, "SELECT 1": cursor.Blocking,
 		"SELECT * FROM c ORDER BY c.a":                           cursor.Sorting,
 		"SELECT COUNT(1) FROM c ORDER BY c.a":                    cursor.Blocking,

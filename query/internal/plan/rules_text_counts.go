@@ -17,7 +17,7 @@ type textCounts struct{ Args []textCount }
 
 // textCount is the argument of an aggregate that an index of words can compute.
 type textCount struct {
-	Kind countKind
+	Kind textCountKind
 	R    Ranker // the text, and the term
 	x    syntax.Expr
 }
@@ -92,11 +92,11 @@ func (t *textCounts) String() string {
 	return "words of " + strings.Join(paths, ", ")
 }
 
-// countKind is what a textCount counts.
-type countKind uint8
+// textCountKind is what a textCount counts.
+type textCountKind uint8
 
 const (
-	CountDocuments countKind = iota // COUNT of a value that every document has
-	CountWords                      // SUM(_FullTextWordCount(path))
-	CountTexts                      // COUNTIF(FullTextContains(path, term))
+	CountDocuments textCountKind = iota // COUNT of a value that every document has
+	CountWords                          // SUM(_FullTextWordCount(path))
+	CountTexts                          // COUNTIF(FullTextContains(path, term))
 )

@@ -48,9 +48,9 @@ type Documents interface {
 	Close() error
 }
 
-// Skipping is implemented by a Documents that may skip many rids between two documents: rids of dead
+// SkippingDocuments is implemented by a Documents that may skip many rids between two documents: rids of dead
 // documents, or outside the scope.
-type Skipping interface {
+type SkippingDocuments interface {
 	// Skip sets a function that Next calls with each rid that it skips: no document lies between the previous
 	// document and that rid. If the function returns false, Next returns false.
 	Skip(on func(rid uint64) bool)
@@ -88,14 +88,14 @@ type EntryCounter interface {
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
-// Seeker is implemented by a forward Terms that can move to the first entry whose key is not less than a
-// given key. This costs more than a Next, and less than a new Terms.
-type Seeker interface {
+// SeekableTerms is implemented by a forward Terms that can move to the first entry whose key is not less than
+// a given key. This costs more than a Next, and less than a new Terms.
+type SeekableTerms interface {
 	Seek(key []byte) bool
 }
 
-// Values is implemented by a Source that can read a single index entry.
-type Values interface {
+// EntryReader is implemented by a Source that can read a single index entry.
+type EntryReader interface {
 	// Value returns the value of a document's entry under one exact index key, or false if there is no such
 	// entry. The value is valid until the next call.
 	Value(key []byte, rid uint64) (value []byte, ok bool, err error)
@@ -106,7 +106,7 @@ type Values interface {
 type Document interface {
 	RID() uint64
 	Body() []byte
-	System() jsondoc.System
+	System() jsondoc.SystemProperties
 }
 
 // Counter is implemented by a Source that can sometimes count documents without reading them.
@@ -115,39 +115,40 @@ type Counter interface {
 	Count() (n int64, ok bool)
 }
 
-// Census is implemented by a Source that can list the dead documents that still have index entries. With this
-// list a query can be answered from the index alone.
-type Census interface {
+// DeadDocumentLister is implemented by a Source that can list the dead documents that still have index
+// entries. With this list a query can be answered from the index alone.
+type DeadDocumentLister interface {
 	// Dead returns the rids of the dead documents that still have index entries, in order. ok is false if
 	// there are more than most, or if the index has documents outside the scope.
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
-// Versioned is implemented by a Source that can report whether its documents have changed since the previous
-// page. If they have not, a page may continue with rows that the previous page has made and not returned.
-type Versioned interface {
+// VersionedSource is implemented by a Source that can report whether its documents have changed since the
+// previous page. If they have not, a page may continue with rows that the previous page has made and not
+// returned.
+type VersionedSource interface {
 	// Version returns a string that identifies the state of the live documents of the scope. ok is false if
 	// there is no such string.
 	Version() (version string, ok bool, err error)
 }
 
-// Partitioned is implemented by a Source that can report the partition key of its scope.
-type Partitioned interface {
+// PartitionedSource is implemented by a Source that can report the partition key of its scope.
+type PartitionedSource interface {
 	// PartitionValues returns the values that all documents of the scope have at the paths of the partition
 	// key, or nil if these are not known.
 	PartitionValues() []jsondoc.Value
 }
 
-// Finder is implemented by a Source that finds a document anywhere in the container. This is needed if a
-// page covers only a part of what the previous page covered, since the last document of the previous page
-// may be in another part.
-type Finder interface {
+// DocumentFinder is implemented by a Source that finds a document anywhere in the container. This is needed
+// if a page covers only a part of what the previous page covered, since the last document of the previous
+// page may be in another part.
+type DocumentFinder interface {
 	// Find returns a live document, or false if there is none. The document is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
 }
 
-// Shapes is implemented by a Source that can list the documents that lack a path.
-type Shapes interface {
+// MissingPathLister is implemented by a Source that can list the documents that lack a path.
+type MissingPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
 	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all
@@ -156,13 +157,14 @@ type Shapes interface {
 	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
 }
 
-// Timestamped is implemented by a Document that returns its _ts without building its other system properties.
-type Timestamped interface{ TS() int64 }
+// TimestampedDocument is implemented by a Document that returns its _ts without building its other system
+// properties.
+type TimestampedDocument interface{ TS() int64 }
 
-// Appender is implemented by a Document that appends its text with the system properties to dst without
-// making a System.
-type Appender interface{ AppendTo(dst []byte) []byte }
+// AppendingDocument is implemented by a Document that appends its text with the system properties to dst
+// without making a System.
+type AppendingDocument interface{ AppendTo(dst []byte) []byte }
 
-// Completer is implemented by a Document whose text already includes its system properties. They are read
-// from the text, and none are added.
-type Completer interface{ Complete() }
+// CompleteDocument is implemented by a Document whose text already includes its system properties. They are
+// read from the text, and none are added.
+type CompleteDocument interface{ Complete() }

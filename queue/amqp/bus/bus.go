@@ -18,11 +18,11 @@ import (
 // Options configures a Bus. Queues and Guard must be set.
 type Options struct {
 	Queues *queue.Queues
-	Guard  *access.Guard
+	Guard  *access.TokenVerifier
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
 	// the fault rules (see package inject); nil: none
-	Faults *inject.Rules
+	Faults *inject.RuleList
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory amqp.MemoryLimit
 	// CrossEntityTransactions allows transactions over more than one queue or topic, which Service Bus
@@ -37,7 +37,7 @@ type Options struct {
 // Bus implements Service Bus for AMQP connections.
 type Bus struct {
 	o     Options
-	turns *priority.Turns // of all connections
+	turns *priority.TurnLimiter // of all connections
 	// clockWarned is set after the warning of warnClock has been logged. It affects no response.
 	clockWarned atomic.Bool
 	// connections counts the connections opened so far. It affects no response.
@@ -83,13 +83,13 @@ func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Passwo
 func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
 	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
 		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, client: clientOf(&p),
-		transactions: make(map[string]*transaction),
-		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]neededRight)}
-	first, ok := p.Identity.(access.Grant)
+		transactions: make(map[string]*declaredTransaction),
+		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]requiredRight)}
+	first, ok := p.Identity.(access.GrantedRights)
 	c.authenticated.Store(ok || b.o.Guard.Open())
 	if !ok {
 		first = b.o.Guard.Anonymous()
 	}
-	c.grants = []access.Grant{first}
+	c.grants = []access.GrantedRights{first}
 	return c
 }

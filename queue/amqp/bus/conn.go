@@ -25,21 +25,21 @@ type conn struct {
 	authenticated atomic.Bool     // the client has shown a valid key, or needs none
 
 	mu        sync.Mutex // guards the following fields
-	grants    []access.Grant
-	links     map[*amqp.Link]neededRight // the right that each link needs
-	stopTimer func()                     // stops the timer for the first grant to expire; nil: no timer
-	replies   []*replies
+	grants    []access.GrantedRights
+	links     map[*amqp.Link]requiredRight // the right that each link needs
+	stopTimer func()                       // stops the timer for the first grant to expire; nil: no timer
+	replies   []*responseSource
 	// the last links to $cbs; the key is true for the link on which the client receives
 	tokenLinks   map[bool]*amqp.Link
 	sessions     map[*amqp.Link]*receiver // receivers
-	transactions map[string]*transaction
+	transactions map[string]*declaredTransaction
 	lastTxn      uint64
 }
 
 const cbsNode = "$cbs"
 
 // Attach implements amqp.Handler.
-func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
+func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.LinkAnswer, error) {
 	address, _ := addressOf(a)
 	operation := "open receiver"
 	if !a.Receiver {
@@ -53,31 +53,31 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 
 // makeNode creates the node that a link connects to: a transaction coordinator, $cbs, or an entity or its
 // management node.
-func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.Answer, error) {
+func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.LinkAnswer, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
-		return (&coordinator{c: c, link: l}).answer(), nil
+		return (&transactionCoordinator{c: c, link: l}).answer(), nil
 	}
 	address, ok := addressOf(a)
 	if !ok {
-		return amqp.Answer{}, c.asError(&entity.Error{Code: entity.CodeNotImplemented,
+		return amqp.LinkAnswer{}, c.asError(&entity.Error{Code: entity.CodeNotImplemented,
 			Message: "A link needs an address: anonymous termini are not supported."}, "")
 	}
 	if isTokenNode(address) {
 		if err := c.takeTokenNode(l, a.Receiver); err != nil {
-			return amqp.Answer{}, c.asError(err, cbsNode)
+			return amqp.LinkAnswer{}, c.asError(err, cbsNode)
 		}
 		if a.Receiver {
-			return amqp.Answer{Source: c.newReplies(l, a, cbsNode)}, nil
+			return amqp.LinkAnswer{Source: c.newReplies(l, a, cbsNode)}, nil
 		}
-		return amqp.Answer{Sink: &tokens{c: c, link: l}}, nil
+		return amqp.LinkAnswer{Sink: &tokenNode{c: c, link: l}}, nil
 	}
 	at, management, err := entity.ParseAddress(address)
 	if err != nil {
-		return amqp.Answer{}, c.asError(err, address)
+		return amqp.LinkAnswer{}, c.asError(err, address)
 	}
 	answer, err := c.attach(ctx, l, a, at, management)
 	if err != nil {
-		return amqp.Answer{}, c.asError(err, at.Entity)
+		return amqp.LinkAnswer{}, c.asError(err, at.Entity)
 	}
 	return answer, nil
 }
@@ -106,11 +106,11 @@ func isTokenNode(address string) bool {
 
 // attach creates the node of an entity, or its management node if management is set.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
-	management bool) (answer amqp.Answer, err error) {
+	management bool) (answer amqp.LinkAnswer, err error) {
 	if management {
 		return c.manage(ctx, l, a, at)
 	}
-	need := neededRight{path: at.String(), need: access.Listen}
+	need := requiredRight{path: at.String(), need: access.Listen}
 	if !a.Receiver {
 		need.need = access.Send
 	}
@@ -138,15 +138,15 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 
 // manage creates the node for a link to the $management node of an entity. It does not check rights, since
 // some clients send their token while they attach. Each request checks the right that it needs.
-func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.Answer,
+func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.LinkAnswer,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
-		return amqp.Answer{}, err
+		return amqp.LinkAnswer{}, err
 	}
 	if a.Receiver {
-		return amqp.Answer{Source: c.newReplies(l, a, managementNode(at))}, nil
+		return amqp.LinkAnswer{Source: c.newReplies(l, a, managementNode(at))}, nil
 	}
-	return amqp.Answer{Sink: &management{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
+	return amqp.LinkAnswer{Sink: &managementEndpoint{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
 // maxRequest is the maximal size in bytes of a management request. A request can contain messages to

@@ -12,10 +12,10 @@
 //	  with a session filter          the same, for the session that it locks (session.go)
 //	"$cbs"                           the node to which tokens are sent (cbs.go)
 //	"orders/$management"             requests and responses (manage.go and the manage_*.go files)
-//	a coordinator                    transactions (transaction.go)
+//	a coordinator                    transactions (declared_transaction.go)
 //
 // A transaction belongs to one queue or topic. If its coordinator shares a session with other links, the
-// entity of the first of these links is the transaction's entity (transaction.go).
+// entity of the first of these links is the transaction's entity (declared_transaction.go).
 //
 // Responses are sent to a link of the same session on which the client receives (reply.go).
 //

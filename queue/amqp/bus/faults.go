@@ -17,21 +17,21 @@ import (
 
 // meet returns the fault that applies to an operation, and waits for the delay of a fault that comes before
 // the operation. now reports that the operation must not be carried out: the fault takes its place.
-func (c *conn) meet(op inject.Operation, path string) (hit inject.Hit, now bool) {
-	hit = c.bus.o.Faults.Match(inject.Target{Operation: op, Entity: path})
+func (c *conn) meet(op inject.Operation, path string) (hit inject.MatchedFault, now bool) {
+	hit = c.bus.o.Faults.Match(inject.TargetOperation{Operation: op, Entity: path})
 	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
 	return hit, now && err == nil // if the connection ended during the delay, the operation is carried out
 }
 
 // isFaultAfter reports whether the fault comes after the operation. If so, it first waits for the fault's
 // delay.
-func (c *conn) isFaultAfter(hit *inject.Hit) (now bool) {
+func (c *conn) isFaultAfter(hit *inject.MatchedFault) (now bool) {
 	now, err := hit.AfterOperation(c.ctx, c.bus.o.Wall)
 	return now && err == nil
 }
 
 // applyFault applies a fault to a link and returns the error for its client.
-func (c *conn) applyFault(l *amqp.Link, hit *inject.Hit, path string) error {
+func (c *conn) applyFault(l *amqp.Link, hit *inject.MatchedFault, path string) error {
 	c.bus.o.Logger.Debug("a fault was injected", "rule", hit.Rule, "fault", hit.Fault.String(),
 		"entity", path, "link", l.Name())
 	switch hit.Fault {
@@ -48,12 +48,12 @@ func (c *conn) applyFault(l *amqp.Link, hit *inject.Hit, path string) error {
 		Message: "The link is gone." + onDemand(hit)}
 }
 
-func onDemand(hit *inject.Hit) string {
+func onDemand(hit *inject.MatchedFault) string {
 	return " This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."
 }
 
 // detached returns the error with which a fault detaches a link.
-func (c *conn) detached(hit *inject.Hit, path string) *frame.Error {
+func (c *conn) detached(hit *inject.MatchedFault, path string) *frame.Error {
 	return c.asError(&frame.Error{Condition: frame.CondDetachForced,
 		Description: "The link is force detached by the broker." + onDemand(hit)}, path)
 }
@@ -78,7 +78,8 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 
 // withFaults runs a management operation, with the fault that applies before or after it. lose is called if
 // the fault is the loss of a lock.
-func (r *request) withFaults(op inject.Operation, lose func(), do func() (response, error)) (response,
+func (r *managementRequest) withFaults(op inject.Operation, lose func(), do func() (managementResponse,
+	error)) (managementResponse,
 	error) {
 	hit, now := r.c.meet(op, r.at.String())
 	r.rule, r.faultOperation = hit.Rule, op
@@ -91,11 +92,11 @@ func (r *request) withFaults(op inject.Operation, lose func(), do func() (respon
 			return done, err
 		}
 	}
-	return response{}, r.c.applyFault(r.link, &hit, r.at.String())
+	return managementResponse{}, r.c.applyFault(r.link, &hit, r.at.String())
 }
 
 // endLocksOf returns a function that ends the locks of messages.
-func (r *request) endLocksOf(tokens []message.UUID) func() {
+func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 	return func() {
 		for _, token := range tokens {
 			r.c.loseLock(r.ctx, r.at, token)
@@ -132,7 +133,7 @@ func sessionLost(id, path string) *entity.Error {
 
 // applyFaults applies fault rules to received messages, and returns the messages to send. A message with a
 // fault before the operation is released, and so are all messages after a fault. An error ends the link.
-func (n *receiver) applyFaults(out []amqp.Outgoing) ([]amqp.Outgoing, error) {
+func (n *receiver) applyFaults(out []amqp.OutgoingMessage) ([]amqp.OutgoingMessage, error) {
 	if !n.c.bus.o.Faults.Armed() {
 		n.recordReceived(out, nil, nil)
 		return out, nil

@@ -17,18 +17,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// management is the node "$management" of a message store.
-type management struct {
+// managementEndpoint is the node "$management" of a message store.
+type managementEndpoint struct {
 	c    *conn
 	link *amqp.Link
 	at   entity.Address
 }
 
-// Detached implements amqp.Sink.
-func (n *management) Detached() { n.c.forget(n.link) }
+// Detached implements amqp.MessageSink.
+func (n *managementEndpoint) Detached() { n.c.forget(n.link) }
 
-// Transfer implements amqp.Sink.
-func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+// Transfer implements amqp.MessageSink.
+func (n *managementEndpoint) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
 		done, err := n.take(ctx, in)
@@ -44,9 +44,9 @@ func (n *management) Transfer(ctx context.Context, list []amqp.Incoming) []frame
 	return states
 }
 
-// request is one request to a $management node.
-type request struct {
-	*management
+// managementRequest is one request to a $management node.
+type managementRequest struct {
+	*managementEndpoint
 	ctx   context.Context
 	m     *message.Message
 	body  wire.Map
@@ -56,14 +56,14 @@ type request struct {
 	faultOperation inject.Operation
 }
 
-// response is the response to a request. Status 0 means 200.
-type response struct {
+// managementResponse is the response to a request. Status 0 means 200.
+type managementResponse struct {
 	status int32
 	body   wire.Map
 }
 
 // take runs a request and sends the response. done reports whether the request succeeded.
-func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err error) {
+func (n *managementEndpoint) take(ctx context.Context, in amqp.IncomingMessage) (done bool, err error) {
 	m, err := message.Parse(in.Payload)
 	if err != nil {
 		return false, err
@@ -77,7 +77,7 @@ func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err
 		defer cancel()
 		ctx = limited
 	}
-	r := &request{management: n, ctx: ctx, m: m, state: in.State}
+	r := &managementRequest{managementEndpoint: n, ctx: ctx, m: m, state: in.State}
 	operation, _ := wire.Text(m.Get("operation"))
 	e := n.c.recording(managementFrame, strings.TrimPrefix(operation, vendor), n.at.String())
 	result, failed := r.run()
@@ -90,7 +90,7 @@ func (n *management) take(ctx context.Context, in amqp.Incoming) (done bool, err
 }
 
 // record adds the request to the log of requests.
-func (r *request) record(e *requests.Entry, payload, reply []byte, failed error) {
+func (r *managementRequest) record(e *requests.Entry, payload, reply []byte, failed error) {
 	if e == nil {
 		return
 	}
@@ -106,7 +106,7 @@ func (r *request) record(e *requests.Entry, payload, reply []byte, failed error)
 const vendor = "com.microsoft:"
 
 // respond encodes the response to a request.
-func (n *management) respond(m *message.Message, done response, err error) ([]byte, error) {
+func (n *managementEndpoint) respond(m *message.Message, done managementResponse, err error) ([]byte, error) {
 	properties := wire.Map{{Key: "statusCode", Value: int32(http.StatusOK)},
 		{Key: "statusDescription", Value: "OK"}}
 	if done.status != 0 {
@@ -146,30 +146,30 @@ func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 }
 
 // run runs the operation of the request.
-func (r *request) run() (response, error) {
+func (r *managementRequest) run() (managementResponse, error) {
 	operation, _ := wire.Text(r.m.Get("operation"))
 	name, _ := strings.CutPrefix(operation, vendor)
 	op, ok := operations(name)
 	if !ok {
-		return response{}, &entity.Error{Code: entity.CodeNotImplemented, Entity: r.at.String(),
+		return managementResponse{}, &entity.Error{Code: entity.CodeNotImplemented, Entity: r.at.String(),
 			Message: "The operation '" + operation + "' is not supported."}
 	}
 	if err := r.c.allows(r.at.String(), op.need); err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	_, _, value, _, err := wire.SplitDescribed(r.m.Body)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	v, _, err := wire.Value(value)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if r.body, ok = v.(wire.Map); !ok {
-		return response{}, r.argument("The body of a request is a map.")
+		return managementResponse{}, r.argument("The body of a request is a map.")
 	}
 	if _, inTransaction := r.state.(*frame.Transactional); inTransaction && op.alone {
-		return response{}, &entity.Error{Code: entity.CodeNotAllowed, Entity: r.at.String(),
+		return managementResponse{}, &entity.Error{Code: entity.CodeNotAllowed, Entity: r.at.String(),
 			Message: "The operation '" + operation + "' cannot be part of a transaction."}
 	}
 	end := r.c.observing(name, r.at.String(), 0)
@@ -185,7 +185,7 @@ func (r *request) run() (response, error) {
 
 // managementOperation is an operation of the $management node.
 type managementOperation struct {
-	do    func(*request) (response, error)
+	do    func(*managementRequest) (managementResponse, error)
 	need  access.Rights
 	alone bool // cannot be part of a transaction
 }
@@ -193,45 +193,46 @@ type managementOperation struct {
 func operations(name string) (op managementOperation, ok bool) {
 	switch name {
 	case "renew-lock":
-		op = managementOperation{do: (*request).renewLock, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).renewLock, need: access.Listen}
 	case "peek-message":
-		op = managementOperation{do: (*request).peek, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).peek, need: access.Listen}
 	case "schedule-message":
-		op = managementOperation{do: (*request).schedule, need: access.Send}
+		op = managementOperation{do: (*managementRequest).schedule, need: access.Send}
 	case "cancel-scheduled-message":
-		op = managementOperation{do: (*request).cancelScheduled, need: access.Send}
+		op = managementOperation{do: (*managementRequest).cancelScheduled, need: access.Send}
 	case "receive-by-sequence-number":
-		op = managementOperation{do: (*request).receiveDeferred, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).receiveDeferred, need: access.Listen}
 	case "update-disposition":
-		op = managementOperation{do: (*request).updateDisposition, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).updateDisposition, need: access.Listen}
 	case "batch-delete-messages":
-		op = managementOperation{do: (*request).deleteMessages, need: access.Listen, alone: true}
+		op = managementOperation{do: (*managementRequest).deleteMessages, need: access.Listen, alone: true}
 	case "renew-session-lock":
-		op = managementOperation{do: (*request).renewSession, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).renewSession, need: access.Listen}
 	case "get-session-state":
-		op = managementOperation{do: (*request).sessionState, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).sessionState, need: access.Listen}
 	case "set-session-state":
-		op = managementOperation{do: (*request).setSessionState, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).setSessionState, need: access.Listen}
 	case "get-message-sessions":
-		op = managementOperation{do: (*request).sessions, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).sessions, need: access.Listen}
 	case "add-rule":
-		op = managementOperation{do: (*request).addRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*managementRequest).addRule, need: access.Listen, alone: true}
 	case "remove-rule":
-		op = managementOperation{do: (*request).removeRule, need: access.Listen, alone: true}
+		op = managementOperation{do: (*managementRequest).removeRule, need: access.Listen, alone: true}
 	case "enumerate-rules":
-		op = managementOperation{do: (*request).rules, need: access.Listen}
+		op = managementOperation{do: (*managementRequest).rules, need: access.Listen}
 	}
 	return op, op.do != nil
 }
 
 // join returns the transaction that the request belongs to, or nil if it belongs to none. sends says whether
 // the request sends messages; partition returns the partition key of the request's messages.
-func (r *request) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
-	return r.c.join(r.state, participant{link: r.link, at: r.at, sends: sends, partition: partition})
+func (r *managementRequest) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
+	return r.c.join(r.state,
+		transactionParticipant{link: r.link, at: r.at, sends: sends, partition: partition})
 }
 
 func noPartition() (string, error) { return "", nil }
 
-func (r *request) argument(text string) error {
+func (r *managementRequest) argument(text string) error {
 	return &entity.Error{Code: entity.CodeArgument, Entity: r.at.String(), Message: text}
 }

@@ -11,42 +11,42 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-func (r *request) renewLock() (response, error) {
+func (r *managementRequest) renewLock() (managementResponse, error) {
 	tokens, err := r.tokens()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return r.withFaults(inject.RenewLock, r.endLocksOf(tokens), func() (response, error) {
+	return r.withFaults(inject.RenewLock, r.endLocksOf(tokens), func() (managementResponse, error) {
 		until, err := r.c.queues.RenewLocks(r.ctx, r.at, tokens)
 		if err != nil {
-			return response{}, err
+			return managementResponse{}, err
 		}
 		list := make([]wire.Timestamp, len(until))
 		for i, t := range until {
 			list[i] = timestamp(t)
 		}
-		return response{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
+		return managementResponse{body: wire.Map{{Key: "expirations", Value: wire.Timestamps(list)}}}, nil
 	})
 }
 
 // maxPeek is the maximal number of messages in one response.
 const maxPeek = 250
 
-func (r *request) peek() (response, error) {
+func (r *managementRequest) peek() (managementResponse, error) {
 	from, err := r.integer("from-sequence-number", 0)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	count, err := r.integer("message-count", 1)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if count < 1 {
-		return response{}, r.argument("'message-count' is at least 1.")
+		return managementResponse{}, r.argument("'message-count' is at least 1.")
 	}
 	session, err := r.text("session-id")
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if session == nil { // some clients name only the link that holds the session
 		if holder := r.holder(nil); holder != nil {
@@ -58,29 +58,29 @@ func (r *request) peek() (response, error) {
 	omit, _ := r.body.Get("omit-message-body")
 	withoutBody, ok := omit.(bool)
 	if !ok && omit != nil {
-		return response{}, r.argument("'omit-message-body' is no boolean.")
+		return managementResponse{}, r.argument("'omit-message-body' is no boolean.")
 	}
 	list, err := r.c.queues.Peek(r.ctx, r.at,
 		queue.PeekOptions{From: from, Max: int(min(count, maxPeek)), Session: session})
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if len(list) == 0 {
-		return response{status: http.StatusNoContent}, nil
+		return managementResponse{status: http.StatusNoContent}, nil
 	}
 	out := make(wire.List, len(list))
 	for i, d := range list {
 		d.Broker.OmitBody = withoutBody
 		out[i] = wire.Map{{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)}}
 	}
-	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil
+	return managementResponse{body: wire.Map{{Key: "messages", Value: out}}}, nil
 }
 
-func (r *request) schedule() (response, error) {
+func (r *managementRequest) schedule() (managementResponse, error) {
 	v, _ := r.body.Get("messages")
 	all, ok := elements(v)
 	if !ok {
-		return response{}, r.argument("'messages' is no list.")
+		return managementResponse{}, r.argument("'messages' is no list.")
 	}
 	list := make([]*message.Message, len(all))
 	for i, e := range all {
@@ -88,56 +88,56 @@ func (r *request) schedule() (response, error) {
 		raw, _ := entry.Get("message")
 		payload, ok := raw.([]byte)
 		if !ok {
-			return response{}, r.argument("A message to schedule is no binary.")
+			return managementResponse{}, r.argument("A message to schedule is no binary.")
 		}
 		m, err := message.Parse(payload)
 		if err != nil {
-			return response{}, err
+			return managementResponse{}, err
 		}
 		list[i] = m
 	}
 	partition := func() (string, error) { return r.c.queues.PartitionOf(r.at, list) }
 	if _, err := partition(); err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	tx, err := r.join(true, partition)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	numbers, err := r.c.queues.Schedule(r.ctx, r.at, list, tx)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return response{body: wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}}}, nil
+	return managementResponse{body: wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}}}, nil
 }
 
-func (r *request) cancelScheduled() (response, error) {
+func (r *managementRequest) cancelScheduled() (managementResponse, error) {
 	numbers, err := r.numbers()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	tx, err := r.join(true, noPartition)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return response{}, r.c.queues.CancelScheduled(r.ctx, r.at, numbers, tx)
+	return managementResponse{}, r.c.queues.CancelScheduled(r.ctx, r.at, numbers, tx)
 }
 
 // receiveAndDelete is the receiver-settle-mode that requests ReceiveAndDelete.
 const receiveAndDelete = 0
 
-func (r *request) receiveDeferred() (response, error) {
+func (r *managementRequest) receiveDeferred() (managementResponse, error) {
 	numbers, err := r.numbers()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	settle, err := r.integer("receiver-settle-mode", 1)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	session, err := r.text("session-id")
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	mode := queue.PeekLock
 	if settle == receiveAndDelete {
@@ -145,20 +145,20 @@ func (r *request) receiveDeferred() (response, error) {
 	}
 	tx, err := r.join(false, noPartition)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if tx != nil {
 		mode = queue.PeekLock // the commit deletes the messages
 	}
 	list, err := r.c.queues.ReceiveDeferred(r.ctx, r.at, numbers, mode, r.holder(session))
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if tx != nil && settle == receiveAndDelete {
 		for _, d := range list {
 			if err := r.c.queues.Settle(r.ctx, r.at, d.Token, queue.Settlement{Outcome: queue.Complete},
 				tx); err != nil {
-				return response{}, err
+				return managementResponse{}, err
 			}
 		}
 	}
@@ -167,38 +167,39 @@ func (r *request) receiveDeferred() (response, error) {
 		entry := wire.Map{{Key: "lock-token", Value: d.Token}}
 		out[i] = append(entry, wire.Pair{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)})
 	}
-	return response{body: wire.Map{{Key: "messages", Value: out}}}, nil
+	return managementResponse{body: wire.Map{{Key: "messages", Value: out}}}, nil
 }
 
-func (r *request) updateDisposition() (response, error) {
+func (r *managementRequest) updateDisposition() (managementResponse, error) {
 	tokens, err := r.tokens()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	s, err := r.settlement()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return r.withFaults(settleOperations[s.Outcome], r.endLocksOf(tokens), func() (response, error) {
+	return r.withFaults(settleOperations[s.Outcome], r.endLocksOf(tokens), func() (managementResponse,
+		error) {
 		for _, token := range tokens {
 			tx, err := r.join(false, func() (string, error) {
 				return r.c.queues.LockedPartition(r.ctx, r.at,
 					token)
 			})
 			if err != nil {
-				return response{}, err
+				return managementResponse{}, err
 			}
 			if err := r.c.queues.Settle(r.ctx, r.at, token, s, tx); err != nil {
-				return response{}, r.lockLost(err)
+				return managementResponse{}, r.lockLost(err)
 			}
 		}
-		return response{}, nil
+		return managementResponse{}, nil
 	})
 }
 
 // lockLost returns the loss of a session lock as the loss of a message lock, if the connection still holds
 // the session lock.
-func (r *request) lockLost(err error) error {
+func (r *managementRequest) lockLost(err error) error {
 	session, _ := r.text("session-id")
 	if entity.CodeOf(err) != entity.CodeSessionLockLost || session == nil {
 		return err
@@ -216,7 +217,7 @@ func (r *request) lockLost(err error) error {
 }
 
 // settlement decodes the settlement in a request.
-func (r *request) settlement() (s queue.Settlement, err error) {
+func (r *managementRequest) settlement() (s queue.Settlement, err error) {
 	status, err := r.mustText("disposition-status")
 	if err != nil {
 		return s, err
@@ -248,27 +249,27 @@ func (r *request) settlement() (s queue.Settlement, err error) {
 	return s, err
 }
 
-func (r *request) deleteMessages() (response, error) {
+func (r *managementRequest) deleteMessages() (managementResponse, error) {
 	count, err := r.integer("message-count", 1)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if count < 1 || count > 4000 {
-		return response{}, r.argument("'message-count' is from 1 to 4000.")
+		return managementResponse{}, r.argument("'message-count' is from 1 to 4000.")
 	}
 	before, err := r.integer("enqueued-time-utc", r.c.queues.Now().UnixMilli())
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	session, err := r.text("session-id")
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	n, err := r.c.queues.DeleteMessages(r.ctx, r.at, time.UnixMilli(before), int(count), session)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	done := response{body: wire.Map{{Key: "message-count", Value: int32(n)}}}
+	done := managementResponse{body: wire.Map{{Key: "message-count", Value: int32(n)}}}
 	if n == 0 {
 		done.status = http.StatusNoContent
 	}

@@ -22,29 +22,29 @@ const (
 // compatibility is the compatibility level that Service Bus sends with each SQL expression.
 const compatibility = int32(20)
 
-func (r *request) addRule() (response, error) {
+func (r *managementRequest) addRule() (managementResponse, error) {
 	name, err := r.mustText("rule-name")
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	v, _ := r.body.Get("rule-description")
 	description, ok := v.(wire.Map)
 	if !ok {
-		return response{}, r.argument("'rule-description' is no map.")
+		return managementResponse{}, r.argument("'rule-description' is no map.")
 	}
 	added := entity.Rule{Name: name}
 	if added.Filter, err = r.filter(description); err == nil {
 		added.Action, err = r.action(description)
 	}
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	_, err = r.c.queues.CreateRule(r.ctx, r.at.Entity, added)
-	return response{}, err
+	return managementResponse{}, err
 }
 
 // filter decodes the filter of a rule. A missing filter is True.
-func (r *request) filter(description wire.Map) (f rule.Filter, err error) {
+func (r *managementRequest) filter(description wire.Map) (f rule.Filter, err error) {
 	if v, ok := description.Get("correlation-filter"); ok && v != nil {
 		m, ok := v.(wire.Map)
 		if !ok {
@@ -68,7 +68,7 @@ func (r *request) filter(description wire.Map) (f rule.Filter, err error) {
 	return f, err
 }
 
-func (r *request) correlation(m wire.Map) (rule.Filter, error) {
+func (r *managementRequest) correlation(m wire.Map) (rule.Filter, error) {
 	var c rule.Correlation
 	for name, to := range map[string]*string{"correlation-id": &c.CorrelationID, "message-id": &c.MessageID,
 		"to":       &c.To,
@@ -94,7 +94,7 @@ func (r *request) correlation(m wire.Map) (rule.Filter, error) {
 }
 
 // action decodes the action of a rule. A missing action is the zero Action.
-func (r *request) action(description wire.Map) (a rule.Action, err error) {
+func (r *managementRequest) action(description wire.Map) (a rule.Action, err error) {
 	v, ok := description.Get("sql-rule-action")
 	m, isMap := v.(wire.Map)
 	if !ok || !isMap {
@@ -111,32 +111,32 @@ func (r *request) action(description wire.Map) (a rule.Action, err error) {
 	return a, err
 }
 
-func (r *request) removeRule() (response, error) {
+func (r *managementRequest) removeRule() (managementResponse, error) {
 	name, err := r.mustText("rule-name")
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return response{}, r.c.queues.DeleteRule(r.ctx, r.at.Entity, name)
+	return managementResponse{}, r.c.queues.DeleteRule(r.ctx, r.at.Entity, name)
 }
 
 // maxRules is the maximal number of rules in one response.
 const maxRules = 100
 
-func (r *request) rules() (response, error) {
+func (r *managementRequest) rules() (managementResponse, error) {
 	skip, err := r.integer("skip", 0)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	top, err := r.integer("top", maxRules)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	list, err := r.c.queues.Rules(r.ctx, r.at.Entity, int(max(skip, 0)), int(min(max(top, 0), maxRules)))
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if len(list) == 0 {
-		return response{status: http.StatusNoContent}, nil
+		return managementResponse{status: http.StatusNoContent}, nil
 	}
 	out := make(wire.List, len(list))
 	for i, one := range list {
@@ -144,7 +144,7 @@ func (r *request) rules() (response, error) {
 			Value: wire.List{filterValue(one.Filter), actionValue(one.Action), one.Name,
 				timestamp(one.Created)}}}}
 	}
-	return response{body: wire.Map{{Key: "rules", Value: out}}}, nil
+	return managementResponse{body: wire.Map{{Key: "rules", Value: out}}}, nil
 }
 
 // filterValue encodes a filter.

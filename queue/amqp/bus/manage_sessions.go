@@ -13,7 +13,7 @@ import (
 
 // holder returns the receiver of this connection that holds a session's lock, or nil if there is none. It
 // prefers the link that the request names in associated-link-name.
-func (r *request) holder(session *string) *queue.Receiver {
+func (r *managementRequest) holder(session *string) *queue.Receiver {
 	name, _ := wire.Text(r.m.Get("associated-link-name"))
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *request) holder(session *string) *queue.Receiver {
 
 // held returns the receiver of this connection that holds the lock of the session named in the request. It
 // fails with CodeSessionLockLost if there is none.
-func (r *request) held() (*queue.Receiver, error) {
+func (r *managementRequest) held() (*queue.Receiver, error) {
 	session, err := r.mustText("session-id")
 	if err != nil {
 		return nil, err
@@ -47,16 +47,16 @@ func (r *request) held() (*queue.Receiver, error) {
 		Message: "The lock of the session '" + session + "' is not held by this connection."}
 }
 
-func (r *request) renewSession() (response, error) {
+func (r *managementRequest) renewSession() (managementResponse, error) {
 	holder, err := r.held()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	id, _, _ := holder.Session()
 	// A fault that loses the session lock closes the receiver, which ends its link.
-	done, err := r.withFaults(inject.RenewLock, holder.Close, func() (response, error) {
+	done, err := r.withFaults(inject.RenewLock, holder.Close, func() (managementResponse, error) {
 		until, err := holder.RenewSession(r.ctx)
-		return response{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
+		return managementResponse{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
 	})
 	if entity.CodeOf(err) == entity.CodeMessageLockLost {
 		err = sessionLost(id, r.at.String())
@@ -64,52 +64,52 @@ func (r *request) renewSession() (response, error) {
 	return done, err
 }
 
-func (r *request) sessionState() (response, error) {
+func (r *managementRequest) sessionState() (managementResponse, error) {
 	holder, err := r.held()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	state, err := holder.SessionState(r.ctx)
 	var value any
 	if state != nil {
 		value = state
 	}
-	return response{body: wire.Map{{Key: "session-state", Value: value}}}, err
+	return managementResponse{body: wire.Map{{Key: "session-state", Value: value}}}, err
 }
 
-func (r *request) setSessionState() (response, error) {
+func (r *managementRequest) setSessionState() (managementResponse, error) {
 	holder, err := r.held()
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	v, _ := r.body.Get("session-state")
 	state, ok := v.([]byte)
 	if !ok && v != nil {
-		return response{}, r.argument("'session-state' is no binary.")
+		return managementResponse{}, r.argument("'session-state' is no binary.")
 	}
 	tx, err := r.join(false, noPartition)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
-	return response{}, holder.SetSessionState(r.ctx, state, tx)
+	return managementResponse{}, holder.SetSessionState(r.ctx, state, tx)
 }
 
 // allSessionsTime is the end of the year 9999 in milliseconds. As the last-updated-time it selects all
 // sessions that have messages or a state.
 const allSessionsTime = 253402300799000
 
-func (r *request) sessions() (response, error) {
+func (r *managementRequest) sessions() (managementResponse, error) {
 	since, err := r.integer("last-updated-time", allSessionsTime)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	skip, err := r.integer("skip", 0)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	top, err := r.integer("top", 100)
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	var changed *time.Time
 	if since < allSessionsTime {
@@ -118,11 +118,11 @@ func (r *request) sessions() (response, error) {
 	}
 	ids, err := r.c.queues.Sessions(r.ctx, r.at, changed, int(max(skip, 0)), int(min(max(top, 0), 1000)))
 	if err != nil {
-		return response{}, err
+		return managementResponse{}, err
 	}
 	if len(ids) == 0 {
-		return response{status: http.StatusNoContent}, nil
+		return managementResponse{status: http.StatusNoContent}, nil
 	}
-	return response{body: wire.Map{{Key: "skip", Value: int32(int(skip) + len(ids))},
+	return managementResponse{body: wire.Map{{Key: "skip", Value: int32(int(skip) + len(ids))},
 		{Key: "sessions-ids", Value: wire.Strings(ids)}}}, nil
 }

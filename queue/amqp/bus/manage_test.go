@@ -122,7 +122,8 @@ func TestManageMessages(t *testing.T) {
 	due := w.q.Now().Add(time.Minute)
 	later := message.New([]byte("later"))
 	later.SetScheduled(due.UnixMilli())
-	nothing := message.Broker{TTL: message.Absent, ExpiresAt: message.Absent, LockedUntil: message.Absent}
+	nothing := message.BrokerProperties{TTL: message.Absent, ExpiresAt: message.Absent,
+		LockedUntil: message.Absent}
 	entry := pairs("message-id", "m", "message", later.AppendWire(nil, &nothing))
 	list := field[wire.Array](t, m.do(200, "schedule-message", pairs("messages", wire.List{entry, entry})),
 		"sequence-numbers") // K11

@@ -32,7 +32,7 @@ type receiver struct {
 
 // receive creates the node of a link on which a client receives.
 func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
-	e entity.Entity) (answer amqp.Answer, err error) {
+	e entity.Entity) (answer amqp.LinkAnswer, err error) {
 	if e.Kind == entity.Topic {
 		return answer, &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 			Message: "Messages of the topic '" + at.String() + "' are received from its subscriptions."}
@@ -105,7 +105,7 @@ func (n *receiver) watch() {
 	}
 }
 
-// Detached implements amqp.Source.
+// Detached implements amqp.MessageSource.
 func (n *receiver) Detached() {
 	n.c.forget(n.link)
 	close(n.detached)
@@ -113,8 +113,8 @@ func (n *receiver) Detached() {
 	n.work.Wait()
 }
 
-// Receive implements amqp.Source.
-func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgoing, error) {
+// Receive implements amqp.MessageSource.
+func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
 	take := n.r.TryReceive
 	if wait {
 		take = n.r.Receive
@@ -133,10 +133,10 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 		}
 		return nil, n.c.asError(err, n.at.String())
 	}
-	out := make([]amqp.Outgoing, len(list))
+	out := make([]amqp.OutgoingMessage, len(list))
 	for i, d := range list {
 		final := n.mode == queue.ReceiveAndDelete
-		out[i] = amqp.Outgoing{Tag: tagOf(d.Token), Settled: final, Final: final,
+		out[i] = amqp.OutgoingMessage{Tag: tagOf(d.Token), Settled: final, Final: final,
 			Payload: d.Message.AppendWire(make([]byte, 0, d.Message.Size()+256), &d.Broker)}
 	}
 	if len(out) > 0 {
@@ -176,9 +176,9 @@ func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	}
 }
 
-// Release implements amqp.Source. In ReceiveAndDelete mode the messages are lost if the link has ended, as
-// documented for that mode.
-func (n *receiver) Release(list []amqp.Outgoing) {
+// Release implements amqp.MessageSource. In ReceiveAndDelete mode the messages are lost if the link has
+// ended, as documented for that mode.
+func (n *receiver) Release(list []amqp.OutgoingMessage) {
 	if n.mode == queue.ReceiveAndDelete {
 		return
 	}

@@ -92,7 +92,8 @@ func (c *conn) recordAttach(e *requests.Entry, err error) {
 }
 
 // recordReceived adds the received messages to the log, and the fault that came after them, if any.
-func (n *receiver) recordReceived(list []amqp.Outgoing, hit *inject.Hit, failed *frame.Error) {
+func (n *receiver) recordReceived(list []amqp.OutgoingMessage, hit *inject.MatchedFault,
+	failed *frame.Error) {
 	e := n.c.recording(transferFrame, "receive", n.at.String())
 	if e == nil {
 		return

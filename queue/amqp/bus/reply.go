@@ -24,9 +24,9 @@ const (
 	earlyReplyBytes = 16 << 10
 )
 
-// replies is the source of a link on which a client receives the responses to its requests to $cbs or a
-// $management node.
-type replies struct {
+// responseSource is the source of a link on which a client receives the responses to its requests to $cbs or
+// a $management node.
+type responseSource struct {
 	c       *conn
 	link    *amqp.Link
 	node    string // the node to which the requests are sent
@@ -41,8 +41,8 @@ type replies struct {
 }
 
 // newReplies creates the node of a link on which a client receives responses.
-func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *replies {
-	r := &replies{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
+func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseSource {
+	r := &responseSource{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
 		ready: make(chan struct{}, 1)}
 	if t, ok := a.Target.(*frame.Target); ok {
 		r.target = t.Address
@@ -53,23 +53,23 @@ func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *replies {
 	return r
 }
 
-// Detached implements amqp.Source.
-func (r *replies) Detached() {
+// Detached implements amqp.MessageSource.
+func (r *responseSource) Detached() {
 	r.c.forget(r.link)
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	r.c.replies = slices.DeleteFunc(r.c.replies, func(o *replies) bool { return o == r })
+	r.c.replies = slices.DeleteFunc(r.c.replies, func(o *responseSource) bool { return o == r })
 }
 
-// Receive implements amqp.Source.
-func (r *replies) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgoing, error) {
+// Receive implements amqp.MessageSource.
+func (r *responseSource) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
 	for {
 		r.mu.Lock()
 		n := min(max, len(r.list))
-		out := make([]amqp.Outgoing, n)
+		out := make([]amqp.OutgoingMessage, n)
 		for i := range out {
 			r.last++
-			out[i] = amqp.Outgoing{Tag: binary.BigEndian.AppendUint64(nil, r.last), Payload: r.list[i],
+			out[i] = amqp.OutgoingMessage{Tag: binary.BigEndian.AppendUint64(nil, r.last), Payload: r.list[i],
 				Settled: r.settled}
 		}
 		for _, b := range r.list[:n] {
@@ -89,7 +89,7 @@ func (r *replies) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outgo
 }
 
 // push adds a response. It returns false if too many are waiting.
-func (r *replies) push(payload []byte) bool {
+func (r *responseSource) push(payload []byte) bool {
 	if !r.c.Authorized() && r.c.waitingReplies() > earlyReplyBytes {
 		return false
 	}
@@ -119,8 +119,8 @@ func (c *conn) waitingReplies() (size int) {
 	return size
 }
 
-// Release implements amqp.Source.
-func (r *replies) Release(list []amqp.Outgoing) {
+// Release implements amqp.MessageSource.
+func (r *responseSource) Release(list []amqp.OutgoingMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var again [][]byte
@@ -131,8 +131,8 @@ func (r *replies) Release(list []amqp.Outgoing) {
 	r.list = append(again, r.list...)
 }
 
-// Settle implements amqp.Source. Every settlement of a response is accepted.
-func (r *replies) Settle(_ context.Context, list []amqp.Settlement) []frame.State {
+// Settle implements amqp.MessageSource. Every settlement of a response is accepted.
+func (r *responseSource) Settle(_ context.Context, list []amqp.Settlement) []frame.State {
 	states := make([]frame.State, len(list))
 	for i := range list {
 		states[i] = &frame.Accepted{}
@@ -143,10 +143,10 @@ func (r *replies) Settle(_ context.Context, list []amqp.Settlement) []frame.Stat
 // replyTo returns the link for the response to a request. It considers the links of the same session that
 // receive from the node of the request. It chooses the link whose target is the reply address, else the
 // link whose name is that address, else the only link.
-func (c *conn) replyTo(request *amqp.Link, node, address string) (*replies, error) {
+func (c *conn) replyTo(request *amqp.Link, node, address string) (*responseSource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var byName, only *replies
+	var byName, only *responseSource
 	count := 0
 	for _, r := range c.replies {
 		if r.node != node || r.link.Session() != request.Session() {

@@ -10,15 +10,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// neededRight is the right on an entity that a link needs.
-type neededRight struct {
+// requiredRight is the right on an entity that a link needs.
+type requiredRight struct {
 	path string
 	need access.Rights
 }
 
 // admit registers a link with r, the right that it needs as long as it exists. It fails with CodeUnauthorized
 // if the connection does not have that right.
-func (c *conn) admit(l *amqp.Link, r neededRight) error {
+func (c *conn) admit(l *amqp.Link, r requiredRight) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.allowed(r); err != nil {
@@ -32,11 +32,11 @@ func (c *conn) admit(l *amqp.Link, r neededRight) error {
 func (c *conn) allows(path string, need access.Rights) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.allowed(neededRight{path: path, need: need})
+	return c.allowed(requiredRight{path: path, need: need})
 }
 
 // allowed fails if no grant of the connection includes a right. The caller holds the lock.
-func (c *conn) allowed(r neededRight) (err error) {
+func (c *conn) allowed(r requiredRight) (err error) {
 	for _, g := range c.grants {
 		if err = c.bus.o.Guard.Allow(g, r.path, r.need); err == nil {
 			return nil
@@ -63,7 +63,7 @@ func (c *conn) forget(l *amqp.Link) {
 }
 
 // grant adds a grant. It replaces an earlier grant for the same key and path.
-func (c *conn) grant(g access.Grant) {
+func (c *conn) grant(g access.GrantedRights) {
 	c.authenticated.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *conn) expire() {
 		}
 	}
 	if c.grants = kept; len(kept) == 0 {
-		c.grants = []access.Grant{{}}
+		c.grants = []access.GrantedRights{{}}
 	}
 	over := make(map[*amqp.Link]error)
 	for l, r := range c.links {

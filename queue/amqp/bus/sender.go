@@ -24,7 +24,7 @@ type sender struct {
 
 // send creates the node of a link on which a client sends.
 func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address, e entity.Entity) (
-	answer amqp.Answer, err error) {
+	answer amqp.LinkAnswer, err error) {
 	var via *entity.Address
 	if value, ok := a.Properties.Get(transferDestination); ok && value != nil {
 		through := at
@@ -43,7 +43,7 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entit
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
 	s := &sender{c: c, link: l, at: at, address: at.String(), via: via}
-	return amqp.Answer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
+	return amqp.LinkAnswer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
@@ -87,12 +87,12 @@ func (s *sender) noRoom() *frame.Error {
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
 }
 
-// Detached implements amqp.Sink.
+// Detached implements amqp.MessageSink.
 func (s *sender) Detached() { s.c.forget(s.link) }
 
-// Transfer implements amqp.Sink. It stores all messages in one transaction. If one of them is refused, it
-// stores each transfer in a transaction of its own, so that one failure does not affect the others.
-func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []frame.State) {
+// Transfer implements amqp.MessageSink. It stores all messages in one transaction. If one of them is refused,
+// it stores each transfer in a transaction of its own, so that one failure does not affect the others.
+func (s *sender) Transfer(ctx context.Context, list []amqp.IncomingMessage) (states []frame.State) {
 	end := s.c.observing("send", s.address, len(list))
 	rules := make([]string, len(list))
 	e := s.c.recording(transferFrame, "send", s.address)
@@ -116,7 +116,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.Incoming) (states []f
 
 // transfer stores all messages in one transaction. If one of them is refused, it stores each transfer in a
 // transaction of its own. It ignores fault rules.
-func (s *sender) transfer(ctx context.Context, list []amqp.Incoming) []frame.State {
+func (s *sender) transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))
 	var all []*message.Message
@@ -166,7 +166,7 @@ func (s *sender) stateAfter(err error) frame.State {
 }
 
 // parse decodes a message, or a batch of messages, which must belong to one partition.
-func (s *sender) parse(in amqp.Incoming) ([]*message.Message, error) {
+func (s *sender) parse(in amqp.IncomingMessage) ([]*message.Message, error) {
 	if in.Format == message.BatchFormat {
 		list, err := message.ParseBatch(in.Payload)
 		if err == nil {
@@ -199,8 +199,8 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 }
 
 // participant returns the sending of messages as a participant of a transaction.
-func (s *sender) participant(list []*message.Message) participant {
-	p := participant{link: s.link, at: s.at, sends: true,
+func (s *sender) participant(list []*message.Message) transactionParticipant {
+	p := transactionParticipant{link: s.link, at: s.at, sends: true,
 		partition: func() (string, error) { return s.c.queues.PartitionOf(s.at, list) }}
 	if s.via != nil {
 		p.at = *s.via

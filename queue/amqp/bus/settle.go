@@ -19,7 +19,7 @@ const (
 	propDescription = "DeadLetterErrorDescription"
 )
 
-// Settle implements amqp.Source.
+// Settle implements amqp.MessageSource.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	if err := n.r.Err(); entity.CodeOf(err) == entity.CodeSessionLockLost {
 		// first, since SDKs lock the session again after the detach
@@ -78,7 +78,7 @@ func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states
 // otherwise. rule is the id of the fault rule that applied; "": none.
 func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
-	tx, err := n.c.join(s.State, participant{link: n.link, at: n.at,
+	tx, err := n.c.join(s.State, transactionParticipant{link: n.link, at: n.at,
 		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
 	if err != nil {
 		return n.rejected(err), ""

@@ -12,7 +12,7 @@ import (
 
 // whole is a message with the annotations of its sender.
 func whole(m *message.Message) []byte {
-	return m.AppendWire(nil, &message.Broker{TTL: message.Absent, ExpiresAt: message.Absent,
+	return m.AppendWire(nil, &message.BrokerProperties{TTL: message.Absent, ExpiresAt: message.Absent,
 		LockedUntil: message.Absent})
 }
 

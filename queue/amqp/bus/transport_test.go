@@ -37,7 +37,7 @@ func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
 		t.More = n < len(payload)
 		c.say(0, &t, payload[:n]...)
 		payload = payload[n:]
-		t.DeliveryTag, t.DeliveryID = nil, frame.Maybe{}
+		t.DeliveryTag, t.DeliveryID = nil, frame.OptionalNumber{}
 	}
 }
 

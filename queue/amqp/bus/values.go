@@ -45,7 +45,7 @@ func elements(v any) (list []any, ok bool) {
 
 // integer returns the integer with this name in the body of a request, or the argument absent if there is
 // none.
-func (r *request) integer(name string, absent int64) (int64, error) {
+func (r *managementRequest) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
 		return absent, nil
@@ -58,7 +58,7 @@ func (r *request) integer(name string, absent int64) (int64, error) {
 }
 
 // text returns the string with this name in the body, or nil if there is none.
-func (r *request) text(name string) (*string, error) {
+func (r *managementRequest) text(name string) (*string, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
 		return nil, nil
@@ -71,7 +71,7 @@ func (r *request) text(name string) (*string, error) {
 }
 
 // mustText returns a required string in the body.
-func (r *request) mustText(name string) (string, error) {
+func (r *managementRequest) mustText(name string) (string, error) {
 	text, err := r.text(name)
 	if err == nil && text == nil {
 		err = r.argument("'" + name + "' is missing.")
@@ -83,12 +83,12 @@ func (r *request) mustText(name string) (string, error) {
 }
 
 // numbers returns the sequence numbers in the body.
-func (r *request) numbers() ([]int64, error) {
+func (r *managementRequest) numbers() ([]int64, error) {
 	return listOf(r, "sequence-numbers", "A sequence number is no number.", integer)
 }
 
 // tokens returns the lock tokens in the body.
-func (r *request) tokens() ([]message.UUID, error) {
+func (r *managementRequest) tokens() ([]message.UUID, error) {
 	return listOf(r, "lock-tokens", "A lock token is no UUID.", func(v any) (message.UUID, bool) {
 		id, ok := v.(wire.UUID)
 		return id, ok
@@ -97,7 +97,7 @@ func (r *request) tokens() ([]message.UUID, error) {
 
 // listOf returns the elements of an array or a list with this name in the body of a request, converted by
 // read. If read returns false, listOf fails with the message refusal.
-func listOf[T any](r *request, name, refusal string, read func(any) (T, bool)) ([]T, error) {
+func listOf[T any](r *managementRequest, name, refusal string, read func(any) (T, bool)) ([]T, error) {
 	v, _ := r.body.Get(name)
 	all, ok := elements(v)
 	if !ok {

@@ -33,7 +33,7 @@ type Attach struct {
 	Target               Body    // *Target, *Coordinator; nil: null
 	Unsettled            []byte  // as encoded; nil: null
 	IncompleteUnsettled  bool
-	InitialDeliveryCount Maybe
+	InitialDeliveryCount OptionalNumber
 	MaxMessageSize       uint64 // bytes; 0: no limit
 	Offered              []wire.Symbol
 	Desired              []wire.Symbol

@@ -31,7 +31,7 @@ func (l *fieldList) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v),
 
 func (l *fieldList) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
 
-func (l *fieldList) maybe(v Maybe) {
+func (l *fieldList) maybe(v OptionalNumber) {
 	if v.Set {
 		l.uint32(v.Value)
 	} else {
@@ -118,17 +118,17 @@ func (l *fieldList) body(v interface {
 	l.dst, l.n = appendBody(l.dst, v), l.n+1
 }
 
-// Maybe is an optional number.
-type Maybe struct {
+// OptionalNumber is an optional number.
+type OptionalNumber struct {
 	Value uint32
 	Set   bool
 }
 
-// Some returns a Maybe with a value.
-func Some(v uint32) Maybe { return Maybe{v, true} }
+// Some returns an OptionalNumber with a value.
+func Some(v uint32) OptionalNumber { return OptionalNumber{v, true} }
 
 // Or returns the value if it is set, else the argument absent.
-func (m Maybe) Or(absent uint32) uint32 {
+func (m OptionalNumber) Or(absent uint32) uint32 {
 	if m.Set {
 		return m.Value
 	}

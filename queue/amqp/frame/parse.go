@@ -142,14 +142,14 @@ func mustBool(f *wire.Fields, what string) bool {
 	return b
 }
 
-func maybe(f *wire.Fields) Maybe {
+func maybe(f *wire.Fields) OptionalNumber {
 	n, ok := f.OptionalUint32()
-	return Maybe{n, ok}
+	return OptionalNumber{n, ok}
 }
 
 // maybeUpTo reads an optional number of a type that is smaller than uint32. most is the maximum of that
 // type.
-func maybeUpTo(f *wire.Fields, most uint32, what string) Maybe {
+func maybeUpTo(f *wire.Fields, most uint32, what string) OptionalNumber {
 	m := maybe(f)
 	if m.Set && m.Value > most {
 		f.Fail(&FormatError{Condition: CondInvalidField, Reason: "the " + what + " is too large"})

@@ -64,7 +64,7 @@ func readOpen(f *wire.Fields) *Open {
 
 // Begin begins a session.
 type Begin struct {
-	RemoteChannel  Maybe // the channel of the session to which this is the response
+	RemoteChannel  OptionalNumber // the channel of the session to which this is the response
 	NextOutgoingID uint32
 	IncomingWindow uint32
 	OutgoingWindow uint32
@@ -103,14 +103,14 @@ func readBegin(f *wire.Fields) *Begin {
 
 // Flow updates the windows of a session and the credit of a link.
 type Flow struct {
-	NextIncomingID Maybe
+	NextIncomingID OptionalNumber
 	IncomingWindow uint32
 	NextOutgoingID uint32
 	OutgoingWindow uint32
-	Handle         Maybe // absent: only the session's windows are updated
-	DeliveryCount  Maybe
-	LinkCredit     Maybe
-	Available      Maybe
+	Handle         OptionalNumber // absent: only the session's windows are updated
+	DeliveryCount  OptionalNumber
+	LinkCredit     OptionalNumber
+	Available      OptionalNumber
 	Drain          bool
 	Echo           bool
 	Properties     wire.Map
@@ -143,12 +143,12 @@ func readFlow(f *wire.Fields) *Flow {
 // Transfer carries a message or a part of one. Further parts need not repeat the fields of the first one.
 type Transfer struct {
 	Handle        uint32
-	DeliveryID    Maybe
+	DeliveryID    OptionalNumber
 	DeliveryTag   []byte
-	MessageFormat Maybe
+	MessageFormat OptionalNumber
 	Settled       bool
 	More          bool
-	RcvSettleMode Maybe
+	RcvSettleMode OptionalNumber
 	State         State // nil: none
 	Resume        bool
 	Aborted       bool
@@ -186,7 +186,7 @@ func readTransfer(f *wire.Fields) *Transfer {
 type Disposition struct {
 	Receiver  bool // sent by the receiver of the deliveries
 	First     uint32
-	Last      Maybe // absent: First
+	Last      OptionalNumber // absent: First
 	Settled   bool
 	State     State // nil: none
 	Batchable bool

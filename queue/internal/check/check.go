@@ -27,16 +27,16 @@ import (
 //	session with a stored lock (g) <-> an entry by its end (v)
 //
 // It also verifies that the counters equal the messages counted. It returns an error only if it cannot read.
-func Store(ctx context.Context, r engine.Reader, s *view.Store,
+func Store(ctx context.Context, r engine.Reader, s *view.MessageStore,
 	report func(error) bool) (stopped bool, err error) {
-	k := storeChecker{Store: s, ctx: ctx, r: r, report: report}
+	k := storeChecker{MessageStore: s, ctx: ctx, r: r, report: report}
 	err = k.run()
 	return k.stopped, err
 }
 
 // storeChecker checks one store over one snapshot.
 type storeChecker struct {
-	*view.Store
+	*view.MessageStore
 	ctx     context.Context
 	r       engine.Reader
 	report  func(error) bool
@@ -235,7 +235,8 @@ func (k *storeChecker) families() error {
 
 // Strays reports the keys of messages that belong to none of the given stores. It ends if report returns
 // false.
-func Strays(ctx context.Context, r engine.Reader, stores []*view.Store, report func(error) bool) error {
+func Strays(ctx context.Context, r engine.Reader, stores []*view.MessageStore,
+	report func(error) bool) error {
 	known := make(map[string]bool)
 	for _, s := range stores {
 		known[string(s.Keys)] = true

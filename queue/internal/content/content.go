@@ -40,14 +40,14 @@ func SetProperties(body []byte, list []message.Property) ([]byte, error) {
 	return m.AppendStored(nil), nil
 }
 
-// Reason is the reason and description of a dead letter.
-type Reason struct{ Reason, Description *string }
+// DeadLetterReason is the reason and description of a dead letter.
+type DeadLetterReason struct{ Reason, Description *string }
 
 // NewReason returns a reason with a name and a text.
-func NewReason(name, text string) Reason { return Reason{&name, &text} }
+func NewReason(name, text string) DeadLetterReason { return DeadLetterReason{&name, &text} }
 
 // SetReason sets the dead-letter properties in an encoded body.
-func SetReason(body []byte, why Reason) ([]byte, error) {
+func SetReason(body []byte, why DeadLetterReason) ([]byte, error) {
 	m, err := Parse(body)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func SetReason(body []byte, why Reason) ([]byte, error) {
 
 // Check refuses a message that exceeds the limits, or that has no session id if the store requires
 // one. A topic accepts messages without a session id even if its subscriptions require one.
-func Check(s *view.Store, m *message.Message) error {
+func Check(s *view.MessageStore, m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.BySession {
 		return s.NotAllowed("The SessionId was not set on a message, and it cannot be sent to the entity. " +
@@ -87,7 +87,7 @@ func Check(s *view.Store, m *message.Message) error {
 }
 
 // CheckProperties refuses application properties that are too large.
-func CheckProperties(s *view.Store, list []message.Property) error {
+func CheckProperties(s *view.MessageStore, list []message.Property) error {
 	total := 0
 	for _, p := range list {
 		if len(p.Name)+len(p.Value) > maxProperty {

@@ -13,7 +13,7 @@ const maxReturned = 1024
 // messages.
 type Cursor struct {
 	next     int64
-	returned numbers
+	returned sequenceHeap
 	// incremented by Release and Restart. A receive that began before must not advance the cursor: it may not
 	// have seen the message that has become available
 	generation uint64
@@ -46,23 +46,23 @@ func (p *Cursor) Advance(behind int64, moves uint64) {
 	}
 }
 
-// numbers is a heap of sequence numbers.
-type numbers []int64
+// sequenceHeap is a heap of sequence numbers.
+type sequenceHeap []int64
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (n numbers) Len() int { return len(n) }
+func (n sequenceHeap) Len() int { return len(n) }
 
 // Less orders by number.
-func (n numbers) Less(i, j int) bool { return n[i] < n[j] }
+func (n sequenceHeap) Less(i, j int) bool { return n[i] < n[j] }
 
 // Swap exchanges two elements.
-func (n numbers) Swap(i, j int) { n[i], n[j] = n[j], n[i] }
+func (n sequenceHeap) Swap(i, j int) { n[i], n[j] = n[j], n[i] }
 
 // Push appends an element.
-func (n *numbers) Push(x any) { *n = append(*n, x.(int64)) }
+func (n *sequenceHeap) Push(x any) { *n = append(*n, x.(int64)) }
 
 // Pop removes the last element.
-func (n *numbers) Pop() any {
+func (n *sequenceHeap) Pop() any {
 	last := len(*n) - 1
 	seq := (*n)[last]
 	*n = (*n)[:last]

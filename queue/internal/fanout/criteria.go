@@ -11,8 +11,8 @@ import (
 
 // criterion is one property that a correlation filter compares.
 type criterion struct {
-	system rule.System // 0: it is an application property
-	user   string      // the application property's name, in lower case
+	system rule.SystemProperty // 0: it is an application property
+	user   string              // the application property's name, in lower case
 }
 
 // criteria returns the properties that a filter compares, in a fixed order, and the values that it requires
@@ -24,7 +24,7 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 	}
 	c := f.Correlation()
 	keys := make(map[criterion]string)
-	for system, text := range map[rule.System]string{rule.CorrelationID: c.CorrelationID,
+	for system, text := range map[rule.SystemProperty]string{rule.CorrelationID: c.CorrelationID,
 		rule.MessageID: c.MessageID, rule.To: c.To, rule.ReplyTo: c.ReplyTo, rule.Label: c.Label,
 		rule.SessionID: c.SessionID, rule.ReplyToSessionID: c.ReplyToSessionID,
 		rule.ContentType: c.ContentType} {
@@ -68,7 +68,7 @@ func joined(list []criterion) (name string) {
 
 // values returns the values of a message for the properties of an index, joined to one key. ok is false if
 // one is missing.
-func (v *View) values(list []criterion) (values string, ok bool) {
+func (v *MessageView) values(list []criterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
 		if c.system == 0 {

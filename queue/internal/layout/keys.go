@@ -35,9 +35,9 @@ import (
 //	    4        1     1    8
 //
 // number is the entity's catalog number with bit 30 set, so that the first byte is from 40 to 7F. store is
-// the value of entity.Sub: 0, 1 or 2. The engine stores the highest LSN of the scope under number and 's',
-// which is no store, and its mark under number and 'M'. Times are milliseconds since 1970. Dead letters have
-// no entries in w and x, because they do not expire.
+// the value of entity.SubQueue: 0, 1 or 2. The engine stores the highest LSN of the scope under number and
+// 's', which is no store, and its mark under number and 'M'. Times are milliseconds since 1970. Dead letters
+// have no entries in w and x, because they do not expire.
 //
 // The families k, u, y, g, v and a are used only in an engine that several servers share. A message that is
 // locked there has no entries in r, q, h, w and x.
@@ -84,7 +84,7 @@ func EntityPrefix(number uint32) []byte {
 func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
 // StoreKeysOf returns the keys of a message store of an entity.
-func StoreKeysOf(number uint32, sub entity.Sub) StoreKeys {
+func StoreKeysOf(number uint32, sub entity.SubQueue) StoreKeys {
 	return append(EntityPrefix(number), byte(sub))
 }
 
@@ -105,7 +105,7 @@ func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 
 // MomentKey returns a key of a family that is ordered by time.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
-	return host.AppendEntry(s.Family(f), host.Entry{At: at, ID: uint64(seq)})
+	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
 }
 
 // TextKey returns a key of a family whose letter is followed by text.

@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// State is the stored state of a message.
-type State uint8
+// MessageState is the stored state of a message.
+type MessageState uint8
 
 // The states.
 const (
-	Active State = iota
+	Active MessageState = iota
 	Deferred
 	Scheduled
 )
@@ -22,7 +22,7 @@ const (
 // Header is the broker's data of a message. It is stored apart from the body, so that a settlement need not
 // read and write the body.
 type Header struct {
-	State State
+	State MessageState
 	Hops  uint8 // how many times it was forwarded
 	// the number of failed deliveries. In a topic, while a message is being published: the catalog number of
 	// the first subscription that has no copy yet
@@ -59,7 +59,7 @@ func DecodeHeader(b []byte) (h Header, err error) {
 	if v := d.byte(); v > headerVersion {
 		return h, fmt.Errorf("%w: the header of a message has version %d", engine.ErrNewerFormat, v)
 	}
-	h.State, h.Hops = State(d.byte()), d.byte()
+	h.State, h.Hops = MessageState(d.byte()), d.byte()
 	h.Count = int32(d.varint())
 	for _, v := range []*int64{&h.Enqueued, &h.TTL, &h.Due, &h.Origin, &h.Size} {
 		*v = d.varint()
@@ -178,7 +178,7 @@ func (c *Counters) Wake(at int64) {
 }
 
 // Count adds n, which may be negative, to the number of messages in a state.
-func (c *Counters) Count(st State, n int64) {
+func (c *Counters) Count(st MessageState, n int64) {
 	if st == Scheduled {
 		c.Scheduled += n
 		return

@@ -59,20 +59,20 @@ func (r *Entity) Scope() []byte {
 	return layout.EntityPrefix(r.Number)
 }
 
-// Stored is what the catalog contains about an entity.
-type Stored struct {
+// StoredEntity is what the catalog contains about an entity.
+type StoredEntity struct {
 	Rec     Entity
-	Rules   *Rules // of a subscription
-	Version uint64 // of its scope
+	Rules   *RuleList // of a subscription
+	Version uint64    // of its scope
 }
 
-// ReadAll reads all entities, topics before their subscriptions. It sets Stored.Version only if versions is
-// set.
-func ReadAll(r engine.Reader, versions bool) (list []*Stored, err error) {
-	byNumber := make(map[uint32]*Stored)
-	var subscriptions []*Stored
+// ReadAll reads all entities, topics before their subscriptions. It sets StoredEntity.Version only if
+// versions is set.
+func ReadAll(r engine.Reader, versions bool) (list []*StoredEntity, err error) {
+	byNumber := make(map[uint32]*StoredEntity)
+	var subscriptions []*StoredEntity
 	err = host.ScanRecords(r, KindEntity, func(_ []byte, rec Entity) error {
-		st := &Stored{Rec: rec, Rules: &Rules{}}
+		st := &StoredEntity{Rec: rec, Rules: &RuleList{}}
 		byNumber[rec.Number] = st
 		if rec.Topic != 0 {
 			subscriptions = append(subscriptions, st)
@@ -108,7 +108,7 @@ func ReadAll(r engine.Reader, versions bool) (list []*Stored, err error) {
 }
 
 // readVersions reads the marks of the scopes of queues and topics.
-func readVersions(r engine.Reader, list []*Stored) error {
+func readVersions(r engine.Reader, list []*StoredEntity) error {
 	keys := make([][]byte, len(list))
 	for i, st := range list {
 		keys[i] = engine.MarkKey(st.Rec.Scope())

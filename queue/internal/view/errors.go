@@ -8,38 +8,38 @@ import (
 )
 
 // NotFound returns the error for a store that no longer exists.
-func (s *Store) NotFound() *entity.Error {
+func (s *MessageStore) NotFound() *entity.Error {
 	return &entity.Error{Code: entity.CodeEntityNotFound, Entity: s.Name(),
 		Message: "The messaging entity '" + s.Name() + "' could not be found."}
 }
 
 // Refuse returns an error about this store, with a code and a text.
-func (s *Store) Refuse(code entity.Code, text string) *entity.Error {
+func (s *MessageStore) Refuse(code entity.Code, text string) *entity.Error {
 	return &entity.Error{Code: code, Message: text, Entity: s.Name()}
 }
 
 // NotAllowed returns an error with CodeNotAllowed.
-func (s *Store) NotAllowed(text string) *entity.Error {
+func (s *MessageStore) NotAllowed(text string) *entity.Error {
 	return s.Refuse(entity.CodeNotAllowed, text)
 }
 
 // Argument returns an error with CodeArgument.
-func (s *Store) Argument(text string) *entity.Error {
+func (s *MessageStore) Argument(text string) *entity.Error {
 	return s.Refuse(entity.CodeArgument, text)
 }
 
 // OutOfRange returns an error with CodeArgumentOutOfRange.
-func (s *Store) OutOfRange(text string) *entity.Error {
+func (s *MessageStore) OutOfRange(text string) *entity.Error {
 	return s.Refuse(entity.CodeArgumentOutOfRange, text)
 }
 
 // TooLarge returns the error for a message or batch that exceeds the limit of the entity.
-func (s *Store) TooLarge() *entity.Error {
+func (s *MessageStore) TooLarge() *entity.Error {
 	return s.Refuse(entity.CodeMessageTooLarge, "The message or batch is larger than the entity takes.")
 }
 
 // LockLost returns the error for a token without a lock.
-func (s *Store) LockLost() *entity.Error {
+func (s *MessageStore) LockLost() *entity.Error {
 	if s.BySession {
 		return s.SessionLost()
 	}
@@ -51,7 +51,7 @@ func (s *Store) LockLost() *entity.Error {
 }
 
 // SessionLost returns the error for a session lock that has ended.
-func (s *Store) SessionLost() *entity.Error {
+func (s *MessageStore) SessionLost() *entity.Error {
 	return s.Refuse(
 		entity.CodeSessionLockLost,
 		"The session lock has expired on the session. Accept a new session.",
@@ -59,12 +59,12 @@ func (s *Store) SessionLost() *entity.Error {
 }
 
 // MessageNotFound returns the error for a sequence number without a message in the requested state.
-func (s *Store) MessageNotFound(seq int64) *entity.Error {
+func (s *MessageStore) MessageNotFound(seq int64) *entity.Error {
 	return s.Refuse(entity.CodeMessageNotFound,
 		fmt.Sprintf("Failed to lock or find the message with the sequence number %d.", seq))
 }
 
 // Corrupt returns the error for stored data of a message that is inconsistent.
-func (s *Store) Corrupt(seq int64, what string) error {
+func (s *MessageStore) Corrupt(seq int64, what string) error {
 	return fmt.Errorf("%w: message %d of %s %s", engine.ErrCorrupt, seq, s.Name(), what)
 }

@@ -11,7 +11,7 @@ import (
 // LastExpiry returns the latest millisecond at which a message expired that has not been purged yet, or 0 if
 // there is none. def is the entity's default time to live in milliseconds. The index families are ordered by
 // time, so LastExpiry reads the last entry that is due.
-func (s *Store) LastExpiry(r engine.Reader, now, def int64) (at int64, err error) {
+func (s *MessageStore) LastExpiry(r engine.Reader, now, def int64) (at int64, err error) {
 	if at, err = lastBefore(r, s.Keys.Family(layout.FamilyDeadline), now); err != nil || def == host.Never {
 		return at, err
 	}
@@ -28,10 +28,10 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 		return 0, nil
 	}
 	rg := engine.Prefix(prefix)
-	rg.End = host.AppendEntry(slices.Clone(prefix), host.Entry{At: upto + 1})
+	rg.End = host.AppendEntry(slices.Clone(prefix), host.DeadlineEntry{At: upto + 1})
 	it := engine.Expect(r.Scan(rg, true), 1)
 	if it.Next() {
-		var e host.Entry
+		var e host.DeadlineEntry
 		e, err = host.ParseEntry(len(prefix), it.Key())
 		at = e.At
 	}

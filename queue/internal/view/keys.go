@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// Store holds what never changes about a message store. Its methods return keys of the store, and read the
-// store in the state that an engine.Reader shows.
-type Store struct {
+// MessageStore holds what never changes about a message store. Its methods return keys of the store, and read
+// the store in the state that an engine.Reader shows.
+type MessageStore struct {
 	Path      string // of the entity, in the spelling of the client that created it
-	Sub       entity.Sub
+	Sub       entity.SubQueue
 	Keys      layout.StoreKeys
 	BySession bool // messages are received by session
 	Shared    bool // several servers share the engine, so locks are stored under keys
@@ -18,16 +18,17 @@ type Store struct {
 
 // Of returns the message store of an entity that sub selects: the entity's own or one of its sub-queues. Dead
 // letters are never received by session.
-func Of(kind entity.Kind, path string, number uint32, p *entity.Properties, sub entity.Sub) Store {
-	return Store{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
+func Of(kind entity.Kind, path string, number uint32, p *entity.Properties,
+	sub entity.SubQueue) MessageStore {
+	return MessageStore{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
 }
 
 // Name returns the store's address.
-func (s *Store) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
+func (s *MessageStore) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
 
 // ReadyPrefix returns the key prefix of the messages that a receiver reads: those of one session, or all.
-func (s *Store) ReadyPrefix(session string) []byte {
+func (s *MessageStore) ReadyPrefix(session string) []byte {
 	if s.BySession {
 		return s.Keys.SessionPrefix(session)
 	}
@@ -35,13 +36,13 @@ func (s *Store) ReadyPrefix(session string) []byte {
 }
 
 // ReadyKey returns the index entry of an active message for receivers.
-func (s *Store) ReadyKey(session string, seq int64) []byte {
+func (s *MessageStore) ReadyKey(session string, seq int64) []byte {
 	return layout.AppendSeq(s.ReadyPrefix(session), seq)
 }
 
 // ExpiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
 // time to live of its own.
-func (s *Store) ExpiryKey(seq int64, h *layout.Header) []byte {
+func (s *MessageStore) ExpiryKey(seq int64, h *layout.Header) []byte {
 	if h.TTL == layout.NoTTL {
 		return s.Keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
 	}
@@ -49,7 +50,7 @@ func (s *Store) ExpiryKey(seq int64, h *layout.Header) []byte {
 }
 
 // LockIndex returns the index entry of a message's lock.
-func (s *Store) LockIndex(seq int64, l *layout.Lock) []byte {
+func (s *MessageStore) LockIndex(seq int64, l *layout.Lock) []byte {
 	if l.Covered {
 		return layout.AppendSeq(s.Keys.HeldPrefix(l.Session), seq)
 	}

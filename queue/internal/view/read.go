@@ -10,7 +10,7 @@ import (
 
 // ReadCounters reads the counters of the store, or returns CodeEntityNotFound if the store does not exist
 // any more.
-func (s *Store) ReadCounters(r engine.Reader) (c layout.Counters, err error) {
+func (s *MessageStore) ReadCounters(r engine.Reader) (c layout.Counters, err error) {
 	v, err := r.Get(s.Keys.Family(layout.FamilyCounters))
 	if errors.Is(err, engine.ErrNotFound) {
 		return c, s.NotFound()
@@ -22,7 +22,7 @@ func (s *Store) ReadCounters(r engine.Reader) (c layout.Counters, err error) {
 }
 
 // Header reads the header of a message; ok is false if there is no message.
-func (s *Store) Header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
+func (s *MessageStore) Header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
 	v, err := r.Get(s.Keys.Key(layout.FamilyMessage, seq))
 	if errors.Is(err, engine.ErrNotFound) {
 		return h, false, nil
@@ -38,7 +38,7 @@ const lookEvery = 256
 
 // EachHeader calls fn with the header of each message, in the order of their sequence numbers, beginning at
 // from. It stops if fn returns false or an error.
-func (s *Store) EachHeader(ctx context.Context, r engine.Reader, from int64,
+func (s *MessageStore) EachHeader(ctx context.Context, r engine.Reader, from int64,
 	fn func(int64, layout.Header) (bool, error)) (err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyMessage))
 	rg.Start = s.Keys.Key(layout.FamilyMessage, max(from, 0))

@@ -14,7 +14,7 @@ import (
 )
 
 // SessionState reads the state of a session, or nil if it has none.
-func (s *Store) SessionState(r engine.Reader, id string) ([]byte, error) {
+func (s *MessageStore) SessionState(r engine.Reader, id string) ([]byte, error) {
 	raw, err := r.Get(s.Keys.TextKey(layout.FamilyState, id))
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
@@ -37,9 +37,9 @@ func decodeState(raw []byte) (changed int64, state []byte, err error) {
 // ListSessions returns the ids of the sessions that have active messages or a state, in order. If changed is
 // set, it returns only sessions whose state has changed after that time. It skips the first skip sessions
 // and returns at most top.
-func (s *Store) ListSessions(ctx context.Context, r engine.Reader, changed *time.Time,
+func (s *MessageStore) ListSessions(ctx context.Context, r engine.Reader, changed *time.Time,
 	skip, top int) (ids []string, err error) {
-	walks := []*sessionWalk{s.walkSessions(r, layout.FamilyState)}
+	walks := []*sessionIterator{s.walkSessions(r, layout.FamilyState)}
 	if changed == nil {
 		walks = append(walks, s.walkSessions(r, layout.FamilySession))
 		if s.Shared { // locked messages
@@ -91,22 +91,22 @@ func (s *Store) ListSessions(ctx context.Context, r engine.Reader, changed *time
 	return ids, nil
 }
 
-// sessionWalk iterates over the sessions that have keys in a family, each once, in order.
-type sessionWalk struct {
+// sessionIterator iterates over the sessions that have keys in a family, each once, in order.
+type sessionIterator struct {
 	it     engine.Iterator
 	prefix []byte
 	more   bool
 }
 
-func (s *Store) walkSessions(r engine.Reader, family byte) *sessionWalk {
-	w := &sessionWalk{prefix: s.Keys.Family(family)}
+func (s *MessageStore) walkSessions(r engine.Reader, family byte) *sessionIterator {
+	w := &sessionIterator{prefix: s.Keys.Family(family)}
 	w.it = r.Scan(engine.Prefix(w.prefix), false)
 	w.more = w.it.Next()
 	return w
 }
 
 // id returns the session at the current position; ok is false at the end.
-func (w *sessionWalk) id() (id string, ok bool, err error) {
+func (w *sessionIterator) id() (id string, ok bool, err error) {
 	if !w.more {
 		return "", false, nil
 	}
@@ -118,7 +118,7 @@ func (w *sessionWalk) id() (id string, ok bool, err error) {
 }
 
 // pass moves the iteration to the session after this one.
-func (w *sessionWalk) pass(id string) {
+func (w *sessionIterator) pass(id string) {
 	if w.more {
 		behind := engine.Prefix(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id))).End
 		if bytes.Compare(w.it.Key(), behind) < 0 {
@@ -128,7 +128,8 @@ func (w *sessionWalk) pass(id string) {
 }
 
 // CountActive counts the active messages of a session. It stops at most.
-func (s *Store) CountActive(ctx context.Context, r engine.Reader, id string, most int) (n int, err error) {
+func (s *MessageStore) CountActive(ctx context.Context, r engine.Reader, id string, most int) (n int,
+	err error) {
 	if n, err = s.countReady(ctx, r, id, most); err != nil || !s.Shared {
 		return n, err
 	}
@@ -150,7 +151,8 @@ func (s *Store) CountActive(ctx context.Context, r engine.Reader, id string, mos
 }
 
 // countReady counts the active messages of a session that have no stored lock. It stops at most.
-func (s *Store) countReady(ctx context.Context, r engine.Reader, id string, most int) (n int, err error) {
+func (s *MessageStore) countReady(ctx context.Context, r engine.Reader, id string, most int) (n int,
+	err error) {
 	it := r.Scan(engine.Prefix(s.Keys.SessionPrefix(id)), false)
 	for n < most && it.Next() {
 		if n++; n%lookEvery == 0 && ctx.Err() != nil {

@@ -17,7 +17,7 @@ import (
 // each item has the keys that it must have in every family, and that there are no other keys. It calls
 // report for each violation. If report returns false, Container stops and returns more = false. limits are
 // the limits of size and depth of stored documents. The returned error is a read error.
-func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
+func Container(state *view.ContainerState, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}
 	err = k.run()
@@ -26,7 +26,7 @@ func Container(state *view.State, limits jsondoc.Limits, r engine.Reader, report
 
 // checker checks one container over one snapshot.
 type checker struct {
-	state   *view.State
+	state   *view.ContainerState
 	limits  jsondoc.Limits // limits of stored documents
 	r       engine.Reader
 	report  func(error) bool
@@ -213,7 +213,7 @@ func (k *checker) expect(item *view.Item, e view.KeyValue) error {
 
 // entries returns the keys that an item must have.
 func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
-	var room layout.Arena
+	var room layout.KeyArena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }
 

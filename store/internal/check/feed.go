@@ -30,7 +30,7 @@ func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) e
 	if k.state.Versions == 0 || item.Head.Sequence <= bounds.floor {
 		return nil
 	}
-	return k.checkImage(s, item.RID, layout.Image{Sequence: item.Head.Sequence, Body: item.Body})
+	return k.checkImage(s, item.RID, layout.PreviousImage{Sequence: item.Head.Sequence, Body: item.Body})
 }
 
 // feedBounds are the exclusive bounds of the sequences of a range's feed entries.
@@ -40,7 +40,7 @@ type feedBounds struct {
 }
 
 // checkImage checks that the feed of all versions contains i, a version of the item.
-func (k *checker) checkImage(s *view.Range, rid uint64, i layout.Image) error {
+func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) error {
 	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence))
 	if errors.Is(err, engine.ErrNotFound) {
 		k.fault("range %s: the version at %d is missing", s.ID, i.Sequence)
@@ -110,7 +110,7 @@ func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 
 // wholeVersion reports whether a version has the fields that its kind requires and a partition key that
 // lies in the range.
-func (k *checker) wholeVersion(s *view.Range, v *layout.Version) bool {
+func (k *checker) wholeVersion(s *view.Range, v *layout.ItemVersion) bool {
 	key, err := definition.DecodeOrdered(v.PK)
 	if err != nil {
 		return false

@@ -91,7 +91,7 @@ func hostError(err error) *fault.Error {
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // classErrors maps the host's error classes to a code, a message and a hint.
-var classErrors = map[host.Class]struct {
+var classErrors = map[host.ErrorClass]struct {
 	code    fault.Code
 	message string
 	hint    string

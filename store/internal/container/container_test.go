@@ -106,7 +106,7 @@ func TestCurrent(t *testing.T) {
 		t.Error(err)
 	}
 	for _, mark := range []uint64{0, 77<<32 | 2} {
-		var gone *container.ElsewhereError
+		var gone *container.OutdatedStateError
 		if err := st.Current(mark); !errors.As(err, &gone) || gone.Version != st.Version {
 			t.Errorf("mark %x: %v", mark, err)
 		}
@@ -114,7 +114,7 @@ func TestCurrent(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	var m container.Marks
+	var m container.LatestMoments
 	if last := m.Latest(""); !last.At.IsZero() {
 		t.Errorf("there is a moment: %v", last)
 	}

@@ -11,7 +11,7 @@
 //
 // Several servers may have one engine open, each with its own states. Therefore a state has a version,
 // which is also stored in the marks of the container's scopes: Current compares the two, and an operation
-// with an outdated state fails with an ElsewhereError and starts over with the stored one (version.go).
+// with an outdated state fails with an OutdatedStateError and starts over with the stored one (version.go).
 //
 // Marks are the latest moments that are stored in a container; its clock is never behind them.
 package container

@@ -89,20 +89,20 @@ func (st *State) Compile() error {
 
 // compileLives creates the state's LifeRules from its record.
 func (st *State) compileLives() (err error) {
-	basis := func(path string) view.Basis {
+	basis := func(path string) view.TTLBasis {
 		b, perr := view.NewBasis(path)
 		if perr != nil && err == nil {
 			err = fmt.Errorf("%w: a ttlPropertyPath: %v", engine.ErrCorrupt, perr)
 		}
 		return b
 	}
-	st.LifeRules = view.LifeRules{Basis: basis(st.Rec.Basis)}
+	st.LifeRules = view.LifetimeRules{Basis: basis(st.Rec.Basis)}
 	for i, e := range st.Rec.Eras {
 		after := st.Rec.Basis
 		if i+1 < len(st.Rec.Eras) {
 			after = st.Rec.Eras[i+1].Path
 		}
-		st.LifeRules.Eras = append(st.LifeRules.Eras, view.Era{Era: e.Era, After: basis(after)})
+		st.LifeRules.Eras = append(st.LifeRules.Eras, view.BasisEra{Era: e.Era, After: basis(after)})
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (st *State) IsEmpty(r engine.Reader) (bool, error) {
 	return true, nil
 }
 
-// CheckEmpty fails with *ElsewhereError if a change of the indexing policy was prepared for an empty
+// CheckEmpty fails with *OutdatedStateError if a change of the indexing policy was prepared for an empty
 // container, and another server has written documents since.
 func (st *State) CheckEmpty(r engine.Reader, next *State) error {
 	if next.Rec.IndexRound == st.Rec.IndexRound || next.Unsettled() {
@@ -139,7 +139,7 @@ func (st *State) CheckEmpty(r engine.Reader, next *State) error {
 	}
 	empty, err := st.IsEmpty(r)
 	if err == nil && !empty {
-		err = &ElsewhereError{st.Version}
+		err = &OutdatedStateError{st.Version}
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	}
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
-	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.Era{Era: era, Path: st.Rec.Basis})
+	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.SettingsEra{Era: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.
@@ -178,6 +178,6 @@ func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 }
 
 // SplitPolicy returns the policy by which a split creates the index entries in the new ranges.
-func (st *State) SplitPolicy() split.Policy {
-	return split.Policy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
+func (st *State) SplitPolicy() split.CopyPolicy {
+	return split.CopyPolicy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
 }

@@ -38,7 +38,7 @@ type Partition struct {
 	// Purged counts the items purged since the reaper last cleared their place, and FirstPurged is the first
 	// of them: see transaction.ClearAround. Both belong to the reaper.
 	Purged      int
-	FirstPurged sweep.Candidate
+	FirstPurged sweep.ExpiryCandidate
 
 	Shapes    ShapeCache
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
@@ -119,7 +119,7 @@ func (s *Partition) StoredKeys() [][]byte {
 }
 
 // Moments calls note with the latest moment of each kind that is stored in the range.
-func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
+func (s *Partition) Moments(r engine.Reader, note func(k MomentKind, t int64)) error {
 	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
 		t, err := last(r, s.Scope)
 		if err != nil {
@@ -128,7 +128,7 @@ func (s *Partition) Moments(r engine.Reader, note func(k Mark, t int64)) error {
 		note(MarkWrite, t)
 	}
 	for _, k := range []struct {
-		mark Mark
+		mark MomentKind
 		key  []byte
 	}{{MarkPurge, layout.SweptKey(s.Scope)}, {MarkLease, layout.LeasedKey(s.Scope)}} {
 		v, err := r.Get(k.key)
@@ -160,7 +160,7 @@ func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
-		var v layout.Version
+		var v layout.ItemVersion
 		v, err = layout.DecodeVersion(it.Value())
 		ts = v.TS
 	}

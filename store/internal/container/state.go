@@ -18,7 +18,7 @@ type State struct {
 	Spec          definition.ContainerSpec
 	Terms         *index.Indexer        // of Spec, combined with Olders
 	OlderIndexers []*index.Indexer      // of Rec.IndexedBy
-	LifeRules     view.LifeRules        // of Rec.Basis and Rec.Eras
+	LifeRules     view.LifetimeRules    // of Rec.Basis and Rec.Eras
 	Ranges        []*Partition          // by EPK
 	Vectors       []definition.VectorAt // of Spec
 	Tombstones    map[string]uint64     // partition key -> LSN up to which its items are deleted

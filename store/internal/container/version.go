@@ -15,10 +15,10 @@ func VersionOf(mark uint64) uint32 { return uint32(mark) }
 // remark returns mark with its version replaced.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
-// ElsewhereError reports that an operation has used an outdated state of the container.
-type ElsewhereError struct{ Version uint32 }
+// OutdatedStateError reports that an operation has used an outdated state of the container.
+type OutdatedStateError struct{ Version uint32 }
 
-func (e *ElsewhereError) Error() string {
+func (e *OutdatedStateError) Error() string {
 	return fmt.Sprintf("store: the container has changed since its version %d", e.Version)
 }
 
@@ -31,10 +31,10 @@ var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 // FirstVersion is the version of a container's first state.
 const FirstVersion = 1
 
-// Current fails with *ElsewhereError if the state is outdated according to a range's mark.
+// Current fails with *OutdatedStateError if the state is outdated according to a range's mark.
 func (st *State) Current(mark uint64) error {
 	if VersionOf(mark) != st.Version {
-		return &ElsewhereError{st.Version}
+		return &OutdatedStateError{st.Version}
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ type LogPage struct {
 }
 
 // KeepsLog fails with CodeBadRequest if a container keeps no log of expiries.
-func KeepsLog(state *view.State) error {
+func KeepsLog(state *view.ContainerState) error {
 	if !state.Logs {
 		return fault.New(fault.CodeBadRequest,
 			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")
@@ -92,7 +92,7 @@ func (r *LogReader) Fill(src *scan.Source, i int) error {
 	var err error
 	for n := 0; err == nil && n < r.Share && r.bytes < value.MaxPageBytes && it.Next(); {
 		seq := layout.KeySequence(it.Key())
-		var e layout.Expiry
+		var e layout.ExpiryEntry
 		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
 			break
 		}
@@ -112,12 +112,12 @@ func (r *LogReader) Fill(src *scan.Source, i int) error {
 }
 
 // add appends a copy of an entry, which stays valid after the page's snapshot is closed.
-func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.Expiry) error {
+func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.ExpiryEntry) error {
 	key, err := keyOf(e.PK)
 	if err != nil {
 		return err
 	}
-	item := imageItem(r.Owner, &e.Version, e.Previous)
+	item := imageItem(r.Owner, &e.ItemVersion, e.Previous)
 	r.bytes += len(item.Body())
 	r.Page.Expirations = append(r.Page.Expirations, Expiration{
 		Key: value.Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,

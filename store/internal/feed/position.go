@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Positions is a position in a change feed: the LSN after which a reader continues. Its text is "<lsn>" if
+// FeedPosition is a position in a change feed: the LSN after which a reader continues. Its text is "<lsn>" if
 // the scope is one partition range, and "<range>:<lsn>,<range>:<lsn>" if the scope is several ranges. A
 // position stays valid for the ranges that a split creates: an entry keeps its LSN when it is moved, and a
 // new range continues the LSNs of its parent. In the log of expiries a position is a sequence, because its
 // reader may stop inside a transaction.
-type Positions struct {
+type FeedPosition struct {
 	all   uint64
 	named map[string]uint64
 }
@@ -24,7 +24,7 @@ const MaxSequence = 1<<layout.SequenceBits - 1
 
 // ParsePositions parses a position. It fails with CodeBadRequest if text is malformed or has a number that
 // is not below limit. The empty text is the beginning of the feed.
-func ParsePositions(text string, limit uint64) (p Positions, err error) {
+func ParsePositions(text string, limit uint64) (p FeedPosition, err error) {
 	if text == "" {
 		return p, nil
 	}
@@ -38,10 +38,10 @@ func ParsePositions(text string, limit uint64) (p Positions, err error) {
 		one, rest, more = strings.Cut(rest, ",")
 		id, number, found := strings.Cut(one, ":")
 		if !found || id == "" {
-			return Positions{}, badPosition(text)
+			return FeedPosition{}, badPosition(text)
 		}
 		if p.named[id], err = parseNumber(number, limit); err != nil {
-			return Positions{}, err
+			return FeedPosition{}, err
 		}
 	}
 	return p, nil
@@ -61,7 +61,7 @@ func badPosition(text string) error {
 
 // Of returns the position in a range: its own, or the highest position of the ranges from which it was
 // split. If neither is known, Of returns 0 and the range is read from its beginning.
-func (p Positions) Of(r *view.Range) uint64 {
+func (p FeedPosition) Of(r *view.Range) uint64 {
 	if p.named == nil {
 		return p.all
 	}

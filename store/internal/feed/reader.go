@@ -22,7 +22,7 @@ import (
 // by a partition tombstone are skipped, as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change inside the container's
-// retention; see layout.Version.
+// retention; see layout.ItemVersion.
 //
 // A page returns only durable changes. It would not be enough to leave out entries that are not durable: a
 // replace that is visible but not durable has already removed the old entry of its item, and a crash would
@@ -54,9 +54,9 @@ const (
 	Expire  Kind = layout.Expired  // purged after its time to live
 )
 
-// Start is the point at which a reader of a change feed begins. The zero Start is the beginning of the
-// feed.
-type Start struct {
+// StartPosition is the point at which a reader of a change feed begins. The zero Start is the beginning of
+// the feed.
+type StartPosition struct {
 	// Now begins with the changes that are made after the call. The returned page is empty; its Position is
 	// the start of the next one. Now overrides After.
 	Now bool
@@ -75,8 +75,8 @@ type Start struct {
 // are in the order of their LSNs.
 type Page struct {
 	Changes []Change // empty: nothing has changed after the start
-	// Position is the start of the next page, for Start.After. It also advances over skipped changes, so
-	// that they are not read again.
+	// Position is the start of the next page, for StartPosition.After. It also advances over skipped changes,
+	// so that they are not read again.
 	Position string
 	// More reports whether the page ended early because its time ran out: there may be changes after
 	// Position, even if the page is empty.
@@ -87,7 +87,7 @@ type Page struct {
 type Reader struct {
 	Owner value.Owner // owner of the items
 	Mode  Mode
-	Start Start
+	Start StartPosition
 	Limit int // maximum number of changes per page
 
 	Page  Page
@@ -97,7 +97,7 @@ type Reader struct {
 	until layout.Sequence // if full: the last sequence of the transaction at whose end the page must end
 	// the last sequence of the transaction of the latest change; 0: no change of the range yet
 	whole layout.Sequence
-	rows  []feedRow // reused memory, like the two fields below
+	rows  []latestFeedEntry // reused memory, like the two fields below
 	keys  [][]byte
 	mem   []byte
 }
@@ -154,8 +154,8 @@ func (f *Reader) add(ch Change, bytes int, last layout.Sequence) {
 	}
 }
 
-// feedRow is an entry of the latest-version feed that was read before its item.
-type feedRow struct {
+// latestFeedEntry is an entry of the latest-version feed that was read before its item.
+type latestFeedEntry struct {
 	seq    layout.Sequence
 	e      layout.FeedEntry
 	wanted bool // its time and its partition key may match the request
@@ -199,7 +199,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 		if !it.Next() {
 			return false, nil
 		}
-		var r feedRow
+		var r latestFeedEntry
 		r.seq = layout.KeySequence(it.Key())
 		if r.e, err = layout.DecodeFeed(it.Value()); err != nil {
 			return false, err

@@ -126,7 +126,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error)
 		if ended = f.ended(src, seq, at); ended {
 			break
 		}
-		var v layout.Version
+		var v layout.ItemVersion
 		if v, err = layout.DecodeVersion(it.Value()); err != nil {
 			break
 		}
@@ -154,7 +154,7 @@ func outsideRetention() error {
 
 // addVersion adds a change with its current and previous version. The slices of the change stay valid after
 // the page's snapshot is closed.
-func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Version) error {
+func (f *Reader) addVersion(state *view.ContainerState, seq layout.Sequence, v *layout.ItemVersion) error {
 	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}
 	if ch.gone() {
@@ -165,7 +165,7 @@ func (f *Reader) addVersion(state *view.State, seq layout.Sequence, v *layout.Ve
 		ch.Key = value.Key{Partition: key, ID: v.ID}
 	} else {
 		ch.Item = imageItem(f.Owner, v,
-			layout.Image{Range: v.Range, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
+			layout.PreviousImage{Range: v.Range, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
 	}
 	if len(v.Previous.Body) > 0 && showsPrevious(state.Spec, v.Kind) {
 		previous := imageItem(f.Owner, v, v.Previous)
@@ -188,7 +188,7 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 
 // imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
 // of.
-func imageItem(of value.Owner, v *layout.Version, i layout.Image) value.Item {
+func imageItem(of value.Owner, v *layout.ItemVersion, i layout.PreviousImage) value.Item {
 	head := layout.Header{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")

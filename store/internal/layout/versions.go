@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Version is one entry of the family v. Its key holds the sequence of the change.
+// ItemVersion is one entry of the family v. Its key holds the sequence of the change.
 //
 //	 0     1      2      4     12           20     28          30             38              46
 //	+-----+------+-------+-----+-----------+------+-----------+--------------+---------------+
@@ -24,22 +24,22 @@ import (
 // The system properties of an image are derived from the other fields: its etag from range and sequence,
 // its _rid from rid. last is the last sequence of the entry's transaction. A page of the feed never ends
 // before it, and its LSN identifies the change.
-type Version struct {
+type ItemVersion struct {
 	Kind     uint8 // Created, Replaced, Deleted, Expired or Floor
 	Range    uint16
 	RID      uint64
 	Last     Sequence
 	TS       int64
 	Dated    int64 // the item's _ts if it differs from TS; else 0
-	Previous Image
+	Previous PreviousImage
 	EPK, PK  []byte
 	ID       string // of the item, if Body is nil; else the id is in Body
 	Body     []byte // nil for a delete
 }
 
-// Image is the version of an item before a change. Sequence is 0 if there was none; Body is empty if it was
-// not kept.
-type Image struct {
+// PreviousImage is the version of an item before a change. Sequence is 0 if there was none; Body is empty if
+// it was not kept.
+type PreviousImage struct {
 	Range    uint16
 	Sequence Sequence
 	TS       int64
@@ -63,7 +63,7 @@ const (
 )
 
 // Append appends the entry's value.
-func (v *Version) Append(dst []byte) []byte {
+func (v *ItemVersion) Append(dst []byte) []byte {
 	format := byte(versionFormat)
 	if v.Dated != 0 {
 		format = versionDated
@@ -87,26 +87,26 @@ func (v *Version) Append(dst []byte) []byte {
 }
 
 // Size returns an upper bound of the number of bytes that Append appends.
-func (v *Version) Size() int {
+func (v *ItemVersion) Size() int {
 	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) +
 		len(v.Previous.Body)
 }
 
 // DecodeVersion decodes an entry. Its byte slices are slices of value.
-func DecodeVersion(value []byte) (Version, error) {
+func DecodeVersion(value []byte) (ItemVersion, error) {
 	if len(value) < versionFixed {
-		return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+		return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	if value[0] != versionFormat && value[0] != versionDated {
-		return Version{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
+		return ItemVersion{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
 	}
-	v := Version{
+	v := ItemVersion{
 		Kind:  value[1],
 		Range: binary.BigEndian.Uint16(value[2:]),
 		RID:   binary.BigEndian.Uint64(value[4:]),
 		Last:  Sequence(binary.BigEndian.Uint64(value[12:])),
 		TS:    int64(binary.BigEndian.Uint64(value[20:])),
-		Previous: Image{
+		Previous: PreviousImage{
 			Range:    binary.BigEndian.Uint16(value[28:]),
 			Sequence: Sequence(binary.BigEndian.Uint64(value[30:])),
 			TS:       int64(binary.BigEndian.Uint64(value[38:])),
@@ -115,7 +115,7 @@ func DecodeVersion(value []byte) (Version, error) {
 	rest := value[versionFixed:]
 	if value[0] == versionDated {
 		if len(rest) < 8 {
-			return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+			return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
 		}
 		v.Dated, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
 	}
@@ -123,7 +123,7 @@ func DecodeVersion(value []byte) (Version, error) {
 	for _, part := range [...]*[]byte{&v.EPK, &v.PK, &id, &v.Body} {
 		n, used := binary.Uvarint(rest)
 		if used <= 0 || n > uint64(len(rest)-used) {
-			return Version{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+			return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
 		}
 		end := used + int(n)
 		*part, rest = rest[used:end:end], rest[end:]
@@ -143,14 +143,14 @@ func VersionEPK(value []byte) ([]byte, error) {
 }
 
 // WrittenAt returns the _ts of the item after the change.
-func (v *Version) WrittenAt() int64 {
+func (v *ItemVersion) WrittenAt() int64 {
 	if v.Dated != 0 {
 		return v.Dated
 	}
 	return v.TS
 }
 
-// Expiry is one entry of the family e. Its key holds the entry's sequence.
+// ExpiryEntry is one entry of the family e. Its key holds the entry's sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+
@@ -158,26 +158,26 @@ func (v *Version) WrittenAt() int64 {
 //	+-------------+------------------------------------------+
 //
 // A floor is stored the same way, with a version of kind Floor.
-type Expiry struct {
+type ExpiryEntry struct {
 	At int64 // the second from which on the item was expired
-	Version
+	ItemVersion
 }
 
 // ExpiryFixed is the length of the part before the version, in bytes.
 const ExpiryFixed = 8
 
 // Append appends the entry's value.
-func (e *Expiry) Append(dst []byte) []byte {
-	return e.Version.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
+func (e *ExpiryEntry) Append(dst []byte) []byte {
+	return e.ItemVersion.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
 }
 
 // DecodeExpiry decodes an entry. Its byte slices are slices of value.
-func DecodeExpiry(value []byte) (e Expiry, err error) {
+func DecodeExpiry(value []byte) (e ExpiryEntry, err error) {
 	if len(value) < ExpiryFixed {
 		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	e.At = int64(binary.BigEndian.Uint64(value))
-	e.Version, err = DecodeVersion(value[ExpiryFixed:])
+	e.ItemVersion, err = DecodeVersion(value[ExpiryFixed:])
 	return e, err
 }
 

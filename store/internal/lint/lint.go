@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Case is the last write that broke a rule.
-type Case struct {
+// LastViolation is the last write that broke a rule.
+type LastViolation struct {
 	Key value.Key   // key of the item
 	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
 	At  int64       // _ts of the item
@@ -22,18 +22,18 @@ type Case struct {
 type Count struct {
 	Rule  definition.Lint // exactly one rule
 	Count uint64
-	Last  *Case // nil if Count is 0
+	Last  *LastViolation // nil if Count is 0
 }
 
 // Counters counts, for each lint rule, the writes of a container that have broken it.
 type Counters [definition.LintRules]struct {
 	count atomic.Uint64
-	last  atomic.Pointer[Case]
+	last  atomic.Pointer[LastViolation]
 }
 
 // Life returns the rules that an item breaks. def is the default time to live of its container, basis the
 // container's ttlPropertyPath, and vectors are the vectors of its policy.
-func Life(def ttl.Seconds, item *view.Item, basis *view.Basis, vectors []definition.VectorAt) (
+func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own
 	if own > 0 && (def == ttl.Absent || own >= definition.MillisecondsFrom) {
@@ -67,7 +67,8 @@ func lintBase(v jsondoc.Value) definition.Lint {
 
 // Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
 // the number of times that it has been broken.
-func (b *Counters) Note(found definition.Lint, last *Case, warn func(rule definition.Lint, times uint64)) {
+func (b *Counters) Note(found definition.Lint, last *LastViolation, warn func(rule definition.Lint,
+	times uint64)) {
 	for i := range b {
 		rule := definition.Lint(1 << i)
 		if found&rule == 0 {

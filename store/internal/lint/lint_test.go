@@ -27,7 +27,7 @@ func TestLife(t *testing.T) {
 		{"a document of such a name", ttl.Absent, itemOf("a.lock", `{"id":"a.lock","ttl":5,"x":1}`, 5),
 			definition.LintOff},
 	} {
-		if got := Life(tc.def, tc.item, &view.Basis{}, nil); got != tc.want {
+		if got := Life(tc.def, tc.item, &view.TTLBasis{}, nil); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestLife(t *testing.T) {
 func TestNote(t *testing.T) {
 	var book Counters
 	lines := map[definition.Lint][]uint64{}
-	last := &Case{}
+	last := &LastViolation{}
 	for range 1000 {
 		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.Lint, times uint64) {
 			lines[rule] = append(lines[rule], times)

@@ -15,7 +15,7 @@ import (
 // have rids left.
 type Union struct {
 	r       engine.Reader
-	heap    heap.Of[*postingCursor]
+	heap    heap.Heap[*postingCursor]
 	reverse bool
 	rid     uint64
 	valid   bool // rid is valid

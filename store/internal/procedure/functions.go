@@ -77,7 +77,7 @@ func (f *Functions) make(name string) (*compiledFunction, error) {
 }
 
 // Close closes the runtime, if there is one, and records which functions have exceeded the time limit: see
-// violations.go.
+// violation_counts.go.
 func (f *Functions) Close() {
 	for _, fn := range f.made {
 		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)

@@ -18,12 +18,12 @@ import (
 // Runner runs the scripts of one container.
 type Runner struct {
 	Programs   *script.Programs
-	Heavy      *work.Heavy
+	Heavy      *work.HeavyQueue
 	Wall       ttl.Clock
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
 	Elapsed    func() func() time.Duration // starts to measure real time; the result reads it
-	Violations *Violations
+	Violations *ViolationCounts
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
@@ -34,8 +34,8 @@ func (x *Runner) Env() script.Env {
 }
 
 // Host returns the host for the scripts of one transaction.
-func (x *Runner) Host(t Transaction, key definition.PartitionKey) *Host {
-	return &Host{run: x, t: t, key: key}
+func (x *Runner) Host(t ScriptTransaction, key definition.PartitionKey) *ScriptHost {
+	return &ScriptHost{run: x, t: t, key: key}
 }
 
 // Procedure returns the stored procedure with an id: a built-in one or one of the container.
@@ -47,7 +47,7 @@ func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	return x.Resources(record.KindStoredProcedure).Read(id)
 }
 
-// Ready compiles a script. It fails with CodeForbidden if the script is blocked: see violations.go.
+// Ready compiles a script. It fails with CodeForbidden if the script is blocked: see violation_counts.go.
 func (x *Runner) Ready(res *resource.Resource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
@@ -57,7 +57,8 @@ func (x *Runner) Ready(res *resource.Resource) error {
 
 // Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
 // sets the other fields.
-func (h *Host) Run(ctx context.Context, res *resource.Resource, p script.Procedure) (out script.Outcome,
+func (h *ScriptHost) Run(ctx context.Context, res *resource.Resource,
+	p script.Procedure) (out script.ProcedureResult,
 	err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	x := h.run
@@ -65,12 +66,12 @@ func (h *Host) Run(ctx context.Context, res *resource.Resource, p script.Procedu
 	defer func() { x.Violations.note(scriptVersionOf(res), took, x.Time, err) }()
 	leave, err := x.Heavy.Script()
 	if err != nil {
-		return script.Outcome{}, err
+		return script.ProcedureResult{}, err
 	}
 	defer leave()
 	runtime, err := x.Programs.Open(ctx, x.Env(), script.Limits{Time: x.Time})
 	if err != nil {
-		return script.Outcome{}, err
+		return script.ProcedureResult{}, err
 	}
 	defer runtime.Close()
 	elapsed := x.Elapsed()

@@ -67,7 +67,7 @@ var triggerOperations = map[value.OperationKind]string{
 }
 
 // requestOf returns the request body that a pre-trigger reads. For a delete it is the stored item.
-func (h *Host) requestOf(op value.Operation) (jsondoc.Value, error) {
+func (h *ScriptHost) requestOf(op value.Operation) (jsondoc.Value, error) {
 	if op.Kind != value.OperationDelete {
 		return jsondoc.Of(op.Body), nil
 	}
@@ -80,7 +80,8 @@ func (h *Host) requestOf(op value.Operation) (jsondoc.Value, error) {
 
 // Write executes one operation with its pre-trigger and post-trigger. reply is the document that a
 // post-trigger has put into the response, or nil.
-func (h *Host) Write(ctx context.Context, op value.Operation, with Triggers) (done value.OperationResult,
+func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
+	with Triggers) (done value.OperationResult,
 	reply []byte, err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {

@@ -45,9 +45,9 @@ type Container struct {
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
 	// Basis is the ttlPropertyPath for items that are written now. Eras are the earlier paths, oldest
-	// first, as long as items written under them may exist: see Era.
-	Basis string `json:"basis,omitempty"`
-	Eras  []Era  `json:"eras,omitempty"`
+	// first, as long as items written under them may exist: see SettingsEra.
+	Basis string        `json:"basis,omitempty"`
+	Eras  []SettingsEra `json:"eras,omitempty"`
 	// Recent reports whether the documents of a partition are indexed by their _ts in addition to the
 	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
@@ -99,8 +99,8 @@ func Same(a, b *Container) (bool, error) {
 	return bytes.Equal(one, two), err
 }
 
-// Former is the record of the dropped containers of one name.
-type Former struct {
+// FormerContainers is the record of the dropped containers of one name.
+type FormerContainers struct {
 	First      int               `json:"first"`  // the lowest range id of the last dropped container
 	Next       int               `json:"next"`   // higher than every range id ever used under the name
 	Layout     string            `json:"layout"` // of the last dropped container: see LayoutOf
@@ -128,7 +128,7 @@ type FormerContainer struct {
 // with their spans. It leaves out ids that the new container uses itself. If the new container has another
 // partition key definition, SpansFor returns none: a client that still uses the old definition must get the
 // error that the range is gone.
-func (f *Former) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
+func (f *FormerContainers) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
 	}
@@ -227,9 +227,9 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// Era is the span of a container's settings between two changes of its ttlPropertyPath. Times to live of all
-// items that were written in it are stored as they count from its Path.
-type Era struct {
+// SettingsEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to live
+// of all items that were written in it are stored as they count from its Path.
+type SettingsEra struct {
 	ttl.Era
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -41,14 +41,14 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// Family is a kind and the number of the owner. Names are unique within a family.
-type Family struct {
+// ResourceFamily is a kind and the number of the owner. Names are unique within a family.
+type ResourceFamily struct {
 	Kind  ResourceKind
 	Owner uint32
 }
 
 // FamilyOf returns the family of a kind that belongs to an owner.
-func FamilyOf(k ResourceKind, owner uint32) Family { return Family{k, owner} }
+func FamilyOf(k ResourceKind, owner uint32) ResourceFamily { return ResourceFamily{k, owner} }
 
 // Resource is the record of a small resource. Its key holds the ID.
 type Resource struct {
@@ -60,8 +60,8 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// Members are the members of one family, kept in memory.
-type Members struct {
+// FamilyMembers are the members of one family, kept in memory.
+type FamilyMembers struct {
 	List  []*Resource // sorted by Num
 	Names map[string]*Resource
 }
@@ -86,27 +86,27 @@ func (rec *Resource) Created() int64 {
 }
 
 // Below returns the families that belong to a member and are deleted with it.
-func (f Family) Below(rec *Resource) []Family {
+func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	if f.Kind == KindUser {
-		return []Family{{KindPermission, rec.Num}}
+		return []ResourceFamily{{KindPermission, rec.Num}}
 	}
 	return nil
 }
 
 // Key returns the catalog key of the member with an id.
-func (f Family) Key(id string) []byte {
+func (f ResourceFamily) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
 
 // Index returns the index in List of the member with a number, and true. If there is no such member, it
 // returns the index at which it would be inserted, and false.
-func (s *Members) Index(num uint32) (int, bool) {
+func (s *FamilyMembers) Index(num uint32) (int, bool) {
 	return slices.BinarySearchFunc(s.List, num,
 		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
 }
 
 // Set replaces old by rec, or adds rec if old is nil.
-func (s *Members) Set(old, rec *Resource) {
+func (s *FamilyMembers) Set(old, rec *Resource) {
 	if old != nil {
 		s.Remove(old)
 	}
@@ -116,7 +116,7 @@ func (s *Members) Set(old, rec *Resource) {
 }
 
 // Remove removes rec.
-func (s *Members) Remove(rec *Resource) {
+func (s *FamilyMembers) Remove(rec *Resource) {
 	if i, found := s.Index(rec.Num); found {
 		s.List = slices.Delete(s.List, i, i+1)
 	}
@@ -124,13 +124,13 @@ func (s *Members) Remove(rec *Resource) {
 }
 
 // ParseKey returns the family and the id in a record's key.
-func ParseKey(k ResourceKind, key []byte) (Family, string, error) {
+func ParseKey(k ResourceKind, key []byte) (ResourceFamily, string, error) {
 	id, err := layout.CatalogName(key)
-	return Family{k, layout.CatalogParent(key)}, id, err
+	return ResourceFamily{k, layout.CatalogParent(key)}, id, err
 }
 
 // OwnerKind returns the letter of the catalog records of the family's owners.
-func (f Family) OwnerKind() byte {
+func (f ResourceFamily) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:
 		return layout.KindDatabase

@@ -26,21 +26,21 @@ type Resource struct {
 	Body []byte
 }
 
-// Set holds all small resources of a catalog. A family without an entry is empty.
-type Set map[record.Family]*record.Members
+// ResourceSet holds all small resources of a catalog. A family without an entry is empty.
+type ResourceSet map[record.ResourceFamily]*record.FamilyMembers
 
 // Family returns the members of a family and creates the entry if it is missing.
-func (s Set) Family(f record.Family) *record.Members {
+func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyMembers {
 	m := s[f]
 	if m == nil {
-		m = &record.Members{Names: make(map[string]*record.Resource)}
+		m = &record.FamilyMembers{Names: make(map[string]*record.Resource)}
 		s[f] = m
 	}
 	return m
 }
 
 // Find returns the member of a family with an id, or nil.
-func (s Set) Find(f record.Family, id string) *record.Resource {
+func (s ResourceSet) Find(f record.ResourceFamily, id string) *record.Resource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -48,7 +48,7 @@ func (s Set) Find(f record.Family, id string) *record.Resource {
 }
 
 // Members returns the members of a family in order of creation.
-func (s Set) Members(f record.Family) []*record.Resource {
+func (s ResourceSet) Members(f record.ResourceFamily) []*record.Resource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -56,7 +56,7 @@ func (s Set) Members(f record.Family) []*record.Resource {
 }
 
 // Forget removes whole families from the set.
-func (s Set) Forget(families []record.Family) {
+func (s ResourceSet) Forget(families []record.ResourceFamily) {
 	for _, f := range families {
 		delete(s, f)
 	}
@@ -66,9 +66,10 @@ func (s Set) Forget(families []record.Family) {
 type Catalog interface {
 	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()
-	Change(ctx context.Context, fn func(*host.Change) error) error // a transaction; the caller holds Lock
-	Resources() Set                                                // the caller holds Lock or Guard
-	Guard() *sync.RWMutex                                          // guards Resources; taken after Lock
+	// Change runs a transaction. The caller holds Lock.
+	Change(ctx context.Context, fn func(*host.CatalogChange) error) error
+	Resources() ResourceSet // the caller holds Lock or Guard
+	Guard() *sync.RWMutex   // guards Resources; taken after Lock
 }
 
 // Owner is the database or the container that resources belong to.
@@ -86,7 +87,7 @@ type Owner struct {
 type Resources struct {
 	in     Catalog
 	of     Owner
-	family record.Family
+	family record.ResourceFamily
 }
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the given
@@ -276,7 +277,7 @@ func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) 
 	if err := value.CheckIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
 		return err
 	}
-	err := r.in.Change(ctx, func(t *host.Change) error {
+	err := r.in.Change(ctx, func(t *host.CatalogChange) error {
 		Drop(t, r.family, old)
 		return nil
 	})
@@ -304,7 +305,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody)
 		return Resource{}, err
 	}
 	rec := &record.Resource{ID: d.id, Body: d.body}
-	err := r.in.Change(ctx, func(t *host.Change) error {
+	err := r.in.Change(ctx, func(t *host.CatalogChange) error {
 		rec.TS, rec.LSN = r.of.Stamp(), t.NextLSN(host.CatalogScope())
 		if old != nil {
 			rec.Num, rec.Made = old.Num, old.Created()

@@ -18,14 +18,14 @@ import (
 const continuationVersion = 2
 
 // FormatContinuation returns the continuation token of a page in a scope.
-func FormatContinuation(sp *Span, at query.Progress) string {
+func FormatContinuation(sp *ResolvedScope, at query.Progress) string {
 	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
 	return base64.RawURLEncoding.EncodeToString(at.Append(b))
 }
 
 // ParseContinuation parses a continuation token. It returns CodeBadRequest if the token is malformed or
 // of another scope. The empty token is the beginning.
-func ParseContinuation(token string, sp *Span, spans []query.Span) (query.Progress, error) {
+func ParseContinuation(token string, sp *ResolvedScope, spans []query.Span) (query.Progress, error) {
 	if token == "" {
 		return query.Begin(spans), nil
 	}

@@ -2,9 +2,9 @@
 // change feeds. Resolve resolves a scope against a state of the container; a Source reads the part of the
 // scope that lies in one range.
 //
-//	span.go          Span: a resolved scope
-//	source.go        Source: items by rid, in order, by index entries (iter.go), by shapes (shapes.go)
-//	count.go         counts of items without the expired ones (version.go: versions of a count)
-//	continuation.go  continuation tokens
-//	route.go         pages over several ranges, in the form of Cosmos DB's gateway
+//	resolved_scope.go   ResolvedScope: a resolved scope
+//	source.go           Source: items by rid, in order, by index entries (iter.go), by shapes (shapes.go)
+//	count.go            counts of items without the expired ones (version.go: versions of a count)
+//	continuation.go     continuation tokens
+//	route.go            pages over several ranges, in the form of Cosmos DB's gateway
 package scan

@@ -23,21 +23,21 @@ import (
 // read. It begins with the part that is being read; the remaining parts follow, with the token of the whole
 // range. A token that is null or empty is the beginning of the range.
 
-// rangeToken is a continuation of the gateway, or one element of a list of them.
-type rangeToken struct {
-	Token string      `json:"token"`
-	Range *tokenRange `json:"range"`
+// rangeContinuation is a continuation of the gateway, or one element of a list of them.
+type rangeContinuation struct {
+	Token string                `json:"token"`
+	Range *continuationKeyRange `json:"range"`
 }
 
-// tokenRange is [Min, Max) of effective partition keys in hexadecimal; "" is the lowest, "FF" the end of
-// all.
-type tokenRange struct {
+// continuationKeyRange is [Min, Max) of effective partition keys in hexadecimal; "" is the lowest, "FF" the
+// end of all.
+type continuationKeyRange struct {
 	Min string `json:"min"`
 	Max string `json:"max"`
 }
 
 // bounds returns the decoded bounds of the range; ok is false if they are invalid.
-func (r *tokenRange) bounds() (b query.Span, ok bool) {
+func (r *continuationKeyRange) bounds() (b query.Span, ok bool) {
 	if r == nil {
 		return b, false
 	}
@@ -53,27 +53,27 @@ func (r *tokenRange) bounds() (b query.Span, ok bool) {
 }
 
 // tokenRangeOf returns the range from the start of first to the end of last.
-func tokenRangeOf(first, last *view.Range) *tokenRange {
-	token := &tokenRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
+func tokenRangeOf(first, last *view.Range) *continuationKeyRange {
+	token := &continuationKeyRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
 	if len(last.Max) > 0 {
 		token.Max = definition.EPKHex(last.Max)
 	}
 	return token
 }
 
-// Stage is the part of a read over several ranges that one page covers: it continues in Range after
+// ReadStage is the part of a read over several ranges that one page covers: it continues in Range after
 // Token.
-type Stage struct {
+type ReadStage struct {
 	over  []query.Span // the spans of the whole read, ascending
 	Range *view.Range
 	Token string
-	rest  []rangeToken // the remaining parts of a range that was split
+	rest  []rangeContinuation // the remaining parts of a range that was split
 }
 
 // StageOf returns the stage at which a continuation resumes a read of the spans in over. At least one of
 // the spans must overlap a range.
-func StageOf(state *view.State, over []query.Span, continuation string) (Stage, error) {
-	l := Stage{over: over}
+func StageOf(state *view.ContainerState, over []query.Span, continuation string) (ReadStage, error) {
+	l := ReadStage{over: over}
 	if continuation == "" {
 		l.Range = firstOver(state, over, nil)
 		return l, nil
@@ -81,7 +81,7 @@ func StageOf(state *view.State, over []query.Span, continuation string) (Stage, 
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
-		return Stage{}, bad
+		return ReadStage{}, bad
 	}
 	var parts []*view.Range
 	at, _ := tokens[0].Range.bounds()
@@ -91,19 +91,19 @@ func StageOf(state *view.State, over []query.Span, continuation string) (Stage, 
 		}
 	}
 	if len(parts) == 0 {
-		return Stage{}, bad
+		return ReadStage{}, bad
 	}
 	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
 	if n := len(parts); n > 1 {
-		behind := rangeToken{tokens[0].Token, tokenRangeOf(parts[1], parts[n-1])}
-		l.rest = append([]rangeToken{behind}, l.rest...)
+		behind := rangeContinuation{tokens[0].Token, tokenRangeOf(parts[1], parts[n-1])}
+		l.rest = append([]rangeContinuation{behind}, l.rest...)
 	}
 	return l, nil
 }
 
 // parseRangeTokens parses a continuation of the gateway. Its ranges must be in ascending order. ok is false
 // if text is malformed.
-func parseRangeTokens(text string) (tokens []rangeToken, ok bool) {
+func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
 	}
@@ -134,7 +134,7 @@ func overlaps(s *view.Range, over []query.Span) bool {
 
 // firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
 // is none. If behind is nil, it starts with the first range.
-func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.Range {
+func firstOver(state *view.ContainerState, over []query.Span, behind *view.Range) *view.Range {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
 		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
@@ -147,12 +147,12 @@ func firstOver(state *view.State, over []query.Span, behind *view.Range) *view.R
 // NextToken returns the continuation after the page of a stage. token is the continuation of the stage's own
 // range, or "" if that range has been read to its end. start returns the token for the beginning of a
 // range. After the last page NextToken returns "".
-func (l Stage) NextToken(state *view.State, token string,
+func (l ReadStage) NextToken(state *view.ContainerState, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
 	case token != "":
-		tokens = append([]rangeToken{{token, tokenRangeOf(l.Range, l.Range)}}, tokens...)
+		tokens = append([]rangeContinuation{{token, tokenRangeOf(l.Range, l.Range)}}, tokens...)
 	case len(tokens) == 0:
 		next := firstOver(state, l.over, l.Range)
 		if next == nil {
@@ -162,7 +162,7 @@ func (l Stage) NextToken(state *view.State, token string,
 		if err != nil {
 			return "", err
 		}
-		tokens = []rangeToken{{token, tokenRangeOf(next, next)}}
+		tokens = []rangeContinuation{{token, tokenRangeOf(next, next)}}
 	}
 	var text []byte
 	var err error
@@ -176,7 +176,7 @@ func (l Stage) NextToken(state *view.State, token string,
 
 // SpansOver returns the spans of effective partition keys that a scope reads range by range. It returns
 // none if the scope names one range or one full partition key, or contains no range.
-func SpansOver(state *view.State, s value.Scope) ([]query.Span, error) {
+func SpansOver(state *view.ContainerState, s value.Scope) ([]query.Span, error) {
 	if s.Range != "" {
 		return nil, nil
 	}

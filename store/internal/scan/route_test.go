@@ -11,7 +11,7 @@ import (
 // A way over ranges goes from one to the next, and over both halves of one that was split meanwhile.
 func TestStages(t *testing.T) {
 	whole := []query.Span{{}}
-	before := &view.State{Ranges: []view.Range{
+	before := &view.ContainerState{Ranges: []view.Range{
 		{ID: "0", Max: []byte{0x10}}, {ID: "1", Min: []byte{0x10}},
 	}}
 	start := func(r *view.Range) (string, error) { return "start of " + r.ID, nil }
@@ -23,7 +23,7 @@ func TestStages(t *testing.T) {
 	if want := `{"token":"start of 1","range":{"min":"10","max":"FF"}}`; err != nil || next != want {
 		t.Fatalf("%s, %v; want %s", next, err, want)
 	}
-	after := &view.State{Ranges: []view.Range{
+	after := &view.ContainerState{Ranges: []view.Range{
 		before.Ranges[0], {ID: "2", Min: []byte{0x10}, Max: []byte{0x20}}, {ID: "3", Min: []byte{0x20}},
 	}}
 	lower, err := StageOf(after, whole, next)
@@ -43,7 +43,7 @@ func TestStages(t *testing.T) {
 }
 
 func TestMalformedStages(t *testing.T) {
-	state := &view.State{Ranges: []view.Range{{ID: "0"}}}
+	state := &view.ContainerState{Ranges: []view.Range{{ID: "0"}}}
 	for _, text := range []string{"x", "{}", "[]", `{"token":"a"}`, `{"token":"a","range":{"min":"20","max":"10"}}`,
 		`{"token":"a","range":{"min":"x","max":"FF"}}`,
 		`[{"range":{"min":"","max":"20"}},{"range":{"min":"10","max":"FF"}}]`} {

@@ -18,18 +18,18 @@ import (
 
 // Source gives a query the documents of one partition range that are in the query's scope.
 type Source struct {
-	State  *view.State // at the moment of the snapshot
+	State  *view.ContainerState // at the moment of the snapshot
 	Range  *view.Range
-	Span   *Span
+	Span   *ResolvedScope
 	Reader engine.Reader
 	Watch  *work.Stopwatch // limits the reads through Reader
 
 	At   engine.Position // the range's position (LSN and mark) that the engine returned with the snapshot
 	Seen uint64          // the highest LSN returned from the range; 0: none
 
-	Tallies *work.Tallies // numbers of index entries that earlier queries have counted; nil: no such cache
-	Before  uint64        // the highest LSN that was known to be durable before the snapshot was opened
-	Indexed bool          // all documents are indexed by the current policy
+	Tallies *work.TallyCache // numbers of index entries that earlier queries have counted; nil: no such cache
+	Before  uint64           // the highest LSN that was known to be durable before the snapshot was opened
+	Indexed bool             // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
@@ -38,21 +38,21 @@ type Source struct {
 	key      []byte // scratch
 	scratch  []byte
 	version  work.TallyVersion
-	tallied  tallyState // whether version has been determined
-	err      error      // error of an iterator that a method could not return
+	tallied  sourceVersionState // whether version has been determined
+	err      error              // error of an iterator that a method could not return
 }
 
 var (
-	_ query.Source  = (*Source)(nil)
-	_ query.Counter = (*Source)(nil)
-	_ query.Shapes  = (*Source)(nil)
-	_ query.Values  = (*Source)(nil)
-	_ query.Finder  = (*Source)(nil)
-	_ query.Census  = (*Source)(nil)
+	_ query.Source             = (*Source)(nil)
+	_ query.Counter            = (*Source)(nil)
+	_ query.MissingPathLister  = (*Source)(nil)
+	_ query.EntryReader        = (*Source)(nil)
+	_ query.DocumentFinder     = (*Source)(nil)
+	_ query.DeadDocumentLister = (*Source)(nil)
 
-	_ query.Versioned = (*Source)(nil)
+	_ query.VersionedSource = (*Source)(nil)
 
-	_ query.Partitioned = (*Source)(nil)
+	_ query.PartitionedSource = (*Source)(nil)
 
 	_ query.Prefetcher = (*Source)(nil)
 
@@ -82,14 +82,14 @@ func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.
 
 // Row is a stored document, in the form in which a query reads it (query.Document).
 type Row struct {
-	of   *view.Identity
+	of   *view.ContainerIdentity
 	rid  uint64
 	head layout.Header
 	body []byte
 }
 
 // NewRow returns the row of an item.
-func NewRow(of *view.Identity, rid uint64, head layout.Header, body []byte) *Row {
+func NewRow(of *view.ContainerIdentity, rid uint64, head layout.Header, body []byte) *Row {
 	return &Row{of: of, rid: rid, head: head, body: body}
 }
 
@@ -110,7 +110,7 @@ func (r *Row) Body() []byte { return r.body }
 func (r *Row) TS() int64 { return r.head.Life.TS }
 
 // System returns the system properties.
-func (r *Row) System() jsondoc.System {
+func (r *Row) System() jsondoc.SystemProperties {
 	return r.of.System(r.rid, &r.head)
 }
 

@@ -45,11 +45,11 @@ func (s *Source) tallyVersion() (v work.TallyVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// tallyState is whether the version of a source has been determined, and whether there is one.
-type tallyState uint8
+// sourceVersionState is whether the version of a source has been determined, and whether there is one.
+type sourceVersionState uint8
 
 const (
-	tallyUnknown tallyState = iota
+	tallyUnknown sourceVersionState = iota
 	tallyNone
 	tallyKnown
 )

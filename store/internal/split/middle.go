@@ -20,7 +20,7 @@ func Divides(r *view.Range, bound []byte) bool {
 // Middle returns the EPK at which to split a range, so that each half has half of the documents, as nearly
 // as partition keys allow. If the range has no documents, or all have the same partition key, it returns
 // the middle of the range's bounds.
-func Middle(r engine.Reader, keys *view.Keys, of *view.Range) ([]byte, error) {
+func Middle(r engine.Reader, keys *view.ItemKeys, of *view.Range) ([]byte, error) {
 	bound, err := middleDocument(r, keys.CID, of)
 	if bound == nil && err == nil {
 		bound = middle(&keys.Def, of.Min, of.Max)

@@ -62,7 +62,7 @@ func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 
 // freeLog removes the copies of entries before the first entry of the range's log. If first is 0, the
 // range's log is empty.
-func (m *Mover) freeLog(at *movedLog, family byte, first layout.Sequence) {
+func (m *Mover) freeLog(at *logCopyProgress, family byte, first layout.Sequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {
 			freed := layout.ScopeFamily(m.Halves[i].Scope, family)

@@ -21,28 +21,28 @@ import (
 // The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type Mover struct {
 	c       Container
-	keys    *view.Keys
+	keys    *view.ItemKeys
 	From    *view.Range
-	Halves  [2]Half
+	Halves  [2]NewRange
 	Written *WrittenRIDs
 
-	policy Policy
-	logs   [len(splitLogs)]movedLog
+	policy CopyPolicy
+	logs   [len(splitLogs)]logCopyProgress
 	alone  bool // the caller holds the gate exclusively
 
 	batch []keyWrite
 	bytes int
 }
 
-// Policy determines the index entries and the times to live of the copies.
-type Policy struct {
+// CopyPolicy determines the index entries and the times to live of the copies.
+type CopyPolicy struct {
 	Terms *index.Indexer
-	Lives view.LifeRules // the lives of the items in the halves
-	Round uint32         // the IndexRound of the container's record; in another round there is another policy
+	Lives view.LifetimeRules // the lives of the items in the halves
+	Round uint32             // the IndexRound of the container's record; each round has its own policy
 }
 
-// Half is one of the two new ranges.
-type Half struct {
+// NewRange is one of the two new ranges.
+type NewRange struct {
 	view.Range
 	Shapes map[ShapeHash]struct{} // the shapes that have a record in the half
 }
@@ -60,8 +60,8 @@ type Container interface {
 	Horizon(scope []byte) uint64
 }
 
-// movedLog records how far a log (a feed of all versions, or a log of expiries) has been copied.
-type movedLog struct {
+// logCopyProgress records how far a log (a feed of all versions, or a log of expiries) has been copied.
+type logCopyProgress struct {
 	// first is the first entry of the range's log at the last call of copyLog; last is the last entry that
 	// has been copied. 0: none.
 	first, last layout.Sequence
@@ -84,7 +84,7 @@ const (
 
 // NewMover returns a Mover that splits a range into halves. The container's record already holds the
 // ranges of the halves.
-func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Range, p Policy) *Mover {
+func NewMover(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range, p CopyPolicy) *Mover {
 	m := &Mover{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
 		m.Halves[i].Range = r
@@ -97,16 +97,16 @@ func NewMover(c Container, keys *view.Keys, from *view.Range, halves [2]view.Ran
 func (m *Mover) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy of the mover and resets its progress.
-func (m *Mover) begin(p Policy) {
+func (m *Mover) begin(p CopyPolicy) {
 	m.policy = p
-	m.logs = [len(splitLogs)]movedLog{}
+	m.logs = [len(splitLogs)]logCopyProgress{}
 	for i := range m.Halves {
 		m.Halves[i].Shapes = make(map[ShapeHash]struct{})
 	}
 }
 
 // Restart deletes the copies and begins again with another policy.
-func (m *Mover) Restart(ctx context.Context, p Policy) error {
+func (m *Mover) Restart(ctx context.Context, p CopyPolicy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
 	for i := range m.Halves {
@@ -353,7 +353,7 @@ func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 
 // termsOf returns the index entries of an item in a half. It adds the shape record if the item is the
 // first of its shape in the half.
-func (m *Mover) termsOf(h *Half, item *view.Item) []index.Entry {
+func (m *Mover) termsOf(h *NewRange, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {

@@ -17,7 +17,8 @@ import (
 
 // ExpiredSince returns the latest second in which an item expired that was live in second to and is not
 // purged yet, or 0 if there is none.
-func ExpiredSince(ctx context.Context, r engine.Reader, state *view.State, to int64) (died int64, err error) {
+func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerState, to int64) (died int64,
+	err error) {
 	w := expirySearch{state: state, to: to}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	for i := range state.Ranges {
@@ -40,7 +41,7 @@ func ExpiredSince(ctx context.Context, r engine.Reader, state *view.State, to in
 
 // expirySearch searches for the last expiry between two seconds.
 type expirySearch struct {
-	state *view.State
+	state *view.ContainerState
 	to    int64
 	items engine.Iterator // of the range
 	died  int64
@@ -51,7 +52,7 @@ type expirySearch struct {
 func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
-	return host.EachDue(r, prefix, cutoff, func(e host.Entry) (more bool, err error) {
+	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineEntry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
 			err = w.judge(scope, e.ID)
 		}

@@ -9,14 +9,14 @@ import (
 
 // BelowTombstone returns at most limit items of a partition key that were created at or below the LSN of its
 // tombstone. name is the name of the tombstone.
-func BelowTombstone(r engine.Reader, cid uint32, name string, lsn uint64, limit int) (found []Candidate,
+func BelowTombstone(r engine.Reader, cid uint32, name string, lsn uint64, limit int) (found []ExpiryCandidate,
 	err error) {
 	prefix := layout.TombstonePostings(cid, name)
 	it := r.Scan(engine.Prefix(prefix), false)
 	for len(found) < limit && it.Next() {
 		rid, ok := layout.NumberOf(bytes.TrimPrefix(it.Key(), prefix))
 		if ok && layout.RIDCreated(rid).LSN() <= lsn {
-			found = append(found, Candidate{RID: rid})
+			found = append(found, ExpiryCandidate{RID: rid})
 		}
 	}
 	return found, it.Close()

@@ -31,7 +31,7 @@ type ExpiredEntries struct {
 // its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
 // used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
-	decode func(value []byte) (layout.Version, error)) (ExpiredEntries, error) {
+	decode func(value []byte) (layout.ItemVersion, error)) (ExpiredEntries, error) {
 	out := ExpiredEntries{Next: view.Never}
 	err := work.ViewUnder(&work.Stopwatch{Ctx: ctx}, e, func(r engine.Reader) error {
 		it := r.Scan(layout.ScopeFamily(scope, family), false)

@@ -17,8 +17,8 @@ import (
 // them: how keys are built, its identity, and its options. The properties that change are in a
 // container.State.
 type Container struct {
-	Keys     view.Keys
-	Identity view.Identity
+	Keys     view.ItemKeys
+	Identity view.ContainerIdentity
 	Items    value.Owner // of the items in results
 	Host     Host
 
@@ -30,7 +30,7 @@ type Container struct {
 type Host interface {
 	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
 	// behind it.
-	Note(k container.Mark, t int64)
+	Note(k container.MomentKind, t int64)
 	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
 	Refused(id string, body, token []byte)
 	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns the
@@ -40,28 +40,28 @@ type Host interface {
 	Purge(ctx context.Context, s *container.Partition, rid uint64) error
 }
 
-// Blocker is an expired item that must be moved to an expiry sink before a transaction can continue. The
+// BlockingItem is an expired item that must be moved to an expiry sink before a transaction can continue. The
 // transaction cannot move it itself, because it lacks the scopes of the sink.
-type Blocker struct {
+type BlockingItem struct {
 	host Host
 	s    *container.Partition
 	rid  uint64
 }
 
 // Clear moves the expired item to the expiry sink.
-func (b *Blocker) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
+func (b *BlockingItem) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
 // Decode decodes a stored value completely.
-func (c *Container) Decode(rid uint64, value []byte) (*Stored, error) {
+func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
 	item, err := c.Keys.Decode(rid, value)
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{Item: item}, nil
+	return &StoredItem{Item: item}, nil
 }
 
 // Item returns a stored item in the form for responses.
-func (c *Container) Item(of *Stored) value.Item {
+func (c *Container) Item(of *StoredItem) value.Item {
 	return value.NewItem(c.Items, of.RID, of.Head, of.Body, of.ID)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // MustFind returns a live item. It fails with CodeNotFound if there is none.
-func (t *Tx) MustFind(p Location) (*Stored, error) {
+func (t *Tx) MustFind(p Location) (*StoredItem, error) {
 	item, ghost, err := t.Find(p.Point)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func ItemNotFound() error {
 
 // Create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
 // transaction.
-func (t *Tx) Create(point []byte, item *Stored) error {
+func (t *Tx) Create(point []byte, item *StoredItem) error {
 	if err := t.ensureFree(point); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (t *Tx) ensureFree(point []byte) error {
 }
 
 // replace stores a new version of a live item.
-func (t *Tx) replace(old, item *Stored) error {
+func (t *Tx) replace(old, item *StoredItem) error {
 	item.RID = old.RID
 	item.Head.Renamed = item.Head.Renamed || old.Head.Renamed
 	t.lowerTTL(item)
@@ -68,7 +68,7 @@ func (t *Tx) replace(old, item *Stored) error {
 
 // claimUnique makes sure that no other live item holds one of item's unique keys. It purges expired items
 // that hold one.
-func (t *Tx) claimUnique(item, old *Stored) error {
+func (t *Tx) claimUnique(item, old *StoredItem) error {
 	for i := range t.Container.Keys.Unique.Len() {
 		prefix := layout.AppendUniquePrefix(nil, t.Container.Keys.CID, item.PK, i)
 		k := t.Container.Keys.Unique.Values(prefix, i, item.Body)
@@ -108,7 +108,7 @@ func CheckIfNoneMatch(condition string, it value.Item) error {
 }
 
 // date sets the _ts of an imported item; put sets that of all others.
-func (t *Tx) date(p *Prepared) (err error) {
+func (t *Tx) date(p *PreparedOperation) (err error) {
 	if o := p.options.Import; o != nil {
 		p.Item.dated = true
 		l := p.Item.Head.Life
@@ -120,7 +120,7 @@ func (t *Tx) date(p *Prepared) (err error) {
 
 // lowerTTL reduces the ttl of an item that is about to be written to the container's default, if TTLCeiling
 // is set. It changes both the document and its header.
-func (t *Tx) lowerTTL(item *Stored) {
+func (t *Tx) lowerTTL(item *StoredItem) {
 	limit, own := t.State.Policy().Default, item.Head.Life.Own
 	if !t.State.Rec.Settings.TTLCeiling || limit <= 0 || own == ttl.Absent || own > 0 && own <= limit {
 		return
@@ -142,7 +142,7 @@ func (t *Tx) lowerTTL(item *Stored) {
 }
 
 // Together returns the location of the first operation's item, with the point keys of the other items.
-func Together(list []*Prepared) Location {
+func Together(list []*PreparedOperation) Location {
 	at := list[0].Location
 	for _, p := range list[1:] {
 		if p != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Prepared is an operation that has passed every check which does not depend on stored data. It belongs to
-// one caller. A repeated transaction applies it again.
-type Prepared struct {
+// PreparedOperation is an operation that has passed every check which does not depend on stored data. It
+// belongs to one caller. A repeated transaction applies it again.
+type PreparedOperation struct {
 	Kind value.OperationKind
 	Location
 	options value.WriteOptions
-	given   Stored // the item to write, as Prepare has built it
-	Item    Stored // the item that is written: a copy of given, or the result of the patch, in each run
-	renamed []byte // point key of the new id, if a replace changes the id; else nil
-	refused error  // why a replace's document was refused; Apply returns it if the item exists
+	given   StoredItem // the item to write, as Prepare has built it
+	Item    StoredItem // the item that is written: a copy of given, or the result of the patch, in each run
+	renamed []byte     // point key of the new id, if a replace changes the id; else nil
+	refused error      // why a replace's document was refused; Apply returns it if the item exists
 	Patch   *PreparedPatch
 }
 
 // PointAfter returns the point key that the item has after the operation.
-func (p *Prepared) PointAfter() []byte {
+func (p *PreparedOperation) PointAfter() []byte {
 	if p.renamed != nil {
 		return p.renamed
 	}
@@ -37,14 +37,14 @@ func (p *Prepared) PointAfter() []byte {
 
 // Prepare checks an operation. pk is the partition key of operations that have none of their own.
 func (c *Container) Prepare(st *container.State, now int64, pk definition.PartitionKey,
-	op value.Operation) (*Prepared, error) {
+	op value.Operation) (*PreparedOperation, error) {
 	if !op.Partition.IsZero() {
 		pk = op.Partition
 	}
 	if op.Err != nil {
 		return nil, classify.ToFault(op.Err)
 	}
-	var p *Prepared
+	var p *PreparedOperation
 	var err error
 	switch op.Kind {
 	case value.OperationCreate, value.OperationUpsert:
@@ -71,7 +71,8 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 }
 
 // Address prepares an operation that names its item by id: it computes the item's location.
-func (c *Container) Address(st *container.State, pk definition.PartitionKey, op value.Operation) (*Prepared,
+func (c *Container) Address(st *container.State, pk definition.PartitionKey,
+	op value.Operation) (*PreparedOperation,
 	error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
 	if err != nil {
@@ -80,7 +81,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey, op 
 	if op.ID == "" {
 		return nil, ItemNotFound()
 	}
-	p := &Prepared{Location: c.Locate(pk, op.ID)}
+	p := &PreparedOperation{Location: c.Locate(pk, op.ID)}
 	if op.Kind != value.OperationPatch {
 		return p, nil
 	}
@@ -95,7 +96,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey, op 
 // the document is refused, Apply returns the error, since the error for an absent item takes precedence. If
 // there is no valid partition key, the item cannot be looked up, and replacement returns the error itself.
 func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
-	op value.Operation) (*Prepared, error) {
+	op value.Operation) (*PreparedOperation, error) {
 	if op.ID == "" {
 		return nil, ItemNotFound()
 	}
@@ -106,7 +107,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 		if unknown != nil {
 			return nil, err
 		}
-		return &Prepared{Location: c.Locate(key, op.ID), refused: err}, nil
+		return &PreparedOperation{Location: c.Locate(key, op.ID), refused: err}, nil
 	}
 	if p.ID == op.ID {
 		return p, nil
@@ -118,7 +119,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 
 // Draft parses and checks a document that is to be written, and builds the item that will be stored.
 func (c *Container) Draft(st *container.State, now int64, given definition.PartitionKey,
-	body []byte) (*Prepared, error) {
+	body []byte) (*PreparedOperation, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
 		return nil, definition.DocumentError(err)
@@ -138,8 +139,8 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{Location: c.Locate(pk, id)}
-	p.Item = Stored{
+	p := &PreparedOperation{Location: c.Locate(pk, id)}
+	p.Item = StoredItem{
 		Item: view.Item{
 			Head: layout.Header{EPK: p.EPK, Life: ttl.Life{Own: own}},
 			Body: parsed.Body,
@@ -154,8 +155,8 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 // Apply carries out a prepared operation. It sees the earlier writes of its transaction. An operation that
 // fails has no visible effect, so that other operations of the transaction may continue, unless the failure
 // is fatal.
-func (t *Tx) Apply(p *Prepared) value.OperationResult {
-	var old *Stored
+func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
+	var old *StoredItem
 	var err error
 	terms := t.terms
 	p.Item = p.given // an earlier run of the transaction may have changed Item
@@ -195,7 +196,7 @@ func (t *Tx) Apply(p *Prepared) value.OperationResult {
 }
 
 // read returns a live item. The result stays valid after the transaction.
-func (t *Tx) read(p *Prepared) value.OperationResult {
+func (t *Tx) read(p *PreparedOperation) value.OperationResult {
 	found, err := t.MustFind(p.Location)
 	if err != nil {
 		return value.Failed(err)
@@ -211,7 +212,7 @@ func (t *Tx) read(p *Prepared) value.OperationResult {
 }
 
 // erase carries out a prepared deletion of a live item.
-func (t *Tx) erase(p *Prepared) value.OperationResult {
+func (t *Tx) erase(p *PreparedOperation) value.OperationResult {
 	old, err := t.target(p)
 	if err != nil {
 		return value.Failed(err)
@@ -227,7 +228,7 @@ func (t *Tx) erase(p *Prepared) value.OperationResult {
 
 // rename replaces a live item by a document that may have another id. The new id must be free, as for a
 // create; the old one is free afterwards. The item keeps its rid and its lease.
-func (t *Tx) rename(p *Prepared, old *Stored) error {
+func (t *Tx) rename(p *PreparedOperation, old *StoredItem) error {
 	p.Item.Head.Renamed = p.renamed != nil
 	if p.renamed != nil {
 		if err := t.ensureFree(p.renamed); err != nil {
@@ -239,7 +240,7 @@ func (t *Tx) rename(p *Prepared, old *Stored) error {
 
 // upsert creates the item of p, or replaces the live item with the same id and partition key, which it then
 // returns as old.
-func (t *Tx) upsert(p *Prepared) (old *Stored, err error) {
+func (t *Tx) upsert(p *PreparedOperation) (old *StoredItem, err error) {
 	found, ghost, err := t.Find(p.Point)
 	if err != nil {
 		return nil, err
@@ -257,7 +258,7 @@ func (t *Tx) upsert(p *Prepared) (old *Stored, err error) {
 }
 
 // target returns the live item that an operation changes, and checks the operation's document and If-Match.
-func (t *Tx) target(p *Prepared) (*Stored, error) {
+func (t *Tx) target(p *PreparedOperation) (*StoredItem, error) {
 	old, err := t.MustFind(p.Location)
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (c *Container) checkPatched(ops jsondoc.Patch) error {
 
 // patch creates a new version of the live item. The new version passes the same checks as any other
 // document.
-func (t *Tx) patch(p *Prepared) (old *Stored, err error) {
+func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ var ErrConditionAgain = fault.New(fault.CodeUnavailable,
 
 // checkCondition fails with CodePreconditionFailed if the condition of a patch does not hold. It succeeds
 // for a patch without a condition.
-func (t *Tx) checkCondition(p *PreparedPatch, item *Stored) error {
+func (t *Tx) checkCondition(p *PreparedPatch, item *StoredItem) error {
 	if p.Only == nil {
 		return nil
 	}
@@ -142,8 +142,8 @@ func (t *Tx) checkCondition(p *PreparedPatch, item *Stored) error {
 }
 
 // wrote reports whether the transaction itself has written this version of an item.
-func (t *Tx) wrote(item *Stored) bool {
-	return slices.ContainsFunc(t.Written, func(p *Prepared) bool {
+func (t *Tx) wrote(item *StoredItem) bool {
+	return slices.ContainsFunc(t.Written, func(p *PreparedOperation) bool {
 		return p.Item.RID == item.RID && p.Item.Head.Sequence == item.Head.Sequence
 	})
 }

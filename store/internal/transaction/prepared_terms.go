@@ -27,7 +27,7 @@ func makeTerms(by *index.Indexer, ts int64, s *container.Partition, body []byte)
 // termsOf returns the index entries of an item that is being written, by the current policy and in the
 // order of their keys. It uses the prepared entries, once, if they are still valid. They are no longer valid
 // if the transaction runs in a later second, for instance.
-func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
+func (t *Tx) termsOf(item *StoredItem) ([]index.Entry, error) {
 	made := item.terms
 	item.terms = nil
 	if made == nil || made.by != t.State.Terms || made.ts != item.Head.Life.TS || made.slot != t.Range {
@@ -39,7 +39,7 @@ func (t *Tx) termsOf(item *Stored) ([]index.Entry, error) {
 
 // termsToDelete returns all index entries that an item may have, in the order of their keys: by the current
 // policy, and by the older ones by which documents may still be indexed.
-func (t *Tx) termsToDelete(item *Stored) ([]index.Entry, error) {
+func (t *Tx) termsToDelete(item *StoredItem) ([]index.Entry, error) {
 	all, err := t.termsBy(nil, t.State.Terms, item)
 	if len(t.State.OlderIndexers) == 0 || err != nil {
 		return all, err
@@ -53,7 +53,7 @@ func (t *Tx) termsToDelete(item *Stored) ([]index.Entry, error) {
 }
 
 // termsBy appends the index entries of an item by the indexer x.
-func (t *Tx) termsBy(dst []index.Entry, x *index.Indexer, item *Stored) ([]index.Entry, error) {
+func (t *Tx) termsBy(dst []index.Entry, x *index.Indexer, item *StoredItem) ([]index.Entry, error) {
 	n := len(dst)
 	dst = view.AppendTerms(dst, x, t.Range.Scope, &item.Item)
 	return dst, t.listShape(dst[n:], true)

@@ -16,7 +16,7 @@ import (
 var ErrBlocked = errors.New("a document that has expired must be moved first")
 
 // ItemKeys returns the keys of the candidates' items.
-func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
+func ItemKeys(s *container.Partition, batch []sweep.ExpiryCandidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))
 	for i, cand := range batch {
@@ -30,7 +30,7 @@ func ItemKeys(s *container.Partition, batch []sweep.Candidate) [][]byte {
 // Moved returns those items among the candidates that have expired by second now and have to be moved to
 // the expiry sink.
 func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
-	batch []sweep.Candidate, now int64) (items []*Stored, err error) {
+	batch []sweep.ExpiryCandidate, now int64) (items []*StoredItem, err error) {
 	for _, cand := range batch {
 		v, err := r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, cand.RID))
 		if errors.Is(err, engine.ErrNotFound) {
@@ -55,8 +55,9 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 // but are still stored. It appends to alive the candidates that have not expired and whose entry in the index
 // of expiry is still correct. The rids of a batch are mostly ascending, so one iterator that moves forward is
 // faster than single gets.
-func (t *Tx) SelectExpired(batch []sweep.Candidate, maxBytes int, alive *[]sweep.Candidate) (judged int,
-	ghosts []*Stored, err error) {
+func (t *Tx) SelectExpired(batch []sweep.ExpiryCandidate, maxBytes int,
+	alive *[]sweep.ExpiryCandidate) (judged int,
+	ghosts []*StoredItem, err error) {
 	it := t.Scan(layout.ScopeFamily(t.Range.Scope, layout.FamilyItem), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
@@ -92,7 +93,8 @@ func (t *Tx) SelectExpired(batch []sweep.Candidate, maxBytes int, alive *[]sweep
 
 // PurgeAll removes ghosts, and calls take for those that have to be moved to the expiry sink. late is the
 // first ghost that the sink has not taken, nil if it has taken all.
-func (t *Tx) PurgeAll(ghosts []*Stored, take func(*Stored) (bool, error)) (late *Stored, err error) {
+func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)) (late *StoredItem,
+	err error) {
 	keys := t.changed[:0]
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts { // a read after a write would make the transaction build an index of its writes
@@ -147,7 +149,7 @@ func (t *Tx) RaiseFloor(seq layout.Sequence) error {
 }
 
 // touch records an item that has changed, if the range is being split: see split.WrittenRIDs.
-func (t *Tx) touch(item *Stored) {
+func (t *Tx) touch(item *StoredItem) {
 	if t.noted != nil {
 		t.touched = append(t.touched, item.RID)
 	}

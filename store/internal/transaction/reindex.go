@@ -19,8 +19,8 @@ const (
 	reindexBytes = 4 << 20
 )
 
-// Reindexed is a document with its new and old index entries, as of one version.
-type Reindexed struct {
+// ReindexedDocument is a document with its new and old index entries, as of one version.
+type ReindexedDocument struct {
 	rid    uint64
 	seq    layout.Sequence
 	after  []index.Entry   // by the current policy
@@ -29,14 +29,15 @@ type Reindexed struct {
 }
 
 // IsLarge reports whether the entries are too many for one transaction.
-func (d *Reindexed) IsLarge() bool { return d.size > reindexBytes }
+func (d *ReindexedDocument) IsLarge() bool { return d.size > reindexBytes }
 
 // DropBefore forgets the old entries. The caller has deleted them.
-func (d *Reindexed) DropBefore() { d.before = nil }
+func (d *ReindexedDocument) DropBefore() { d.before = nil }
 
 // Remake computes the index entries of the next documents of a range, a few of those after rid at. next is
 // the rid to continue from.
-func Remake(r engine.Reader, st *container.State, s *container.Partition, at uint64) (found []Reindexed,
+func Remake(r engine.Reader, st *container.State, s *container.Partition,
+	at uint64) (found []ReindexedDocument,
 	next uint64, err error) {
 	next = layout.AllReindexed
 	rg := layout.ScopeFamily(s.Scope, layout.FamilyItem)
@@ -60,13 +61,13 @@ func Remake(r engine.Reader, st *container.State, s *container.Partition, at uin
 
 // remakeOne computes the index entries of a document from its stored key and value. It fails with
 // engine.ErrCorrupt if these are malformed.
-func remakeOne(st *container.State, s *container.Partition, key, value []byte) (Reindexed, error) {
+func remakeOne(st *container.State, s *container.Partition, key, value []byte) (ReindexedDocument, error) {
 	rid, ok := layout.ScopeKeyNumber(key)
 	head, body, err := layout.DecodeItem(value)
 	if !ok || err != nil {
-		return Reindexed{}, errors.Join(engine.ErrCorrupt, err)
+		return ReindexedDocument{}, errors.Join(engine.ErrCorrupt, err)
 	}
-	d := Reindexed{rid: rid, seq: head.Sequence}
+	d := ReindexedDocument{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
 		list := view.AppendTerms(nil, x, s.Scope, &view.Item{RID: rid, Head: head, Body: body})
 		for _, e := range list {
@@ -87,7 +88,7 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 // Reindex writes the entries of the current policy for an item and deletes the entries that only older
 // policies have. It does nothing if the item has been written since d was computed. If sets is false, it
 // only deletes.
-func (t *Tx) Reindex(d Reindexed, sets bool) error {
+func (t *Tx) Reindex(d ReindexedDocument, sets bool) error {
 	item, err := t.readItem(d.rid)
 	if err != nil || item == nil || item.Head.Sequence != d.seq {
 		return err

@@ -21,8 +21,8 @@ import (
 // store/internal/split.
 type Tx struct {
 	engine.Txn
-	fresher   engine.Fresher  // nil: the engine is local
-	Ctx       context.Context // of the request; nil in background work
+	fresher   engine.FreshKeySetter // nil: the engine is local
+	Ctx       context.Context       // of the request; nil in background work
 	Container *Container
 	State     *container.State
 	Range     *container.Partition
@@ -42,20 +42,20 @@ type Tx struct {
 	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
 	history    []versionWrite        // the same
 	changed    []view.KeyValue       // reused by put and del
-	mem        layout.Arena          // memory for keys
+	mem        layout.KeyArena       // memory for keys
 	value      []byte                // the stored form of the item that is being written
-	Written    []*Prepared           // operations whose items Apply has written
-	Blocked    *Blocker              // the expired item that must be moved before the transaction can run
-	one        [1]*Prepared          // memory for Written in the usual case
+	Written    []*PreparedOperation  // operations whose items Apply has written
+	Blocked    *BlockingItem         // the expired item that must be moved before the transaction can run
+	one        [1]*PreparedOperation // memory for Written in the usual case
 	expiries   []expiryWrite         // written by Finish
 	noted      *split.WrittenRIDs    // gets touched after the commit; nil if the range is not being split
 	touched    []uint64              // items that were written or removed
-	dues       earliestKeys
+	dues       earliestKeySeconds
 	judging    time.Duration // spent on conditions of patches
 }
 
-// Stored is an item in its stored form.
-type Stored struct {
+// StoredItem is an item in its stored form.
+type StoredItem struct {
 	view.Item
 
 	terms *preparedTerms // prepared index entries, or nil
@@ -69,13 +69,13 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, value: t.value,
 		noted: s.Noted.Load()}
 	t.mem.Reset()
-	t.fresher, _ = txn.(engine.Fresher)
+	t.fresher, _ = txn.(engine.FreshKeySetter)
 	t.Written = t.one[:0]
-	t.dues = earliestKeys{view.Never, view.Never}
+	t.dues = earliestKeySeconds{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
-// sequence: see engine.Fresher.
+// sequence: see engine.FreshKeySetter.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)
@@ -108,7 +108,7 @@ func (t *Tx) Learn() (rescan bool) {
 
 // Find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
 // partition key: it does not exist for requests any more, but its keys are still stored.
-func (t *Tx) Find(point []byte) (item *Stored, ghost bool, err error) {
+func (t *Tx) Find(point []byte) (item *StoredItem, ghost bool, err error) {
 	v, err := t.Get(point)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, false, nil
@@ -128,7 +128,7 @@ func (t *Tx) itemKey(rid uint64) []byte {
 }
 
 // Load reads an item by its rid. It returns nil if there is none.
-func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
+func (t *Tx) Load(rid uint64) (item *StoredItem, ghost bool, err error) {
 	v, err := t.Get(t.itemKey(rid))
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, false, nil
@@ -144,19 +144,19 @@ func (t *Tx) Load(rid uint64) (item *Stored, ghost bool, err error) {
 }
 
 // entries appends the keys of an item except its own key (family d), its feed entry and its index entries.
-func (t *Tx) entries(dst []view.KeyValue, item *Stored) []view.KeyValue {
+func (t *Tx) entries(dst []view.KeyValue, item *StoredItem) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
 // Live reports whether an item exists for clients: it has not expired, and no tombstone deletes it.
-func (t *Tx) Live(item *Stored) bool {
+func (t *Tx) Live(item *StoredItem) bool {
 	return !t.State.Expired(&item.Head, item.Body, t.Now) &&
 		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
 // one.
-func (t *Tx) put(old, item *Stored) error {
+func (t *Tx) put(old, item *StoredItem) error {
 	item.Head.Sequence = t.take()
 	item.Head.Range = t.Range.Number
 	if !item.dated {
@@ -196,7 +196,7 @@ func (t *Tx) put(old, item *Stored) error {
 
 // putTerms writes the index entries of a new version of an item, and deletes those that only the old
 // version had.
-func (t *Tx) putTerms(old, item *Stored, fresh bool) error {
+func (t *Tx) putTerms(old, item *StoredItem, fresh bool) error {
 	after, err := t.termsOf(item)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func containsEntry(in []view.KeyValue, e view.KeyValue, values bool) bool {
 }
 
 // del deletes a live item with all its keys. The change has the sequence that take returned last.
-func (t *Tx) del(item *Stored) error {
+func (t *Tx) del(item *StoredItem) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
 		return err
@@ -277,9 +277,9 @@ func (t *Tx) del(item *Stored) error {
 
 // purge deletes a ghost with all its keys. If the ghost has to be moved to an expiry sink, it ends the
 // transaction with ErrBlocked.
-func (t *Tx) purge(ghost *Stored) error {
+func (t *Tx) purge(ghost *StoredItem) error {
 	if t.State.Moves(&ghost.Item) {
-		t.Blocked = &Blocker{t.Container.Host, t.Range, ghost.RID}
+		t.Blocked = &BlockingItem{t.Container.Host, t.Range, ghost.RID}
 		return ErrBlocked
 	}
 	terms := t.terms
@@ -295,7 +295,7 @@ func (t *Tx) purge(ghost *Stored) error {
 
 // recordPurge adds the purge of a ghost to the logs. Only the feed of all versions shows a purge. There it
 // is a change with its own sequence, before that of an item that takes over the ghost's id.
-func (t *Tx) recordPurge(ghost *Stored) {
+func (t *Tx) recordPurge(ghost *StoredItem) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)
 	if t.keeps || logged {
@@ -322,7 +322,7 @@ func (t *Tx) charge(entries []index.Entry) {
 // owned appends the keys that belong to an item. It need not read the point key and the unique keys to
 // check that they still refer to this item: another item gets the id or a unique key of an expired item
 // only after that item has been purged, in the same transaction.
-func (t *Tx) owned(dst []view.KeyValue, item *Stored) ([]view.KeyValue, error) {
+func (t *Tx) owned(dst []view.KeyValue, item *StoredItem) ([]view.KeyValue, error) {
 	dst = t.entries(dst, item)
 	terms, err := t.termsToDelete(item)
 	t.charge(terms)
@@ -333,7 +333,7 @@ func (t *Tx) owned(dst []view.KeyValue, item *Stored) ([]view.KeyValue, error) {
 }
 
 // remove deletes an item and its keys. PurgeAll does the same for several items.
-func (t *Tx) remove(item *Stored, keys []view.KeyValue) {
+func (t *Tx) remove(item *StoredItem, keys []view.KeyValue) {
 	for _, e := range keys {
 		t.Delete(e.Key)
 	}

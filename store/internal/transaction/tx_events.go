@@ -10,27 +10,29 @@ import (
 // expiryWrite is an entry of the log that Finish writes.
 type expiryWrite struct {
 	seq   layout.Sequence
-	entry layout.Expiry
+	entry layout.ExpiryEntry
 }
 
 // logExpiry adds the expiry of an item to the log, with the sequence that take returned last.
-func (t *Tx) logExpiry(ghost *Stored) {
+func (t *Tx) logExpiry(ghost *StoredItem) {
 	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
 	if !ok || at > t.Now {
 		at = t.Now // it expired under a former policy, which a floor records
 	}
-	t.expiries = append(t.expiries, expiryWrite{t.last, layout.Expiry{At: at, Version: layout.Version{
-		Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now, EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
-		Previous: layout.Image{Range: ghost.Head.Range, Sequence: ghost.Head.Sequence, TS: ghost.Head.Life.TS,
-			Body: ghost.Body},
-	}}})
+	t.expiries = append(t.expiries,
+		expiryWrite{t.last, layout.ExpiryEntry{At: at, ItemVersion: layout.ItemVersion{
+			Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now,
+			EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
+			Previous: layout.PreviousImage{Range: ghost.Head.Range, Sequence: ghost.Head.Sequence,
+				TS: ghost.Head.Life.TS, Body: ghost.Body},
+		}}})
 }
 
 // Logs reports whether the transaction writes to the log of expiries.
 func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
 
 // Announce adds the expiry of an item to the log before the item is purged, and marks the item.
-func (t *Tx) Announce(ghost *Stored) {
+func (t *Tx) Announce(ghost *StoredItem) {
 	t.take()
 	t.logExpiry(ghost)
 	ghost.Head.Announced = true
@@ -49,7 +51,7 @@ func (t *Tx) writeExpiries() {
 
 // SetExpiryFloor records that the entries of a range's log up to a sequence have been deleted.
 func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
-	floor := layout.Expiry{Version: layout.Version{Kind: layout.Floor, Last: seq, TS: ts}}
+	floor := layout.ExpiryEntry{ItemVersion: layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 

@@ -18,7 +18,7 @@ type feedWrite struct {
 // versionWrite is an entry of the feed of all versions that Finish writes.
 type versionWrite struct {
 	seq   layout.Sequence
-	entry layout.Version
+	entry layout.ItemVersion
 }
 
 // Finish writes the entries of the transaction to both feeds and to the log of expiries.
@@ -54,15 +54,16 @@ func (t *Tx) feedKey(seq layout.Sequence) []byte {
 
 // record adds a change to the feed of all versions, if the container keeps one, with the sequence that take
 // returned last. item is nil for a delete.
-func (t *Tx) record(kind uint8, old, item *Stored) {
+func (t *Tx) record(kind uint8, old, item *StoredItem) {
 	if !t.keeps {
 		return
 	}
 	t.Container.Host.Note(container.MarkWrite, t.Now)
-	v := layout.Version{Kind: kind, Range: t.Range.Number, TS: t.Now}
+	v := layout.ItemVersion{Kind: kind, Range: t.Range.Number, TS: t.Now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
-		v.Previous = layout.Image{Range: old.Head.Range, Sequence: old.Head.Sequence, TS: old.Head.Life.TS}
+		v.Previous = layout.PreviousImage{Range: old.Head.Range, Sequence: old.Head.Sequence,
+			TS: old.Head.Life.TS}
 		if kind != layout.Expired || t.Container.PreviousImage || t.State.AsksPreviousOfDelete() {
 			v.Previous.Body = old.Body
 		}
@@ -78,7 +79,7 @@ func (t *Tx) record(kind uint8, old, item *Stored) {
 
 // SetFloor records that the entries of a range's feed of all versions up to a sequence have been deleted.
 func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
-	floor := layout.Version{Kind: layout.Floor, Last: seq, TS: ts}
+	floor := layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }
 

@@ -39,7 +39,7 @@ func (t *Tx) SetSwept() {
 
 // SetLease sets the end of an item's lease; 0 means no lease. It creates no new version: nothing but the
 // header changes.
-func (t *Tx) SetLease(item *Stored, until int64) {
+func (t *Tx) SetLease(item *StoredItem, until int64) {
 	item.Head.Life.LeaseUntil = until
 	t.setItem(item, false)
 	t.Container.Host.Note(container.MarkLease, t.Now)
@@ -47,7 +47,7 @@ func (t *Tx) SetLease(item *Stored, until int64) {
 }
 
 // setItem writes the item's own key. fresh is passed to set.
-func (t *Tx) setItem(item *Stored, fresh bool) {
+func (t *Tx) setItem(item *StoredItem, fresh bool) {
 	value := slices.Grow(t.value[:0], item.Head.Len()+len(item.Body))
 	t.value = append(item.Head.Append(value), item.Body...)
 	t.set(fresh, t.itemKey(item.RID), t.value) // the engine copies t.value
@@ -69,7 +69,7 @@ func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
 // noteDeadline records the earliest second of the keys that were written in each of the families w and x.
-func (t *Tx) noteDeadline(item *Stored) {
+func (t *Tx) noteDeadline(item *StoredItem) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
 	case !ok:
@@ -80,9 +80,9 @@ func (t *Tx) noteDeadline(item *Stored) {
 	}
 }
 
-// earliestKeys are the earliest seconds of the keys that a transaction has written in the families w and x;
-// never if there are none.
-type earliestKeys struct{ written, deadline int64 }
+// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the families w
+// and x; never if there are none.
+type earliestKeySeconds struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have gone
 // past. It is called once the commit is visible: see container.Partition.HasPassed.
@@ -97,7 +97,7 @@ func (t *Tx) rescanBehind() bool {
 
 // rebase updates the header and the key in the index of expiry of an item of an earlier era. It creates no
 // new version, and no feed shows it.
-func (t *Tx) rebase(item *Stored) {
+func (t *Tx) rebase(item *StoredItem) {
 	before := item.Head.Life
 	after := t.State.Life(&item.Item)
 	if before == after {
@@ -120,7 +120,7 @@ func (t *Tx) rebase(item *Stored) {
 
 // readItem reads an item that the caller will change without creating a new version. It returns nil if
 // there is none.
-func (t *Tx) readItem(rid uint64) (*Stored, error) {
+func (t *Tx) readItem(rid uint64) (*StoredItem, error) {
 	v, err := t.Get(t.itemKey(rid))
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
@@ -132,12 +132,12 @@ func (t *Tx) readItem(rid uint64) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
+	return &StoredItem{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
 }
 
 // Prefetch reads the items of several operations in one call, if the engine supports that. A read error is
 // not reported here but when the item is needed.
-func (t *Tx) Prefetch(list []*Prepared) {
+func (t *Tx) Prefetch(list []*PreparedOperation) {
 	far, ok := t.Txn.(engine.Prefetcher)
 	if !ok {
 		return
@@ -166,7 +166,7 @@ func (t *Tx) Prefetch(list []*Prepared) {
 // over them one by one until compactions have removed them, but it skips a range at once. ClearAround only
 // deletes ranges between two adjacent keys, so it changes nothing that a reader can see. The other families
 // do not have such runs, or too many of them.
-func ClearAround(t engine.Txn, scope []byte, at sweep.Candidate) error {
+func ClearAround(t engine.Txn, scope []byte, at sweep.ExpiryCandidate) error {
 	anchors := [][]byte{
 		layout.AppendScopeKey(nil, scope, layout.FamilyItem, at.RID),
 		layout.AppendSequenceKey(nil, scope, layout.FamilyFeed, layout.RIDCreated(at.RID)),

@@ -25,17 +25,17 @@ func ArchiveID(ghost *view.Item, n int) string {
 	return ghost.ID[:end] + suffix
 }
 
-// Archived is an expired item that is being moved to an archive.
-type Archived struct {
+// ArchivingItem is an expired item that is being moved to an archive.
+type ArchivingItem struct {
 	*view.Item
-	Identity  *view.Identity // of the container in which it has expired
-	Container string         // id of the container in which it has expired
-	ExpiredAt int64          // seconds since 1970
+	Identity  *view.ContainerIdentity // of the container in which it has expired
+	Container string                  // id of the container in which it has expired
+	ExpiredAt int64                   // seconds since 1970
 }
 
 // ArchiveBody returns the archive document of an expired item. If wrapped is true, the whole original
 // document becomes one property.
-func ArchiveBody(from Archived, id string, wrapped bool) []byte {
+func ArchiveBody(from ArchivingItem, id string, wrapped bool) []byte {
 	ghost := from.Item
 	b := make([]byte, 0, len(ghost.Body)+len(id)+1024)
 	b = jsondoc.AppendString(append(b, `{"id":`...), id)

@@ -9,8 +9,8 @@ import (
 
 // Owner is the container of an item.
 type Owner interface {
-	Identity() *view.Identity
-	Present() *view.State // the state of the container at this moment
+	Identity() *view.ContainerIdentity
+	Present() *view.ContainerState // the state of the container at this moment
 }
 
 // Item is one version of a stored document.

@@ -22,9 +22,9 @@ type Item struct {
 // KeyValue is one of the keys that are stored for an item, with its value.
 type KeyValue struct{ Key, Value []byte }
 
-// Keys builds the keys of a container's items. It has the properties of the container on which these keys
+// ItemKeys builds the keys of a container's items. It has the properties of the container on which these keys
 // depend, and never changes.
-type Keys struct {
+type ItemKeys struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition
 	Unique index.UniqueKeys
@@ -32,7 +32,7 @@ type Keys struct {
 
 // Decode decodes a stored value completely: the header and the values from which the keys of other
 // families are made.
-func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
+func (k *ItemKeys) Decode(rid uint64, value []byte) (item Item, err error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return item, err
@@ -42,11 +42,11 @@ func (k *Keys) Decode(rid uint64, value []byte) (item Item, err error) {
 }
 
 // PartitionOf returns the ordered encoding of a document's partition key.
-func (k *Keys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).AppendOrdered(nil) }
+func (k *ItemKeys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).AppendOrdered(nil) }
 
 // AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
 // entry (f) and its index entries (i, o). The keys are allocated in room.
-func (k *Keys) AppendEntries(dst []KeyValue, room *layout.Arena, scope []byte, item *Item) []KeyValue {
+func (k *ItemKeys) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte, item *Item) []KeyValue {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
 	dst = append(dst,

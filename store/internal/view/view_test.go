@@ -45,7 +45,8 @@ func TestEntries(t *testing.T) {
 
 // TestRanges: an effective partition key lies in the range that begins at or before it.
 func TestRanges(t *testing.T) {
-	s := view.State{Ranges: []view.Range{{ID: "0", Max: []byte{8}}, {ID: "1", Min: []byte{8}, Max: []byte{9}},
+	s := view.ContainerState{Ranges: []view.Range{{ID: "0", Max: []byte{8}},
+		{ID: "1", Min: []byte{8}, Max: []byte{9}},
 		{ID: "2", Min: []byte{9}}}}
 	for epk, want := range map[string]string{
 		"": "0", "\x07\xff": "0", "\x08": "1", "\x08\xff": "1", "\x09": "2", "\xff": "2",

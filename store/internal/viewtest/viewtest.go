@@ -20,7 +20,7 @@ const Now = 1_000_000
 // Container is a container of one range, with the unique key /code. Its partition key is /pk.
 type Container struct {
 	t      *testing.T
-	State  *view.State
+	State  *view.ContainerState
 	Engine engine.Engine
 }
 
@@ -48,10 +48,10 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 		}
 	})
 	const cid = 1 << 31
-	return &Container{t: t, Engine: e, State: &view.State{
+	return &Container{t: t, Engine: e, State: &view.ContainerState{
 		Database: "d", Name: "c", Now: Now, Spec: &spec, Terms: terms,
 		Policy: &ttl.Policy{Default: defaultTTL},
-		Keys:   view.Keys{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+		Keys:   view.ItemKeys{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 		Ranges: []view.Range{{ID: "0", Scope: layout.RangeScope(cid, 0)}},
 	}}
 }
@@ -91,9 +91,9 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	return item
 }
 
-// Entries returns the keys of an item, as view.Keys builds them.
+// Entries returns the keys of an item, as view.ItemKeys builds them.
 func (c *Container) Entries(item *view.Item) []view.KeyValue {
-	var room layout.Arena
+	var room layout.KeyArena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
 }
 

@@ -69,12 +69,12 @@ func (w *Stopwatch) More() bool { return w.step() && !w.Late }
 
 // ViewUnder runs fn over one snapshot of an engine. The scans of fn end with the stopwatch.
 func ViewUnder(w *Stopwatch, eng engine.Engine, fn func(engine.Reader) error) error {
-	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(Watched{r, w}) })
+	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(StopwatchReader{r, w}) })
 }
 
-// Watched is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan, Close of
-// its iterator returns the stopwatch's error.
-type Watched struct {
+// StopwatchReader is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan,
+// Close of its iterator returns the stopwatch's error.
+type StopwatchReader struct {
 	engine.Reader
 	watch *Stopwatch
 }
@@ -82,7 +82,7 @@ type Watched struct {
 // Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
 // need them.
 func Far(r engine.Reader) engine.Prefetcher {
-	if w, ok := r.(Watched); ok {
+	if w, ok := r.(StopwatchReader); ok {
 		r = w.Reader
 	}
 	far, _ := r.(engine.Prefetcher)
@@ -90,12 +90,12 @@ func Far(r engine.Reader) engine.Prefetcher {
 }
 
 // Scan returns an iterator whose steps the stopwatch counts.
-func (r Watched) Scan(rg engine.Range, reverse bool) engine.Iterator {
+func (r StopwatchReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &watchedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
 // GetMany returns the values of keys, and counts their bytes: see engine.Reader.
-func (r Watched) GetMany(keys [][]byte) ([][]byte, error) {
+func (r StopwatchReader) GetMany(keys [][]byte) ([][]byte, error) {
 	values, err := r.Reader.GetMany(keys)
 	for _, v := range values {
 		r.watch.count(v)
@@ -124,7 +124,7 @@ func (it *watchedIterator) Value() []byte {
 	return v
 }
 
-// Expect sets the number of keys that will probably be read: see engine.Expecter.
+// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
 func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
 // remoteSkip is the number of keys that an iterator of a remote engine skips between two checks of the
@@ -134,7 +134,7 @@ const remoteSkip = 1 << 16
 // Skip moves past up to most keys and returns their number: see engine.Skipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
-	if _, remote := it.Iterator.(engine.Expecter); remote {
+	if _, remote := it.Iterator.(engine.ReadAheadIterator); remote {
 		between = remoteSkip
 	}
 	for n < most {

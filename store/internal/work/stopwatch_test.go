@@ -31,7 +31,7 @@ func TestScanYields(t *testing.T) {
 	var ran atomic.Bool
 	go ran.Store(true)
 	w := &Stopwatch{Ctx: t.Context()}
-	it := Watched{&values{n: 3}, w}.Scan(engine.Range{}, false)
+	it := StopwatchReader{&values{n: 3}, w}.Scan(engine.Range{}, false)
 	for it.Next() {
 		it.Value()
 	}

@@ -1,0 +1,354 @@
+package pebble
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// fenceFS is the file system that Pebble uses: the real one until a write fails that Pebble cannot survive,
+// and memory afterwards.
+//
+// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics,
+// in some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
+// continued, it might delete files that the manifest on disk still refers to, since it cannot know whether
+// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers and Close
+// hang.
+//
+// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and
+// from then on nothing is written to the disk. Writes to files on disk are dropped but reported as done,
+// removals are ignored, and new files are created in memory. Pebble continues and can be closed normally.
+// The folder stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in
+// it. The fence trips before the failed call returns to Pebble, so a caller that waits for that call finds
+// the cause set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed
+// a dropped write.
+//
+// The order of events makes this safe. If a file was created in memory or a write was dropped, the fence
+// had tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names
+// the file, is dropped as well.
+//
+// Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on,
+// before and after the fence trips. After it trips, a flush goes to memory (at most the tables of a few write
+// buffers), which frees the writers that wait for it. A compaction, which could be of any size, fails, and
+// the scheduler admits no other.
+type fenceFS struct {
+	vfs.FS
+	dir     string // folder of the protected files
+	log     *slog.Logger
+	space   *diskSpace
+	logs    *logListWriter
+	spares  spareDescriptors
+	scratch *vfs.MemFS
+	cause   atomic.Pointer[error]
+}
+
+func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fenceFS {
+	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
+	f := &fenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
+	f.logs = &logListWriter{fs: f, dir: s.dir, log: log}
+	return f
+}
+
+// check trips the fence if err is not nil.
+func (f *fenceFS) check(err error) {
+	if err != nil {
+		f.trip(err)
+	}
+}
+
+// trip cuts off the disk after a failure. The first cause is kept.
+func (f *fenceFS) trip(cause error) {
+	if f.cut(cause) {
+		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error",
+			cause)
+	}
+}
+
+// cut cuts off the disk like trip, but logs no failure. It returns false if the disk had already been cut
+// off.
+func (f *fenceFS) cut(cause error) bool {
+	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
+	first := f.cause.CompareAndSwap(nil, &err)
+	if first {
+		f.space.release()
+	}
+	return first
+}
+
+// err returns nil until the fence trips, and then engine.ErrFailed with the cause.
+func (f *fenceFS) err() error {
+	if p := f.cause.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// release closes what the fence holds open.
+func (f *fenceFS) release() {
+	f.logs.close()
+	f.spares.close()
+}
+
+func (f *fenceFS) tripped() bool { return f.cause.Load() != nil }
+
+// fileKind is the kind of a file, by the consequence of an error on it.
+type fileKind int
+
+const (
+	plain     fileKind = iota // an error is passed on
+	critical                  // Pebble does not survive the error
+	flushed                   // a table written by a flush, which Pebble retries
+	compacted                 // a table written by a compaction, which Pebble retries
+)
+
+func (f *fenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileKind {
+	switch base := f.PathBase(name); {
+	case f.PathDir(name) != f.dir:
+		return plain // a file of a checkpoint: an error does not harm the data
+	case strings.HasSuffix(base, ".log"), strings.HasPrefix(base, "MANIFEST-"), strings.HasPrefix(base,
+		"marker."):
+		return critical
+	case !strings.HasSuffix(base, ".sst") && !strings.HasSuffix(base, ".blob"):
+		return plain
+	case category == "pebble-memtable-flush":
+		return flushed
+	default:
+		return compacted
+	}
+}
+
+// inScratch returns the name of a file in memory. All protected files are in one folder, so the base name
+// suffices.
+func (f *fenceFS) inScratch(name string) string { return "/" + f.PathBase(name) }
+
+func (f *fenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	k := f.kindOf(name, category)
+	if k == flushed || k == compacted {
+		f.space.wait()
+	}
+	if f.tripped() {
+		return f.createInScratch(name, k)
+	}
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.Create(name, category) })
+	return f.created(file, err, name, k)
+}
+
+// ReuseForWrite turns an old log file into a new one.
+func (f *fenceFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	k := f.kindOf(newname, category)
+	if f.tripped() {
+		return f.createInScratch(newname, k)
+	}
+	if err := f.forget(oldname); err != nil {
+		f.trip(err)
+	}
+	if f.tripped() {
+		return f.createInScratch(newname, k)
+	}
+	file, err := f.open(k, func() (vfs.File, error) { return f.FS.ReuseForWrite(oldname, newname, category) })
+	return f.created(file, err, newname, k)
+}
+
+// open opens a file. If descriptors are short and writing depends on the file, it uses a spare descriptor.
+func (f *fenceFS) open(k fileKind, open func() (vfs.File, error)) (file vfs.File, err error) {
+	if k != critical && k != flushed {
+		return open()
+	}
+	err = f.spares.openWithSpare(func() error { file, err = open(); return err })
+	return file, err
+}
+
+// created wraps a new file, or handles the error of creating it.
+func (f *fenceFS) created(file vfs.File, err error, name string, k fileKind) (vfs.File, error) {
+	if n, log := f.logNumber(name); log && err == nil {
+		if err = f.logs.recordCreated(n); err != nil {
+			_ = file.Close() // the new log cannot be used
+		}
+	}
+	switch {
+	case err == nil:
+		return &fencedFile{File: file, fence: f, kind: k}, nil
+	case k == critical:
+		f.trip(err)
+		return f.createInScratch(name, k)
+	default:
+		f.space.failed(k, err)
+		return nil, err
+	}
+}
+
+func (f *fenceFS) createInScratch(name string, k fileKind) (vfs.File, error) {
+	if k == compacted {
+		return nil, f.err()
+	}
+	return f.scratch.Create(f.inScratch(name), vfs.WriteCategoryUnspecified)
+}
+
+func (f *fenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if f.tripped() {
+		if file, err := f.scratch.Open(f.inScratch(name), opts...); err == nil {
+			return file, nil
+		}
+	}
+	return f.FS.Open(name, opts...)
+}
+
+func (f *fenceFS) Stat(name string) (vfs.FileInfo, error) {
+	if f.tripped() {
+		if info, err := f.scratch.Stat(f.inScratch(name)); err == nil {
+			return info, nil
+		}
+	}
+	return f.FS.Stat(name)
+}
+
+func (f *fenceFS) OpenDir(name string) (vfs.File, error) {
+	dir, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	k := plain
+	if f.PathDir(f.PathJoin(name, "x")) == f.dir {
+		k = critical
+	}
+	return &fencedFile{File: dir, fence: f, kind: k}, nil
+}
+
+// logNumber returns the number of a log file. log is false if the file is not a log of the data.
+func (f *fenceFS) logNumber(name string) (n uint64, log bool) {
+	if f.PathDir(name) != f.dir {
+		return 0, false
+	}
+	return logNumber(f.PathBase(name))
+}
+
+// forget records that a log is about to be removed. If forget fails, the log must not be removed.
+func (f *fenceFS) forget(name string) error {
+	if n, log := f.logNumber(name); log {
+		return f.logs.recordRemoved(n)
+	}
+	return nil
+}
+
+func (f *fenceFS) Remove(name string) error {
+	if f.tripped() {
+		return nil
+	}
+	if err := f.forget(name); err != nil || f.tripped() {
+		return err // Pebble retries later
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *fenceFS) RemoveAll(name string) error {
+	if f.tripped() {
+		return nil
+	}
+	return f.FS.RemoveAll(name)
+}
+
+func (f *fenceFS) Rename(oldname, newname string) error {
+	if f.tripped() {
+		return f.scratch.Rename(f.inScratch(oldname), f.inScratch(newname))
+	}
+	return f.FS.Rename(oldname, newname)
+}
+
+func (f *fenceFS) MkdirAll(dir string, perm os.FileMode) error {
+	if f.tripped() {
+		return nil
+	}
+	return f.FS.MkdirAll(dir, perm)
+}
+
+func (f *fenceFS) Link(oldname, newname string) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	return f.FS.Link(oldname, newname)
+}
+
+func (f *fenceFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+	opts ...vfs.OpenOption) (vfs.File,
+	error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.FS.OpenReadWrite(name, category, opts...)
+}
+
+func (f *fenceFS) Unwrap() vfs.FS { return f.FS }
+
+// fencedFile is a file on disk that is open for writing, or a directory.
+type fencedFile struct {
+	vfs.File
+	fence *fenceFS
+	kind  fileKind
+}
+
+// do runs a write or a sync under the fence's rules.
+func (f *fencedFile) do(op func() error) error {
+	if err := f.fence.err(); err != nil {
+		if f.kind == critical {
+			return nil
+		}
+		return err
+	}
+	err := op()
+	if err != nil && f.kind == critical {
+		f.fence.trip(err)
+		return nil
+	}
+	if err != nil {
+		f.fence.space.failed(f.kind, err)
+	}
+	return err
+}
+
+func (f *fencedFile) Write(p []byte) (n int, err error) {
+	err = f.do(func() error { n, err = f.File.Write(p); return err })
+	if err == nil {
+		n = len(p) // also if the fence dropped the write
+	}
+	return n, err
+}
+
+func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
+	err = f.do(func() error { n, err = f.File.WriteAt(p, off); return err })
+	if err == nil {
+		n = len(p)
+	}
+	return n, err
+}
+
+func (f *fencedFile) Sync() error     { return f.do(f.File.Sync) }
+func (f *fencedFile) SyncData() error { return f.do(f.File.SyncData) }
+
+func (f *fencedFile) SyncTo(length int64) (full bool, err error) {
+	err = f.do(func() error { full, err = f.File.SyncTo(length); return err })
+	return full, err
+}
+
+// Preallocate is a hint: Pebble ignores its error.
+func (f *fencedFile) Preallocate(offset, length int64) error {
+	if f.fence.tripped() {
+		return nil
+	}
+	return f.File.Preallocate(offset, length)
+}
+
+// Close may be the first to report a write that failed.
+func (f *fencedFile) Close() error {
+	err := f.File.Close()
+	if err != nil && f.kind == critical {
+		f.fence.trip(err)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,239 @@
+package pebble
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// scopeState is the engine's state of one scope, about 200 bytes. It is kept as long as the engine is open.
+type scopeState struct {
+	key []byte
+
+	mu         sync.Mutex
+	held       bool
+	head, tail *updateRequest // queue of the waiting requests, first in first out
+
+	// Accessed by the holder only.
+	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
+	ceiling        uint64 // durable: the first LSN that must not be issued yet
+	pendingCeiling uint64 // a higher ceiling that is committed, but may not be durable; 0: none
+	pendingCommit  uint64 // number of the commit that contains the pending ceiling
+
+	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
+	begun, applied, durable atomic.Uint64
+
+	issued  atomic.Uint64 // the last LSN of the applied commits
+	horizon atomic.Uint64 // highest durable LSN
+	known   atomic.Bool   // horizon has been set from the ceiling
+
+	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
+}
+
+// acquire makes r the holder of the scope if it is free and returns true. Otherwise it appends r to the
+// queue.
+func (s *scopeState) acquire(r *updateRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.held {
+		s.held = true
+		return true
+	}
+	r.queued, r.prev, r.next = true, s.tail, nil
+	if s.tail == nil {
+		s.head = r
+	} else {
+		s.tail.next = r
+	}
+	s.tail = r
+	return false
+}
+
+// withdraw removes r from the queue. It returns false if r is no longer queued.
+func (s *scopeState) withdraw(r *updateRequest) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !r.queued {
+		return false
+	}
+	s.unlink(r)
+	return true
+}
+
+// join removes the first request from the queue and returns it, to run in the holder's group. It returns
+// nil if the queue is empty or the request names several scopes.
+func (s *scopeState) join() *updateRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.head
+	if r == nil || !r.joins() {
+		return nil
+	}
+	s.unlink(r)
+	return r
+}
+
+// release passes the scope to the first request in the queue, or frees it.
+func (s *scopeState) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.head
+	if r == nil {
+		s.held = false
+		return
+	}
+	s.unlink(r)
+	r.ready <- granted
+}
+
+func (s *scopeState) unlink(r *updateRequest) {
+	if r.prev == nil {
+		s.head = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		s.tail = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.queued, r.prev, r.next = false, nil, nil
+}
+
+// dirty reports whether commits that may not be durable are visible in the scope. Only the holder may call
+// it.
+func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
+
+// mayShowUnsynced reports whether commits that are not durable may be visible in the scope. Any goroutine
+// may call it.
+func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
+
+// releasedMark is the progress of a scope when its holder released it.
+type releasedMark struct {
+	scope   *scopeState
+	applied uint64
+	last    uint64 // the last LSN
+}
+
+func (s *scopeState) mark() releasedMark {
+	m := releasedMark{scope: s, applied: s.applied.Load()}
+	if s.next > 0 {
+		m.last = s.next - 1
+	}
+	return m
+}
+
+// reached returns the progress of a scope; the caller need not hold it. It loads the LSN after the number of
+// commits, so the LSN is not behind that number.
+func (s *scopeState) reached() releasedMark {
+	applied := s.applied.Load()
+	return releasedMark{scope: s, last: s.issued.Load(), applied: applied}
+}
+
+// settle records that everything before the mark is durable. It may be called for marks in any order. The
+// horizon is raised before the number of durable commits, so a reader of that number finds the matching
+// horizon.
+func (m releasedMark) settle() {
+	raise(&m.scope.horizon, m.last)
+	raise(&m.scope.durable, m.applied)
+}
+
+func raise(a *atomic.Uint64, v uint64) {
+	for old := a.Load(); old < v; old = a.Load() {
+		if a.CompareAndSwap(old, v) {
+			return
+		}
+	}
+}
+
+// start makes the scope issue LSNs from the stored ceiling on. LSNs below the ceiling must not be issued
+// again.
+func (s *scopeState) start(ceiling uint64) {
+	s.next, s.ceiling = ceiling, ceiling
+	raise(&s.horizon, ceiling-1)
+	s.known.Store(true)
+}
+
+// promote makes the pending ceiling the ceiling of the scope once it is durable.
+func (s *scopeState) promote() {
+	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
+		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
+	}
+}
+
+// setMark publishes a mark that is about to be committed, so that a reader of the commit also finds the mark.
+func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
+
+// readMark returns the scope's mark. It reads the mark with get if it has not been read yet.
+func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
+	if n := s.marked.Load(); n != 0 {
+		return n - 1, nil
+	}
+	mark := uint64(0)
+	v, err := get(engine.MarkKey(s.key))
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+	case err != nil:
+		return 0, err
+	default:
+		if mark, err = engine.ParseMark(v); err != nil {
+			return 0, fmt.Errorf("scope %x: %w", s.key, err)
+		}
+	}
+	s.marked.CompareAndSwap(0, mark+1) // unless a mark has been set since
+	return s.marked.Load() - 1, nil
+}
+
+// storedCeiling returns the highest ceiling that is, or is about to be, on disk.
+func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
+
+// readCeiling reads a scope's ceiling. It returns first if no ceiling is stored.
+func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {
+	v, err := get(engine.CeilingKey(scope))
+	if errors.Is(err, engine.ErrNotFound) {
+		return first, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	c, err := engine.ParseCeiling(v)
+	if err != nil {
+		return 0, fmt.Errorf("scope %x: %w", scope, err)
+	}
+	return c, nil
+}
+
+func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
+
+// scopeTable holds the scopes that have been used. A scope is created at its first use and kept until Close,
+// since it issues LSNs.
+type scopeTable struct {
+	mu sync.RWMutex
+	m  map[string]*scopeState
+}
+
+// find returns the scope, or nil if it has not been used.
+func (t *scopeTable) find(key []byte) *scopeState {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.m[string(key)]
+}
+
+func (t *scopeTable) get(key []byte) *scopeState {
+	if s := t.find(key); s != nil {
+		return s
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.m[string(key)]
+	if s == nil {
+		s = &scopeState{key: bytes.Clone(key)}
+		t.m[string(key)] = s
+	}
+	return s
+}

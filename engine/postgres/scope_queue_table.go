@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+)
+
+// scopeQueue is the queue of this process's Updates that wait for one scope (see package engine). One of
+// them, the leader, holds the scope.
+type scopeQueue struct {
+	key []byte
+
+	mu    sync.Mutex
+	held  bool
+	users int // number of requests that hold it or wait for it; guarded by scopeQueueTable.mu
+	queue []*updateRequest
+}
+
+// scopeQueueTable holds the queues of the scopes that Updates of this process use at the moment, by the key
+// of the scope.
+type scopeQueueTable struct {
+	mu sync.Mutex
+	m  map[string]*scopeQueue
+}
+
+// take returns the queues of scopes in byte order, each once, and counts the caller as a user of each.
+func (l *scopeQueueTable) take(scopes [][]byte) []*scopeQueue {
+	sorted := slices.Clone(scopes)
+	slices.SortFunc(sorted, bytes.Compare)
+	sorted = slices.CompactFunc(sorted, bytes.Equal)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]*scopeQueue, len(sorted))
+	for i, key := range sorted {
+		found := l.m[string(key)]
+		if found == nil {
+			found = &scopeQueue{key: bytes.Clone(key)}
+			l.m[string(key)] = found
+		}
+		found.users++
+		out[i] = found
+	}
+	return out
+}
+
+// leave ends the caller's use of queues and deletes those without users.
+func (l *scopeQueueTable) leave(used []*scopeQueue) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range used {
+		if one.users--; one.users == 0 {
+			delete(l.m, string(one.key))
+		}
+	}
+}
+
+// acquire makes r the leader and returns true if nobody holds the scope. Otherwise it appends r to the
+// queue.
+func (l *scopeQueue) acquire(r *updateRequest) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.held {
+		l.held = true
+		return true
+	}
+	l.queue = append(l.queue, r)
+	return false
+}
+
+// withdraw removes r from the queue. It returns false if r is no longer queued.
+func (l *scopeQueue) withdraw(r *updateRequest) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := slices.Index(l.queue, r)
+	if n < 0 {
+		return false
+	}
+	l.queue = slices.Delete(l.queue, n, n+1)
+	return true
+}
+
+// joiningLocked returns the first requests in the queue that may run in the leader's transaction, at most
+// most of them. The caller holds mu.
+func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
+	n := 0
+	for n < len(l.queue) && n < most && l.queue[n].joins() {
+		n++
+	}
+	return slices.Clone(l.queue[:n])
+}
+
+// waiting returns the first requests in the queue that may run in the leader's transaction. It leaves them
+// in the queue.
+func (l *scopeQueue) waiting(most int) []*updateRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.joiningLocked(most)
+}
+
+// join removes the first requests that may run in the leader's transaction from the queue, at most most of
+// them, and returns them.
+func (l *scopeQueue) join(most int) []*updateRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	joined := l.joiningLocked(most)
+	l.queue = slices.Delete(l.queue, 0, len(joined))
+	return joined
+}
+
+// release makes the first request in the queue the leader. If the queue is empty, nobody holds the scope
+// any more.
+func (l *scopeQueue) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.held = false
+		return
+	}
+	r := l.queue[0]
+	l.queue = slices.Delete(l.queue, 0, 1)
+	r.signal <- nil
+}

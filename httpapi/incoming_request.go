@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/rntbd"
+)
+
+// incomingRequest is a request in the form that is common to all protocols. Its headers are in exchange.sent.
+type incomingRequest struct {
+	context     context.Context // ends when the client disconnects, or when Shutdown cancels the request
+	method      string
+	uri         string // as received
+	path, query string // as received, still escaped
+	host        string // empty in direct mode
+	http1       bool   // the protocol is HTTP/1.1
+	remote      string // address of the client
+	local       string // address of the server; empty: it is in the context
+
+	// payload is the body, if it arrived with the request. Other bodies are in source.
+	payload []byte
+	source  io.Reader // nil: the request has no body, or it is in payload
+	length  int64     // of the body in bytes; -1: unknown
+}
+
+// fromHTTP fills in the request from net/http's request.
+func (c *call) fromHTTP(r *http.Request) {
+	c.incomingRequest = incomingRequest{context: r.Context(), method: r.Method, uri: r.RequestURI,
+		host:   r.Host,
+		remote: r.RemoteAddr, length: r.ContentLength, http1: r.ProtoMajor == 1}
+	c.path, c.query = requestPath(r)
+	if r.Body != nil && r.Body != http.NoBody {
+		c.source = r.Body
+	}
+	for name, values := range r.Header {
+		for _, value := range values {
+			c.sent = append(c.sent, requests.HeaderField{Name: name, Value: value})
+		}
+	}
+}
+
+// fromShortcut fills in the request from one that a connection has read without net/http.
+func (c *call) fromShortcut(s *shortcutConn) {
+	c.incomingRequest = incomingRequest{context: s.context, method: s.method, uri: s.path, path: s.path,
+		host:   s.host,
+		remote: s.remote, payload: s.body, length: int64(len(s.body)), http1: true}
+	c.sent = append(c.sent, s.fields...)
+}
+
+// fromFrame fills in the request from a frame of direct mode. local is the server's address.
+func (c *call) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
+	c.req.Replica, c.req.Headers.CachedRID, c.req.Headers.Within = true, r.CachedContainer, directPage
+	c.incomingRequest = incomingRequest{context: ctx, method: r.Method, uri: r.Path, path: r.Path,
+		local:   local,
+		remote:  r.Remote,
+		payload: r.Payload, source: r.Body, length: r.Length}
+	for _, f := range r.Fields {
+		c.sent = append(c.sent, requests.HeaderField(f))
+	}
+}
+
+// header returns the first value of a request header, or "" if there is none. name must be in Go's canonical
+// form.
+func (c *call) header(name string) string {
+	for i := range c.sent {
+		if c.sent[i].Name == name {
+			return c.sent[i].Value
+		}
+	}
+	return ""
+}
+
+// has reports whether a request header is set.
+func (c *call) has(name string) bool {
+	return slices.ContainsFunc(c.sent, func(f requests.HeaderField) bool { return f.Name == name })
+}
+
+// headerMap returns the request headers as a map.
+func (c *call) headerMap() http.Header {
+	h := make(http.Header, len(c.sent))
+	for _, f := range c.sent {
+		h[f.Name] = append(h[f.Name], f.Value)
+	}
+	return h
+}

@@ -1,0 +1,126 @@
+package doors
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ReadableEngine is an engine that also reads single keys.
+type ReadableEngine interface {
+	engine.Engine
+	engine.Getter
+}
+
+// TimedEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
+// and reports the time with each call. It passes on the optional interfaces of Readers and Txns.
+type TimedEngine struct {
+	ReadableEngine
+	clock ttl.Clock
+
+	mu   sync.Mutex
+	told time.Time // guarded by mu
+}
+
+// WithClock returns an engine whose database has a given clock.
+func WithClock(e ReadableEngine, clock ttl.Clock) *TimedEngine {
+	return &TimedEngine{ReadableEngine: e, clock: clock}
+}
+
+// Told implements engine.ClockReporter: it returns the latest time of the clock that a call has reported, or
+// the zero time.
+func (e *TimedEngine) Told() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told
+}
+
+// tell reads the clock. It records the time for Told, and returns it in microseconds since 1970, to be
+// reported with the result of a call.
+func (e *TimedEngine) tell() int64 {
+	now := e.clock.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now.After(e.told) {
+		e.told = now
+	}
+	return now.UnixMicro()
+}
+
+// View implements engine.Engine.
+func (e *TimedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	now := e.tell()
+	return e.ReadableEngine.View(ctx, func(r engine.Reader) error { return fn(timedReader{r, now}) })
+}
+
+// Update implements engine.Engine.
+func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.Position, error) {
+	var now int64
+	at, err := e.ReadableEngine.Update(ctx, scopes, func(t engine.Txn) error {
+		now = e.tell()
+		return fn(timedTxn{t, now})
+	}, ahead...)
+	for i := range at {
+		at[i].Now = now
+	}
+	return at, err
+}
+
+// Get implements engine.Getter.
+func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+	now := e.tell()
+	v, at, err := e.ReadableEngine.Get(ctx, scope, key)
+	at.Now = now
+	return v, at, err
+}
+
+type timedReader struct {
+	engine.Reader
+	now int64
+}
+
+func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+	return timed(r.Reader, scopes, r.now)
+}
+
+// Prefetch implements engine.Prefetcher.
+func (r timedReader) Prefetch(keys [][]byte) { prefetch(r.Reader, keys) }
+
+type timedTxn struct {
+	engine.Txn
+	now int64
+}
+
+func (t timedTxn) Positions(scopes [][]byte) ([]engine.Position, error) {
+	return timed(t.Txn, scopes, t.now)
+}
+
+// Prefetch implements engine.Prefetcher.
+func (t timedTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
+
+// SetFresh implements engine.FreshKeySetter.
+func (t timedTxn) SetFresh(key, value []byte) {
+	if f, ok := t.Txn.(engine.FreshKeySetter); ok {
+		f.SetFresh(key, value)
+		return
+	}
+	t.Set(key, value)
+}
+
+func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.Position, error) {
+	at, err := r.Positions(scopes)
+	for i := range at {
+		at[i].Now = now
+	}
+	return at, err
+}
+
+func prefetch(r engine.Reader, keys [][]byte) {
+	if p, ok := r.(engine.Prefetcher); ok {
+		p.Prefetch(keys)
+	}
+}

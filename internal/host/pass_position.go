@@ -1,0 +1,175 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// PassPosition is the position of a reaper's passes over one deadline index. A pass goes from the lowest
+// entry that may have to be purged to a cutoff, in several steps. It skips entries that may not be purged
+// yet. The next pass begins at the lowest skipped entry. So the reaper reaches the entries after skipped
+// ones, even if there are many of those.
+//
+// Only the goroutine that runs the reaper may use a PassPosition; any goroutine may call IsPast.
+type PassPosition struct {
+	at            atomic.Int64 // entries below it have been passed; writers compare with it
+	reach         atomic.Int64 // the end of the running step, or of the last one; set before the step's view
+	id            uint64
+	lowestSkipped int64 // lowest entry that the pass skipped; 0: none
+	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
+}
+
+// IsPast reports whether a pass may already have gone past the moment at of the index, so that it will not
+// find an entry that is written there now. A writer calls it once its commit is visible. A step whose view is
+// older than the commit has announced its end before (Announce); a step with a later view finds the new
+// entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
+func (p *PassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
+
+// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
+// of the last step is cleared, since that step has moved the pass already.
+func (p *PassPosition) Restart(at int64) {
+	p.at.Store(at)
+	p.reach.Store(-1)
+	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
+}
+
+// Survived records that the item of an entry has turned out to be live, so that the pass skips the entry.
+func (p *PassPosition) Survived(at int64) {
+	if p.lowestSkipped == 0 || at < p.lowestSkipped {
+		p.lowestSkipped = at
+	}
+}
+
+// holdBack records an entry that the pass skips because it may not be purged before until.
+func (p *PassPosition) holdBack(at, until int64) {
+	p.Survived(at)
+	if p.retryAt == 0 || until < p.retryAt {
+		p.retryAt = until
+	}
+}
+
+// end finishes a pass that has reached the cutoff.
+func (p *PassPosition) end(cutoff int64) {
+	if p.lowestSkipped > 0 {
+		cutoff = min(cutoff, p.lowestSkipped-1)
+	}
+	p.Restart(cutoff + 1)
+}
+
+// maxHeldBack is the maximum number of entries that one step skips.
+const maxHeldBack = 4096
+
+// SweepAction is what a step does with an entry that is due.
+type SweepAction struct {
+	kind  sweepActionKind
+	until int64
+}
+
+// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
+type sweepActionKind uint8
+
+const (
+	actionTake sweepActionKind = iota
+	actionWait
+	actionAllWait
+)
+
+// Take is the action for an entry that the step purges.
+func Take() SweepAction { return SweepAction{} }
+
+// Wait is the action for an entry that the step skips, because it may not be purged before until.
+func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
+
+// AllWait is the action that ends the step before the entry: neither this entry nor a later one may be purged
+// before until.
+func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
+
+// PassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
+// then Walk in the view, then Finish.
+type PassStep struct {
+	Pass   *PassPosition
+	Prefix []byte // of the index
+	Cutoff int64  // the last moment that is due; negative: no moment is due
+
+	upto   int64 // the end of the walk, unless a limit stopped it: the cutoff, or before AllWait
+	walked bool
+	more   bool  // the limit stopped the walk before the cutoff
+	ahead  int64 // moment of the first entry above the cutoff, if the walk reached it; Never: none
+	seen   bool  // ahead has been set
+}
+
+// Announce publishes the end of the step, for writers that call IsPast. It must be called before the view
+// is opened.
+func (s *PassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
+
+// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns for each
+// entry whether it is purged now.
+func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
+	judge func(DeadlineEntry) SweepAction) ([]DeadlineEntry, error) {
+	from := s.Pass.at.Load()
+	s.upto = s.Cutoff
+	if s.Cutoff < from {
+		return found, nil
+	}
+	s.walked, s.ahead, s.seen = true, Never, true
+	rg := engine.Prefix(s.Prefix)
+	rg.Start = AppendEntry(append([]byte(nil), s.Prefix...), DeadlineEntry{from, s.Pass.id})
+	it := engine.Expect(r.Scan(rg, false), limit+1)
+	held, most := 0, len(found)+limit
+	for it.Next() {
+		e, err := ParseEntry(len(s.Prefix), it.Key())
+		if err != nil {
+			it.Close()
+			return found, err
+		}
+		if e.At > s.Cutoff {
+			s.ahead = e.At
+			break
+		}
+		v := Take()
+		if judge != nil {
+			v = judge(e)
+		}
+		if v.kind == actionAllWait {
+			s.upto, s.seen = e.At-1, false
+			s.Pass.holdBack(e.At, v.until)
+			break
+		}
+		if len(found) == most || held == maxHeldBack {
+			s.Pass.at.Store(e.At)
+			s.Pass.id, s.more, s.seen = e.ID, true, false
+			break
+		}
+		if v.kind == actionWait {
+			s.Pass.holdBack(e.At, v.until)
+			held++
+			continue
+		}
+		found = append(found, e)
+	}
+	return found, it.Close()
+}
+
+// Ahead returns the moment of the first entry above the cutoff, or Never if there is none. It is called in
+// the view, after Walk or without it.
+func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
+	if s.seen {
+		return s.ahead, nil
+	}
+	return FirstAfter(r, s.Prefix, s.Cutoff)
+}
+
+// Finish moves the pass past the entries of the walk. Skipped entries must have been recorded by
+// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry
+// may be purged, or Never if none was skipped or if the pass continues before.
+func (s *PassStep) Finish() (more bool, again int64) {
+	again = Never
+	if s.walked && !s.more {
+		if s.Pass.retryAt > 0 {
+			again = s.Pass.retryAt
+		}
+		s.Pass.end(s.upto)
+	}
+	return s.more, again
+}

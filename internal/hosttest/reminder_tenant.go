@@ -1,0 +1,256 @@
+package hosttest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ReminderTenant is a tenant of the host for tests. It stores reminders in books. Each reminder has a
+// deadline in milliseconds, after which it is not returned any more and the reaper purges it. Books are also
+// expiry sinks.
+//
+//	00 · n · 0 · name   a book: its number
+//	number · d · id     a reminder: its deadline, then its text
+//	number · x · due · id
+//	number · w          the millisecond of the last write or purge
+type ReminderTenant struct {
+	// Broken is the error that Open returns, and Unlisted the error of the list of ranges for the reaper;
+	// nil: none.
+	Broken, Unlisted error
+	live             atomic.Pointer[openTenant]
+}
+
+// Kind is the name of books as a kind of expiry sink.
+const Kind = "book"
+
+// ErrNoBook is returned for a book that does not exist.
+var ErrNoBook = errors.New("there is no such book")
+
+// bookRecord is the stored record of a book.
+type bookRecord struct {
+	Number uint32 `json:"number"`
+}
+
+// book is a book of reminders, with its keys' scope.
+type book struct {
+	scope  []byte
+	pass   host.PassPosition
+	rescan atomic.Bool
+}
+
+// openTenant is the tenant over one open engine.
+type openTenant struct {
+	tenant *ReminderTenant
+	in     *host.Instance
+	gate   host.Gate    // shared by writes and purges; held exclusively while a clock is set back
+	mu     sync.RWMutex // guards books
+	books  map[string]*book
+	latest atomic.Int64 // the latest millisecond that is stored
+}
+
+func bookScope(number uint32) []byte { return binary.BigEndian.AppendUint32(nil, number|1<<30) }
+
+func (b *book) key(family byte) []byte { return append(append([]byte(nil), b.scope...), family) }
+
+func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
+
+// KeySpace returns the range of keys that belongs to the tenant: see host.Tenant.
+func (t *ReminderTenant) KeySpace() host.KeySpace {
+	return host.KeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
+}
+
+// Scopes returns the scopes that are in use: see host.Tenant.
+func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+	err = host.ScanRecords(r, 'n', func(_ []byte, rec bookRecord) error {
+		scopes = append(scopes, bookScope(rec.Number))
+		return nil
+	})
+	return scopes, err
+}
+
+// Open opens the tenant on an engine: see host.Tenant.
+func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+	m := &openTenant{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
+	err := in.Engine().View(ctx, func(r engine.Reader) error {
+		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
+			b := &book{scope: bookScope(rec.Number)}
+			m.books[string(key[host.CatalogHead:len(key)-2])] = b
+			if v, err := r.Get(b.key('w')); err == nil {
+				m.note(int64(binary.BigEndian.Uint64(v)))
+			}
+			return nil
+		})
+	})
+	return host.OpenTenant{Life: m, Sweep: m, ClockObserver: m,
+		Sinks:        map[string]host.FindSinkFunc{Kind: m.sink},
+		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
+}
+
+// Recover, Start, Stop and Leave implement host.TenantLifecycle.
+func (m *openTenant) Recover(context.Context) error { return nil }
+
+// Start makes the tenant over this engine the current one: see host.TenantLifecycle.
+func (m *openTenant) Start() { m.tenant.live.Store(m) }
+
+// Stop does nothing: see host.TenantLifecycle.
+func (m *openTenant) Stop() {}
+
+// Leave does nothing: see host.TenantLifecycle.
+func (m *openTenant) Leave(context.Context) error { return nil }
+
+// Gone does nothing: see host.TenantLifecycle.
+func (m *openTenant) Gone() {}
+
+func (m *openTenant) note(ms int64) {
+	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
+	}
+	m.in.Clock().RaiseMillis(ms)
+}
+
+// Ranges returns the ranges to sweep, one for each book: see ttl.Sweeper.
+func (m *openTenant) Ranges(context.Context) (list []ttl.Range, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, b := range m.books {
+		list = append(list, ttl.Range{Owner: binary.BigEndian.Uint32(b.scope)})
+	}
+	return list, m.tenant.Unlisted
+}
+
+// Clock returns nil: all ranges have the reaper's clock.
+func (m *openTenant) Clock(ttl.Range) ttl.Clock { return nil }
+
+// Sweep purges reminders of one book that are due: see ttl.Sweeper.
+func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.SweepResult, err error) {
+	b := m.find(func(b *book) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
+	if b == nil || m.in.ReaperPaused() {
+		return ttl.SweepResult{Next: host.Never}, nil
+	}
+	if err := m.gate.Share(ctx); err != nil {
+		return swept, err
+	}
+	defer m.gate.Leave()
+	if b.rescan.Swap(false) {
+		b.pass.Restart(0)
+	}
+	now := m.in.Clock().Millis()
+	step := host.PassStep{Pass: &b.pass, Prefix: b.key('x'), Cutoff: now}
+	step.Announce()
+	var due []host.DeadlineEntry
+	next := int64(host.Never)
+	err = m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+		if due, err = step.Walk(r, nil, limit, nil); err == nil {
+			next, err = step.Ahead(r)
+		}
+		return err
+	})
+	if err != nil {
+		return swept, err
+	}
+	_, err = m.in.Engine().Update(ctx, [][]byte{b.scope}, func(t engine.Txn) error {
+		for _, e := range due {
+			t.Delete(host.AppendEntry(b.key('x'), e))
+			t.Delete(b.item(e.ID))
+		}
+		if len(due) > 0 {
+			m.recordTime(t, b, now)
+		}
+		t.Relax()
+		return nil
+	})
+	if err != nil {
+		b.rescan.Store(true)
+		return swept, err
+	}
+	swept.More, _ = step.Finish()
+	swept.Purged, swept.Next = len(due), next
+	if next < host.Never {
+		swept.Next = (next + 999) / 1000
+	}
+	return swept, nil
+}
+
+// recordTime stores the millisecond of a write.
+func (m *openTenant) recordTime(t engine.Txn, b *book, now int64) {
+	m.note(now)
+	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
+}
+
+func (m *openTenant) find(is func(*book) bool) *book {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, b := range m.books {
+		if is(b) {
+			return b
+		}
+	}
+	return nil
+}
+
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockObserver. The times of all reminders come from
+// the server's clock.
+func (m *openTenant) Clocks() []*host.Clock { return nil }
+
+func (m *openTenant) isAffected(clocks []*host.Clock) bool {
+	for _, c := range clocks {
+		if c == m.in.Clock() {
+			return true
+		}
+	}
+	return false
+}
+
+// Hold stops writes and purges until release is called: see host.ClockObserver.
+func (m *openTenant) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	if !m.isAffected(clocks) {
+		return func() {}, nil
+	}
+	return m.gate.Open, m.gate.Shut(ctx)
+}
+
+// Latest returns the latest time that is stored: see host.ClockObserver.
+func (m *openTenant) Latest(clocks []*host.Clock) host.StoredMoment {
+	if !m.isAffected(clocks) || m.latest.Load() == 0 {
+		return host.StoredMoment{}
+	}
+	return host.StoredMoment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
+}
+
+// Expired returns the latest deadline after to that has passed: see host.ClockObserver.
+func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
+	to time.Time) (died host.StoredMoment, err error) {
+	if !m.isAffected(clocks) {
+		return died, nil
+	}
+	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
+		for _, b := range m.books {
+			err := host.EachDue(r, b.key('x'), m.in.Clock().Millis(), func(e host.DeadlineEntry) (bool,
+				error) {
+				if at := time.UnixMilli(e.At); at.After(to) && at.After(died.At) {
+					died = host.StoredMoment{At: at, What: "a reminder has come due"}
+				}
+				return true, ctx.Err()
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return died, err
+}
+
+// Moved makes the reaper look at all books again: see host.ClockObserver.
+func (m *openTenant) Moved([]*host.Clock) {
+	for _, b := range m.books {
+		b.rescan.Store(true)
+	}
+}

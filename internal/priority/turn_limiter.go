@@ -1,0 +1,113 @@
+package priority
+
+import (
+	"context"
+	"io"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A connection whose client sends without a pause never waits for input, so the goroutine that serves it
+// occupies a processor. Go looks for requests that have arrived on other connections only when a processor
+// has nothing else to run, or every 10 ms. Therefore few such goroutines run at a time, and one processor
+// remains for the other connections.
+const (
+	// busyTime is how much longer a connection may have been served than it has waited for input, before it
+	// takes turns.
+	busyTime = 5 * time.Millisecond
+	// maxBusy limits what a connection must wait for input until it no longer takes turns.
+	maxBusy = 20 * time.Millisecond
+	// maxTurn is the time after which a turn ends, even if the goroutine is still busy or waits for something
+	// else.
+	maxTurn = 5 * time.Millisecond
+)
+
+// TurnLimiter limits how many connections whose clients send without a pause are served at a time. The others
+// wait in the order in which they have read their input. It is safe for concurrent use.
+type TurnLimiter struct {
+	free  *semaphore.Weighted
+	clock ttl.Clock
+}
+
+// NewTurns returns the turns of a process. If GOMAXPROCS is higher than the number of processors, because of
+// threads with lowered priority, as many connections run at a time as there are processors, else one fewer.
+func NewTurns(clock ttl.Clock) *TurnLimiter {
+	n := runtime.NumCPU()
+	if most := runtime.GOMAXPROCS(0); most <= n {
+		n = max(1, most-1)
+	}
+	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
+}
+
+// TurnReader reads the input of a connection. It measures how long the connection waits for input and how
+// long its input is served. Between two calls of Read the connection has a turn, if it needs one. Only one
+// goroutine at a time may use a TurnReader.
+type TurnReader struct {
+	in    io.Reader
+	ctx   context.Context
+	turns *TurnLimiter
+	busy  time.Duration
+	since time.Time // end of the last Read
+	turn  *connectionTurn
+}
+
+// Reader returns a reader of in. ctx ends with the connection.
+func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnReader {
+	return &TurnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
+}
+
+// Read implements io.Reader. It ends the turn, and waits for the next one after input has arrived.
+func (r *TurnReader) Read(p []byte) (int, error) {
+	r.Leave()
+	began := r.turns.clock.Now()
+	r.busy = min(r.busy+began.Sub(r.since), maxBusy)
+	n, err := r.in.Read(p)
+	now := r.turns.clock.Now()
+	if r.busy = max(r.busy-now.Sub(began), 0); r.busy >= busyTime && err == nil {
+		r.turn = r.turns.take(r.ctx)
+		now = r.turns.clock.Now()
+	}
+	r.since = now
+	return n, err
+}
+
+// Leave ends the turn. A connection calls it before it waits for anything else than input.
+func (r *TurnReader) Leave() {
+	if r.turn != nil {
+		r.turn.leave()
+		r.turn = nil
+	}
+}
+
+// connectionTurn is a turn of a connection. It ends only once.
+type connectionTurn struct {
+	turns *TurnLimiter
+	ended atomic.Bool
+	stop  func() // ends the timer
+}
+
+// take waits for a turn. It returns nil if ctx ends first.
+func (t *TurnLimiter) take(ctx context.Context) *connectionTurn {
+	if t.free.Acquire(ctx, 1) != nil {
+		return nil
+	}
+	x := &connectionTurn{turns: t}
+	x.stop = ttl.AfterFunc(t.clock, maxTurn, x.end)
+	return x
+}
+
+func (x *connectionTurn) end() {
+	if x.ended.CompareAndSwap(false, true) {
+		x.turns.free.Release(1)
+	}
+}
+
+func (x *connectionTurn) leave() {
+	x.stop()
+	x.end()
+}

@@ -1,0 +1,49 @@
+package rntbd
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Limits of the frames that are served by the goroutine that reads them.
+const (
+	quickTime = 200 * time.Microsecond // an operation that takes longer does not count as quick
+	// number of frames, after too many operations that were not quick, that other goroutines serve
+	apartFrames = 32
+	// Operations count as not quick if their score reaches maxSlow: each slow one adds slowScore, and each
+	// quick one takes one away. A single slow one may only have waited for a processor.
+	slowScore = 8
+	maxSlow   = 2 * slowScore
+)
+
+// States of a turn.
+const (
+	turnRuns   = iota
+	turnPassed // another goroutine now reads frames
+	turnEnded  // the operation has ended
+)
+
+// readerTurn is the context of an operation that runs in the goroutine that reads frames. An operation calls
+// Done when it has to wait. Another goroutine then continues to read, so that the following frames do not
+// wait as well.
+type readerTurn struct {
+	context.Context
+	c     *conn
+	state atomic.Int32
+}
+
+// Done lets another goroutine continue to read frames, because the operation is about to wait. It returns the
+// channel that is closed when the connection's requests are canceled: see context.Context.
+func (t *readerTurn) Done() <-chan struct{} {
+	t.pass()
+	return t.Context.Done()
+}
+
+// pass lets another goroutine continue to read frames.
+func (t *readerTurn) pass() {
+	if t.state.CompareAndSwap(turnRuns, turnPassed) {
+		t.c.input.Leave()
+		t.c.work.Go(func() { t.c.read(t.c.take) })
+	}
+}

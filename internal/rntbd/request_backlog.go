@@ -1,0 +1,61 @@
+package rntbd
+
+import (
+	"context"
+	"sync"
+)
+
+// Limits of the bytes that the requests in progress on a connection hold. While they hold more, no further
+// request is started. Until a request has been authorized, one request at a time is in progress. The heads of
+// requests and the buffered parts of responses are counted. The bodies of requests and large responses are
+// not: the handler limits these.
+const (
+	maxBacklog  = 1 << 20
+	refusalSize = 1 << 10 // bytes of the response to an unauthorized request
+)
+
+// requestBacklog counts the bytes that the requests in progress on a connection hold.
+type requestBacklog struct {
+	mu   sync.Mutex
+	n    int
+	less chan struct{} // capacity 1: signals that await must check its condition again
+}
+
+func newBacklog() *requestBacklog { return &requestBacklog{less: make(chan struct{}, 1)} }
+
+// add adds n bytes; n may be negative.
+func (b *requestBacklog) add(n int) {
+	b.mu.Lock()
+	b.n += n
+	b.mu.Unlock()
+	if n < 0 {
+		b.signal()
+	}
+}
+
+// signal makes await check its condition again.
+func (b *requestBacklog) signal() {
+	select {
+	case b.less <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the bytes that are held fit. It calls leave before it waits. It returns false if ctx ends
+// first. Only one goroutine may wait at a time.
+func (b *requestBacklog) await(ctx context.Context, fit func(n int) bool, leave func()) bool {
+	for {
+		b.mu.Lock()
+		n := b.n
+		b.mu.Unlock()
+		if fit(n) {
+			return true
+		}
+		leave()
+		select {
+		case <-b.less:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package database
+
+import "github.com/mayflydb/mayfly/ttl"
+
+// randomSource is a source of random numbers that depend only on a seed and the current time. A number does
+// not depend on how many were drawn before. So if two runs of a simulation differ in one drawn number, all
+// later numbers are still equal.
+type randomSource struct {
+	clock ttl.Clock
+	seed  uint64
+	at    int64  // the time of the last number, in nanoseconds since 1970
+	drawn uint64 // how many numbers were drawn at that time
+}
+
+// Uint64 returns the next random number.
+func (d *randomSource) Uint64() uint64 {
+	if now := d.clock.Now().UnixNano(); now != d.at {
+		d.at, d.drawn = now, 0
+	}
+	d.drawn++
+	return mix(mix(d.seed+uint64(d.at)) + d.drawn)
+}
+
+// mix is the output function of SplitMix64.
+func mix(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

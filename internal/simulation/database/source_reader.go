@@ -1,0 +1,325 @@
+package database
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tidwall/btree"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// readSource is the state that a reader reads: that of a View or of an Update.
+type readSource interface {
+	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
+	fetch(keys ...[]byte) error
+	// fetchPage takes the exchange for the next page of an iterator, if the source needs one.
+	fetchPage() error
+	// rows returns the current state of the source.
+	rows() *rowSet
+	// now returns the time of the database that belongs to the state, in microseconds since 1970.
+	now() int64
+	context() context.Context
+	// hides reports whether a defect hides a key.
+	hides(key []byte) bool
+}
+
+// sourceReader is the engine.Reader over a source.
+type sourceReader struct {
+	from      readSource
+	iterators []*iterator
+}
+
+var (
+	_ engine.Reader     = (*sourceReader)(nil)
+	_ engine.Prefetcher = (*sourceReader)(nil)
+)
+
+// finish closes the iterators.
+func (r *sourceReader) finish() {
+	for _, it := range r.iterators {
+		it.end()
+	}
+}
+
+func (r *sourceReader) value(key []byte) []byte {
+	if r.from.hides(key) {
+		return nil
+	}
+	return get(r.from.rows(), key)
+}
+
+// Get returns the value of a key, or engine.ErrNotFound.
+func (r *sourceReader) Get(key []byte) ([]byte, error) {
+	if err := r.from.fetch(key); err != nil {
+		return nil, err
+	}
+	if v := r.value(key); v != nil {
+		return slices.Clip(v), nil
+	}
+	return nil, engine.ErrNotFound
+}
+
+// Prefetch fetches keys in one exchange: see engine.Prefetcher. An error is returned when a key is read.
+func (r *sourceReader) Prefetch(keys [][]byte) { _ = r.from.fetch(keys...) }
+
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
+func (r *sourceReader) GetMany(keys [][]byte) ([][]byte, error) {
+	if err := r.from.context().Err(); err != nil {
+		return nil, err
+	}
+	if err := r.from.fetch(keys...); err != nil {
+		return nil, err
+	}
+	values, size := make([][]byte, 0, len(keys)), 0
+	for _, key := range keys {
+		v := r.value(key)
+		values = append(values, slices.Clip(v))
+		if size += len(v); size >= engine.ManyBytes {
+			break
+		}
+	}
+	return values, nil
+}
+
+// Positions returns the position of each scope: see engine.Reader.
+func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+	var keys [][]byte
+	for _, s := range scopes {
+		keys = append(keys, engine.CeilingKey(s), engine.MarkKey(s))
+	}
+	if err := r.from.fetch(keys...); err != nil {
+		return nil, err
+	}
+	list := make([]engine.Position, len(scopes))
+	for i, s := range scopes {
+		at, err := position(r.from.rows(), s)
+		if err != nil {
+			return nil, err
+		}
+		at.Now = r.from.now()
+		list[i] = at
+	}
+	return list, nil
+}
+
+// position returns the stored position of a scope.
+func position(from *rowSet, scope []byte) (at engine.Position, err error) {
+	at.Settled = true
+	if v := get(from, engine.CeilingKey(scope)); v != nil {
+		next, err := engine.ParseCeiling(v)
+		if err != nil {
+			return at, err
+		}
+		at.LSN = next - 1
+	}
+	if v := get(from, engine.MarkKey(scope)); v != nil {
+		at.Mark, err = engine.ParseMark(v)
+	}
+	return at, err
+}
+
+// Scan returns an iterator over the keys in a range: see engine.Reader.
+func (r *sourceReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	it := &iterator{from: r.from, in: engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
+		reverse: reverse, page: pageSize}
+	it.rows = r.from.rows().Copy()
+	r.iterators = append(r.iterators, it)
+	return it
+}
+
+var errReverse = errors.New("a backward iterator cannot seek")
+
+// iterator iterates over the state in which it was created. It takes an exchange for its first page and for
+// each further page.
+type iterator struct {
+	from    readSource
+	in      engine.Range
+	reverse bool
+	rows    *rowSet
+	walk    btree.IterG[keyValue]
+	began   bool
+	ended   bool
+	past    bool // the iteration is after the last key
+	at      *keyValue
+	page    int // keys in a page
+	left    int // of the current page
+	err     error
+}
+
+// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
+func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
+
+// fetch fetches the next page if the current one is used up. It returns false after an error.
+func (it *iterator) fetch() bool {
+	if it.left > 0 {
+		it.left--
+		return true
+	}
+	it.left = it.page - 1
+	if it.err = it.from.fetchPage(); it.err != nil {
+		return false
+	}
+	if !it.began {
+		if v, ok := it.from.(*viewSource); ok { // the exchange may have taken the snapshot
+			it.rows = v.rows().Copy()
+		}
+		it.walk = it.rows.Iter()
+	}
+	return true
+}
+
+// Next moves to the next key and reports whether there is one.
+func (it *iterator) Next() bool {
+	if it.ended || it.past || it.err != nil || !it.fetch() {
+		return false
+	}
+	for it.step() {
+		found := it.walk.Item()
+		if bytes.Compare(found.key, it.in.Start) < 0 || !it.reverse && !contains(it.in, found.key) {
+			break
+		}
+		if !it.from.hides(found.key) {
+			it.at = &found
+			return true
+		}
+	}
+	it.at, it.past = nil, true
+	return false
+}
+
+// step moves the iteration by one key. It returns false if there are no more keys.
+func (it *iterator) step() bool {
+	if it.began {
+		if it.reverse {
+			return it.walk.Prev()
+		}
+		return it.walk.Next()
+	}
+	it.began = true
+	switch {
+	case !it.reverse:
+		return it.walk.Seek(keyValue{key: it.in.Start})
+	case it.in.End == nil:
+		return it.walk.Last()
+	case it.walk.Seek(keyValue{key: it.in.End}):
+		return it.walk.Prev()
+	}
+	return it.walk.Last()
+}
+
+// SeekGE moves to the first key at or after key and reports whether there is one.
+func (it *iterator) SeekGE(key []byte) bool {
+	if it.ended || it.err != nil {
+		return false
+	}
+	if it.reverse {
+		it.err = errReverse
+		return false
+	}
+	it.left = 0
+	if !it.fetch() {
+		return false
+	}
+	if bytes.Compare(key, it.in.Start) < 0 {
+		key = it.in.Start
+	}
+	it.began, it.past = true, false
+	found := it.walk.Seek(keyValue{key: key})
+	for ; found && contains(it.in, it.walk.Item().key); found = it.walk.Next() {
+		if here := it.walk.Item(); !it.from.hides(here.key) {
+			it.at = &here
+			return true
+		}
+	}
+	it.at, it.past = nil, true
+	return false
+}
+
+// Key returns the current key.
+func (it *iterator) Key() []byte {
+	if it.at == nil {
+		return nil
+	}
+	return it.at.key
+}
+
+// Value returns the value of the current key.
+func (it *iterator) Value() []byte {
+	if it.at == nil {
+		return nil
+	}
+	return it.at.value
+}
+
+// Close releases the iterator and returns its first error.
+func (it *iterator) Close() error {
+	it.end()
+	return it.err
+}
+
+func (it *iterator) end() { it.ended, it.at = true, nil }
+
+// viewSource is the snapshot of a View.
+type viewSource struct {
+	e       *Engine
+	ctx     context.Context
+	one     bool // all reads take one exchange together
+	taken   *rowSet
+	at      int64
+	fetched map[string]bool
+}
+
+func (s *viewSource) exchange() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	return s.e.ask(s.ctx, func() error {
+		if s.taken == nil {
+			s.taken, _, s.at = s.e.d.snapshot()
+		}
+		return nil
+	})
+}
+
+func (s *viewSource) fetch(keys ...[]byte) error {
+	missing := s.taken == nil
+	for _, key := range keys {
+		missing = missing || !s.fetched[string(key)]
+	}
+	if !missing || s.one && s.taken != nil {
+		return nil
+	}
+	if err := s.exchange(); err != nil {
+		return err
+	}
+	s.at = s.e.tell(s.at)
+	if s.fetched == nil {
+		s.fetched = make(map[string]bool)
+	}
+	for _, key := range keys {
+		s.fetched[string(key)] = true
+	}
+	return nil
+}
+
+func (s *viewSource) fetchPage() error {
+	if err := s.exchange(); err != nil {
+		return err
+	}
+	s.at = s.e.tell(s.at)
+	return nil
+}
+
+func (s *viewSource) rows() *rowSet {
+	if s.taken == nil {
+		return newRows()
+	}
+	return s.taken
+}
+
+func (s *viewSource) now() int64               { return s.at }
+func (s *viewSource) context() context.Context { return s.ctx }
+func (s *viewSource) hides([]byte) bool        { return false }

@@ -1,0 +1,43 @@
+package tree
+
+// memberNames adds members to an object that is being read. It finds repeated names: while there are few
+// members, by comparing with each; for more members, with a table, so that reading a large object does not
+// take quadratic time.
+type memberNames struct {
+	of    *Value
+	table map[string]bool // set of all names; nil while there are few
+}
+
+// fewNames is the maximum number of members that are compared one by one.
+const fewNames = 16
+
+func newNames(of *Value) *memberNames { return &memberNames{of: of} }
+
+func (n *memberNames) has(name string) bool {
+	if n.table != nil {
+		return n.table[name]
+	}
+	return n.of.Member(name) != nil
+}
+
+func (n *memberNames) append(m Member) {
+	n.of.Members = append(n.of.Members, m)
+	switch {
+	case n.table != nil:
+		n.table[m.Name] = true
+	case len(n.of.Members) > fewNames:
+		n.table = make(map[string]bool, 2*fewNames)
+		for _, m := range n.of.Members {
+			n.table[m.Name] = true
+		}
+	}
+}
+
+// add appends a member. It fails if the object already has a member with this name.
+func (n *memberNames) add(name string, place FilePosition, value *Value) error {
+	if n.has(name) {
+		return place.Fail("'%s' is there a second time", name)
+	}
+	n.append(Member{Name: name, Place: place, Value: value})
+	return nil
+}

@@ -1,0 +1,132 @@
+package cursor
+
+import (
+	"bytes"
+	"encoding/binary"
+	"github.com/mayflydb/mayfly/query/internal/record"
+	"math"
+)
+
+// Span is the interval [From, To) that a source covers, in an order in which the sources follow one another
+// without gaps. An empty To is the end of that order.
+type Span struct{ From, To []byte }
+
+// holds reports whether s contains o. Every span contains an empty span.
+func (s Span) holds(o Span) bool {
+	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
+		return true
+	}
+	return bytes.Compare(s.From, o.From) <= 0 && endsBy(o.To, s.To)
+}
+
+// endsBy reports whether the end a is at or before the end b.
+func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
+
+// whole returns the span that the sources cover together.
+func whole(spans []Span) (all Span) {
+	if n := len(spans); n > 0 {
+		all = Span{spans[0].From, spans[n-1].To}
+	}
+	return all
+}
+
+// NumberedSpans returns spans for n sources whose real spans are unknown.
+func NumberedSpans(n int) []Span {
+	spans := make([]Span, n)
+	for i := range n - 1 {
+		spans[i].To = binary.BigEndian.AppendUint32(nil, uint32(i+1))
+		spans[i+1].From = spans[i].To
+	}
+	return spans
+}
+
+// WalkProgress is the position of a walk that reads one source after the other, each in the order of rids.
+//
+// A source may be divided between two pages. Each of its parts then contains some of the documents that have
+// not been returned yet. So the progress does not name sources but sections of the order in which the
+// sources follow one another. For each section it holds the last rid whose document has been returned. A
+// part of a source lies in one section, and its documents keep their rids, so the walk resumes in that part
+// after the section's rid. For the same reason the progress is valid for a walk over a part of what the
+// first walk covered.
+//
+// In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
+// rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
+type WalkProgress struct {
+	within Span
+	marks  []SectionMark // in ascending order; nothing after the last one has been returned
+}
+
+// SectionMark is the position in one section of a WalkProgress. The section ends at to.
+type SectionMark struct {
+	to   []byte
+	Rid  uint64 // last rid returned; 0: none; finished: the whole section
+	Rows int    // rows of that document returned so far; 0: all
+}
+
+const finished = math.MaxUint64
+
+// Begin returns the progress of a walk that has not begun, over sources that cover the spans.
+func Begin(spans []Span) WalkProgress { return WalkProgress{within: whole(spans)} }
+
+// Covers reports whether the walk that the progress belongs to covers at least these spans.
+func (p WalkProgress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
+
+// At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
+// returned, 0 for all. left is false if the whole span has been returned.
+func (p WalkProgress) At(s Span) (rid uint64, rows int, left bool) {
+	for _, m := range p.marks {
+		if endsBy(s.To, m.to) {
+			return m.Rid, m.Rows, m.Rid != finished
+		}
+	}
+	return 0, 0, true
+}
+
+// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows
+// is the number of rows of that document that have been returned; 0 means all.
+func (p WalkProgress) Reach(spans []Span, i int, rid uint64, rows int) WalkProgress {
+	next := Begin(spans)
+	if i > 0 {
+		next.mark(SectionMark{to: spans[i].From, Rid: finished})
+	}
+	next.mark(SectionMark{spans[i].To, rid, rows})
+	for _, s := range spans[i+1:] {
+		rid, rows, _ := p.At(s)
+		next.mark(SectionMark{s.To, rid, rows})
+	}
+	if n := len(next.marks); next.marks[n-1].Rid == 0 {
+		next.marks = next.marks[:n-1]
+	}
+	return next
+}
+
+// mark adds the mark of the next section. A mark with the same position as the last one is merged into it.
+func (p *WalkProgress) mark(m SectionMark) {
+	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
+		p.marks[n-1].to = m.to
+		return
+	}
+	p.marks = append(p.marks, m)
+}
+
+// Append appends the encoded progress.
+func (p WalkProgress) Append(dst []byte) []byte {
+	dst = record.AppendSized(record.AppendSized(dst, p.within.From), p.within.To)
+	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
+	for _, m := range p.marks {
+		dst = binary.BigEndian.AppendUint64(record.AppendSized(dst, m.to), m.Rid)
+		dst = binary.AppendUvarint(dst, uint64(m.Rows))
+	}
+	return dst
+}
+
+// ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
+// malformed. The progress holds slices of b.
+func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) {
+	r := record.Reader{Rest: b, Ok: true}
+	p.within = Span{r.Sized(), r.Sized()}
+	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
+		p.marks = append(p.marks, SectionMark{r.Sized(), r.Uint64(), r.Count()})
+	}
+	return p, r.Rest, r.Ok
+}

@@ -1,0 +1,138 @@
+package queue
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+	"github.com/mayflydb/mayfly/queue/internal/alarm"
+)
+
+// storeTimers makes changes of stores that are due, if no other operation makes them: locks lapse and
+// scheduled messages become active. One goroutine serves all stores of a dataset. Correctness does not depend
+// on its speed, because receives and the reaper make the due changes of their store themselves.
+type storeTimers struct {
+	*alarm.Alarm
+	m    *dataset
+	mu   sync.Mutex // guards the following fields
+	heap timerHeap
+	open []*Transaction
+}
+
+// retryTimer is the number of milliseconds until a store is tried again after an error.
+const retryTimer = 1000
+
+func newTimers(m *dataset) *storeTimers {
+	t := &storeTimers{m: m}
+	t.Alarm = alarm.New(m.in.Clock(), t.tick)
+	return t
+}
+
+// arm makes the timers call tick of a store at the millisecond at, or earlier if an earlier call is planned
+// already.
+func (t *storeTimers) arm(s *messageStore, at int64) {
+	if at == host.Never {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case s.timer.at <= at && s.timer.index >= 0:
+		return
+	case s.timer.index < 0:
+		s.timer.at = at
+		heap.Push(&t.heap, s)
+	default:
+		s.timer.at = at
+		heap.Fix(&t.heap, s.timer.index)
+	}
+	if s.timer.index == 0 {
+		t.WakeUp()
+	}
+}
+
+// tick calls tick of the stores that are due, and rolls back transactions whose time is over. It returns the
+// millisecond of the next call.
+func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
+	for ctx.Err() == nil {
+		t.mu.Lock()
+		if over := t.overdue(now); len(over) > 0 {
+			t.mu.Unlock()
+			for _, tx := range over {
+				tx.Rollback()
+			}
+			continue
+		}
+		if first = t.first(); first > now {
+			t.mu.Unlock()
+			return first
+		}
+		s := heap.Pop(&t.heap).(*messageStore)
+		t.mu.Unlock()
+		if _, err := s.tick(ctx); err != nil {
+			if entity.CodeOf(err) == entity.CodeEntityNotFound {
+				continue // it was deleted
+			}
+			if ctx.Err() == nil {
+				t.m.logger().Warn("a timer of a queue failed", "entity", s.Name(), "error", err)
+			}
+			t.arm(s, now+retryTimer)
+			continue
+		}
+		t.arm(s, s.nextWakeup())
+	}
+	return host.Never
+}
+
+// first returns the earliest millisecond at which a store or a transaction is due. The caller holds the
+// mutex.
+func (t *storeTimers) first() int64 {
+	first := int64(host.Never)
+	if len(t.heap) > 0 {
+		first = t.heap[0].timer.at
+	}
+	for _, tx := range t.open {
+		first = min(first, tx.until)
+	}
+	return first
+}
+
+// storeTimer is a store's wake-up time and its position in the heap. The mutex of timers guards it.
+type storeTimer struct {
+	at    int64
+	index int // -1 if it is in no heap
+}
+
+// timerHeap is a heap of stores by their wake-up times.
+type timerHeap []*messageStore
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (w timerHeap) Len() int { return len(w) }
+
+// Less orders by time.
+func (w timerHeap) Less(i, j int) bool { return w[i].timer.at < w[j].timer.at }
+
+// Swap exchanges two elements.
+func (w timerHeap) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].timer.index, w[j].timer.index = i, j
+}
+
+// Push appends an element.
+func (w *timerHeap) Push(x any) {
+	s := x.(*messageStore)
+	s.timer.index = len(*w)
+	*w = append(*w, s)
+}
+
+// Pop removes the last element.
+func (w *timerHeap) Pop() any {
+	last := len(*w) - 1
+	s := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	s.timer.index = -1
+	return s
+}

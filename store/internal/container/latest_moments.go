@@ -1,0 +1,54 @@
+package container
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/host"
+)
+
+// Raise sets *at to t if *at is lower.
+func Raise(at *atomic.Int64, t int64) {
+	for {
+		last := at.Load()
+		if t <= last || at.CompareAndSwap(last, t) {
+			return
+		}
+	}
+}
+
+// MomentKind is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
+type MomentKind uint8
+
+// The kinds of events.
+const (
+	MarkWrite    MomentKind = iota // the _ts of items, and the times of their changes in a feed
+	MarkSettings                   // the _ts of a container's settings, with the floors of its TTL policy
+	MarkPurge                      // purges
+	MarkLease                      // leases
+	MarkCatalog                    // the _ts of everything else
+	markCount
+)
+
+var markTexts = [markCount]string{
+	"an item was written", "the settings of a container were changed", "expired items were " +
+		"purged", "a lease was taken",
+	"a database, a user, a permission, a script or a throughput was changed",
+}
+
+// LatestMoments are the latest stored moment of each kind, in seconds since 1970.
+type LatestMoments [markCount]atomic.Int64
+
+// Raise records that an event of kind k is stored with second t.
+func (m *LatestMoments) Raise(k MomentKind, t int64) { Raise(&m[k], t) }
+
+// Latest returns the latest of the moments, with a description of its event in words. where, a phrase that
+// names the container, is appended to the description.
+func (m *LatestMoments) Latest(where string) (last host.StoredMoment) {
+	for i := range m {
+		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
+			last = host.StoredMoment{At: time.Unix(at, 0), What: markTexts[i] + where}
+		}
+	}
+	return last
+}

@@ -1,0 +1,88 @@
+package procedure
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// As in Cosmos DB, a script is blocked after several runs in a row have reached its limits of time or
+// memory, because nobody else can write to its partition range while it runs. Replacing the script, or
+// deleting it and creating it anew, unblocks it. Blocks are not stored: after a restart of the server every
+// script may run.
+
+// A run that exceeds its limits counts as two violations. A run that takes longSharePercent of its time
+// limit or more counts as one. A script is blocked at maxViolations. A shorter run in between resets the
+// count.
+const (
+	maxViolations    = 6
+	longSharePercent = 80
+)
+
+// maxViolators is the maximum number of scripts whose violations are recorded. When it is reached, all
+// counts are dropped, to bound the memory.
+const maxViolators = 1000
+
+// scriptVersion identifies a version of a script.
+type scriptVersion struct{ rid, etag, id string }
+
+// ViolationCounts counts the violations of limits by the scripts of a container.
+type ViolationCounts struct {
+	mu sync.Mutex
+	of map[string]scriptViolations // keyed by rid
+}
+
+// scriptViolations is the violation count of a version of a script.
+type scriptViolations struct {
+	etag  string
+	count int
+}
+
+// admit returns CodeForbidden if the version of a script is blocked.
+func (o *ViolationCounts) admit(v scriptVersion, limit string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := o.of[v.rid]; now.etag == v.etag && now.count >= maxViolations {
+		return fault.New(fault.CodeForbidden, "The script with id '"+v.id+
+			"' is blocked for execution because it has violated its allowed "+limit+" limit several times.")
+	}
+	return nil
+}
+
+// note records how a run of a version of a script ended. took is its duration and limit its time limit; a
+// limit of 0 means script.DefaultTime.
+func (o *ViolationCounts) note(v scriptVersion, took, limit time.Duration, err error) {
+	if v.etag == "" {
+		return // built-in scripts are not counted: nobody could replace them to unblock them
+	}
+	if limit <= 0 {
+		limit = script.DefaultTime
+	}
+	var late *script.TimeoutError
+	var large *script.TooLargeError
+	count := 0
+	switch {
+	case errors.As(err, &late), errors.As(err, &large) && large.What == script.TooLargeMemory:
+		count = 2
+	case took >= limit*longSharePercent/100:
+		count = 1
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := o.of[v.rid]
+	switch {
+	case count == 0:
+		delete(o.of, v.rid)
+		return
+	case now.etag != v.etag:
+		now = scriptViolations{etag: v.etag}
+	}
+	if o.of == nil || len(o.of) >= maxViolators {
+		o.of = make(map[string]scriptViolations)
+	}
+	now.count += count
+	o.of[v.rid] = now
+}

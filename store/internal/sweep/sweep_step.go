@@ -1,0 +1,180 @@
+package sweep
+
+import (
+	"context"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/store/internal/view"
+	"github.com/mayflydb/mayfly/store/internal/work"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
+// visits the keys in the order of time, a few in each step.
+type ExpiryPasses struct{ written, deadline host.PassPosition }
+
+// Restart makes both passes continue at the entries of a second.
+func (p *ExpiryPasses) Restart(at int64) {
+	p.written.Restart(at)
+	p.deadline.Restart(at)
+}
+
+// IsPast reports whether the pass over a family may already have gone past a second, so that it will not find
+// a key that is written there now. A writer calls it when its commit is visible.
+func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
+	if family == layout.FamilyWritten {
+		return p.written.IsPast(second)
+	}
+	return p.deadline.IsPast(second)
+}
+
+// ExpiryCandidate is an item that may have expired.
+type ExpiryCandidate struct {
+	RID    uint64
+	Second int64 // the second in its key in w or x; 0 if it is deleted by a tombstone
+	Family byte  // w, x, or 0 if it is deleted by a tombstone
+	Next   int64 // if the item is live: when it will expire; 0: never
+}
+
+// Matches reports whether an item with this life still has the key in w or x by which the candidate was
+// found.
+func (c ExpiryCandidate) Matches(life ttl.Life) bool {
+	if c.Family == 0 {
+		return true
+	}
+	family, second, ok := view.TimeEntry(life)
+	return ok && family == c.Family && second == c.Second
+}
+
+// SweepStep is one step of the passes over the two families: it finds the items that may have expired by the
+// policy.
+type SweepStep struct {
+	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
+	Items []ExpiryCandidate
+	Next  int64 // the second at which there will be more candidates; view.Never: none
+
+	p        *ttl.Policy
+	now      int64
+	limit    int // maximum number of candidates
+	families [2]familyStep
+}
+
+// familyStep is the step over one family.
+type familyStep struct {
+	family byte
+	host.PassStep
+}
+
+// NewStep returns a SweepStep over the range of a scope.
+func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
+	inherit, due := p.Cutoffs(now)
+	step := func(family byte, pass *host.PassPosition, cutoff int64) familyStep {
+		return familyStep{family, host.PassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+			Cutoff: cutoff}}
+	}
+	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familyStep{
+		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
+	}}
+}
+
+// Take collects the expired items that the step may purge, the candidates, and sets Next.
+func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
+	for i := range l.families {
+		if l.limit > 0 {
+			l.families[i].Announce()
+		}
+	}
+	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+		for i := range l.families {
+			if l.limit > 0 && err == nil {
+				err = l.walk(r, &l.families[i])
+			}
+		}
+		if err == nil {
+			err = l.NextExpiry(r)
+		}
+		return err
+	})
+}
+
+// walk collects candidates of one family.
+func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
+	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
+	for _, e := range found {
+		l.Items = append(l.Items, ExpiryCandidate{RID: e.ID, Second: e.At, Family: g.family})
+	}
+	return err
+}
+
+// judge returns a function that decides whether an expired item must wait for its purge delay; nil if there
+// is no delay.
+func (l *SweepStep) judge(family byte) func(host.DeadlineEntry) host.SweepAction {
+	if l.Delay == nil {
+		return nil
+	}
+	least, _ := l.Delay.Bounds()
+	return func(e host.DeadlineEntry) host.SweepAction {
+		died := ExpiredAt(l.p, family, e.At)
+		if died+least > l.now {
+			return host.AllWait(died + least)
+		}
+		if until := died + l.Delay.DelayOf(e.ID); until > l.now {
+			return host.Wait(until)
+		}
+		return host.Take()
+	}
+}
+
+// Finish moves the passes past the checked entries, but not past an entry of survivors, the candidates that
+// have turned out to be live. It reports whether a limit ended the step before all candidates were found.
+func (l *SweepStep) Finish(survivors []ExpiryCandidate) (more bool) {
+	for i := range l.families {
+		g := &l.families[i]
+		for _, v := range survivors {
+			if v.Family == g.family {
+				g.Pass.Survived(v.Second)
+			}
+			if v.Next > l.now { // it is live until its lease ends
+				l.Next = min(l.Next, v.Next)
+			}
+		}
+		stopped, again := g.Finish()
+		l.Next = min(l.Next, again)
+		more = more || stopped
+	}
+	return more
+}
+
+// NextExpiry sets Next to the second at which the first item that has not expired yet may expire.
+func (l *SweepStep) NextExpiry(r engine.Reader) error {
+	p := l.p
+	for i := range l.families {
+		g := &l.families[i]
+		if p.Default == ttl.Absent || p.Default == ttl.Never && g.family == layout.FamilyWritten {
+			continue
+		}
+		ahead, err := g.Ahead(r)
+		if err != nil {
+			return err
+		}
+		if ahead == view.Never {
+			continue
+		}
+		if g.family == layout.FamilyWritten {
+			ahead += int64(p.Default)
+		}
+		l.Next = min(l.Next, ahead)
+	}
+	return nil
+}
+
+// ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
+// key. The item may have expired later, because of a lease or of an earlier policy (a floor: see package
+// ttl). The result never decreases from one entry to the next.
+func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
+	at, _ := p.ExpiresAt(view.KeyLife(family, second))
+	return at
+}

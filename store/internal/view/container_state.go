@@ -1,0 +1,123 @@
+package view
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Never is a second that no clock reaches.
+const Never = math.MaxInt64
+
+// ContainerState is one state of a container together with a moment of its clock. It must not be modified.
+type ContainerState struct {
+	Database, Name string
+	Identity       ContainerIdentity
+	Keys           ItemKeys
+	Spec           *definition.ContainerSpec
+	Policy         *ttl.Policy
+	Lives          LifetimeRules    // computes the life of an item for Policy
+	Now            int64            // seconds since 1970
+	Terms          *index.Indexer   // the indexer of Spec; queries use only paths that Olders index too
+	Olders         []*index.Indexer // the indexers of older policies by which documents may still be indexed
+	Ranges         []Range          // sorted by effective partition key
+	Tombstones     map[string]uint64
+	Copies         []uint16 // ranges into which a split copies; they are not read
+
+	Versions int64 // how many seconds all versions are kept; 0: not kept
+	Expiries int64 // how many seconds expiries are kept in the log; 0: not kept
+	Logs     bool  // the container has a log of expiries
+}
+
+// Range is a partition range.
+type Range struct {
+	ID       string
+	Number   uint16   // its number in keys
+	Scope    []byte   // the prefix of the range's keys
+	Min, Max []byte   // effective partition keys; an empty Max has no upper bound
+	Parents  []string // ids of the ranges that it was split from
+}
+
+// Holds reports whether an effective partition key lies in the range.
+func (r *Range) Holds(epk []byte) bool {
+	return bytes.Compare(r.Min, epk) <= 0 && (len(r.Max) == 0 || bytes.Compare(epk, r.Max) < 0)
+}
+
+// RangeOf returns the range that contains an effective partition key.
+func (s *ContainerState) RangeOf(epk []byte) *Range {
+	i := len(s.Ranges) - 1
+	for i > 0 && bytes.Compare(s.Ranges[i].Min, epk) > 0 {
+		i--
+	}
+	return &s.Ranges[i]
+}
+
+// RangeByID returns the range with an id, or nil.
+func (s *ContainerState) RangeByID(id string) *Range {
+	for i := range s.Ranges {
+		if s.Ranges[i].ID == id {
+			return &s.Ranges[i]
+		}
+	}
+	return nil
+}
+
+// Expired reports whether an item has expired.
+func (s *ContainerState) Expired(h *layout.Header, body []byte) bool {
+	if s.Lives.Settled() { // the common case: no life has to be computed
+		return s.Policy.Expired(h.Life, s.Now)
+	}
+	return s.Policy.Expired(s.Lives.Of(h, body), s.Now)
+}
+
+// Live reports whether an item has neither expired nor was deleted with its whole partition key.
+func (s *ContainerState) Live(item *Item) bool {
+	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
+}
+
+// Tombstoned reports whether an item was deleted with its whole partition key. It calls the function
+// Tombstoned with the tombstones of the state.
+func (s *ContainerState) Tombstoned(h layout.Header, pk func() []byte) bool {
+	return Tombstoned(s.Tombstones, h, pk)
+}
+
+// Tombstoned reports whether an item is deleted by one of the tombstones. pk returns the ordered encoding
+// of the item's partition key; it is not called if there are no tombstones.
+func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
+	if len(tombstones) == 0 {
+		return false
+	}
+	lsn, ok := tombstones[layout.TombstoneName(h.EPK, pk())]
+	return ok && h.Sequence.LSN() <= lsn
+}
+
+// Count counts the keys of a range, up to a limit.
+func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
+	it := r.Scan(rg, false)
+	n = int64(engine.Skip(it, int(min(limit, math.MaxInt))))
+	return n, it.Close()
+}
+
+// MaxGhosts is the maximum number of entries of possibly expired items that a count checks one by one in
+// a range.
+const MaxGhosts = 10_000
+
+// KeyLife returns a life with the same expiry as the item whose key in family w or x has the given second.
+// Such a key does not contain the item's _ts and ttl separately, but expiry depends on their sum only. The
+// generation of the life is that of the first policy, so every floor (see package ttl) at or above its second
+// applies to it.
+func KeyLife(family byte, second int64) ttl.Life {
+	if family == layout.FamilyDeadline {
+		return ttl.Life{TS: second - 1, Own: 1}
+	}
+	return ttl.Life{TS: second}
+}
+
+// ClockText formats a moment, in seconds since 1970, for messages.
+func ClockText(t int64) string { return time.Unix(t, 0).UTC().Format(time.RFC3339) }

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"math"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/store/internal/layout"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// A TTLBasis is the property of a document, in seconds since 1970, from which its time to live counts: the
+// ttlPropertyPath of a container. If the document has no number there, the time to live counts from its
+// _ts. The zero TTLBasis is the _ts itself.
+type TTLBasis struct {
+	path jsondoc.Path
+	set  bool
+}
+
+// NewBasis returns the TTLBasis of a container's ttlPropertyPath; "" is the _ts.
+func NewBasis(path string) (TTLBasis, error) {
+	if path == "" {
+		return TTLBasis{}, nil
+	}
+	p, err := jsondoc.ParsePath(path)
+	return TTLBasis{p, err == nil}, err
+}
+
+// MaxBase is the latest second that a TTLBasis returns, the last of the year 9999; -MaxBase is the earliest.
+// Values beyond are clamped, which has no effect on expiry, since no clock reaches these seconds.
+const MaxBase = 253_402_300_799
+
+// Value returns the document's value of the property; jsondoc.Undefined if the TTLBasis is the _ts.
+func (b *TTLBasis) Value(body []byte) jsondoc.Value {
+	if !b.set {
+		return jsondoc.Value{}
+	}
+	return jsondoc.Get(body, b.path)
+}
+
+// IsSet reports whether the TTLBasis is a property, not the _ts.
+func (b *TTLBasis) IsSet() bool { return b.set }
+
+// Of returns the second from which the time to live of a document counts, or false if it counts from the
+// _ts. A fraction of a second is dropped.
+func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
+	v := b.Value(body)
+	if v.Kind() != jsondoc.Number {
+		return 0, false
+	}
+	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
+}
+
+// A BasisEra is a ttl.Era, the policy before a change of the ttlPropertyPath, with the TTLBasis that the
+// change has set.
+type BasisEra struct {
+	ttl.Era
+	After TTLBasis
+}
+
+// LifetimeRules computes the lives of a container's items, by which the expiry policy decides. It is
+// immutable.
+type LifetimeRules struct {
+	Basis TTLBasis   // of items that are written now
+	Eras  []BasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
+}
+
+// Of returns the life of an item: the one in its header or, if the ttlPropertyPath has changed since the
+// item was written, the life by the later paths.
+func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Life {
+	if len(v.Eras) == 0 {
+		return h.Life
+	}
+	l := h.Life
+	for i := range v.Eras {
+		if e := &v.Eras[i]; e.Holds(l) {
+			second, based := e.After.Of(body)
+			l = e.Next(l, second, based)
+		}
+	}
+	return l
+}
+
+// Settled reports whether the expiry index matches the lives that Of returns.
+func (v *LifetimeRules) Settled() bool { return len(v.Eras) == 0 }

@@ -1,0 +1,123 @@
+package work
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// PageStateCache caches the states that pages of queries keep for their next pages: the rows that a DISTINCT
+// has already returned, and rows that are computed but not returned yet. It drops the oldest state first,
+// and every state after maxStateAge; the next page then computes the rows again. It is safe for concurrent
+// use.
+type PageStateCache struct {
+	wall ttl.Clock
+	mu   sync.Mutex
+	done bool              // closed: nothing is kept any more
+	stop func()            // stops the timer for old states; nil: no timer is set
+	kept []cachedPageState // oldest first
+	size int               // total size in bytes
+	most int               // maximum of size
+}
+
+// cachedPageState is a cached state and the cursor of the page that it is for.
+type cachedPageState struct {
+	cursor string
+	rows   *query.PageState
+	size   int
+	since  time.Time // in real time
+}
+
+// The limits for all queries together.
+const (
+	maxStateSize = 32 << 20
+	maxStates    = 64
+	// maxStateAge also bounds how long temporary files stay open.
+	maxStateAge = time.Minute
+)
+
+// NewPageStates returns a cache of at most an eighth of m. wall is the clock for the age of the states.
+func NewPageStates(m *MemoryBudget, wall ttl.Clock) *PageStateCache {
+	return &PageStateCache{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
+}
+
+// watch sets the timer for the oldest state. The caller holds mu.
+func (p *PageStateCache) watch() {
+	if p.stop != nil || p.done || len(p.kept) == 0 {
+		return
+	}
+	left := maxStateAge - p.wall.Now().Sub(p.kept[0].since)
+	p.stop = ttl.AfterFunc(p.wall, max(left, time.Millisecond), p.forgetOld)
+}
+
+// forgetOld drops the states that are too old.
+func (p *PageStateCache) forgetOld() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = nil
+	for now := p.wall.Now(); len(p.kept) > 0 && now.Sub(p.kept[0].since) >= maxStateAge; {
+		p.forget(0)
+	}
+	p.watch()
+}
+
+// Take removes and returns the state for the page that begins at a cursor, or nil if there is none.
+func (p *PageStateCache) Take(cursor string) *query.PageState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
+	if i < 0 {
+		return nil
+	}
+	rows := p.kept[i].rows
+	p.remove(i)
+	return rows
+}
+
+// Has reports whether a state is cached for the page that begins at a cursor.
+func (p *PageStateCache) Has(cursor string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
+}
+
+// Close drops all states and keeps no new ones.
+func (p *PageStateCache) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
+	}
+	for p.done = true; len(p.kept) > 0; {
+		p.forget(0)
+	}
+}
+
+// Keep stores the state for the page that begins at a cursor.
+func (p *PageStateCache) Keep(cursor string, rows *query.PageState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor }); i >= 0 {
+		p.forget(i)
+	}
+	p.kept = append(p.kept, cachedPageState{cursor, rows, rows.Size(), p.wall.Now()})
+	p.size += rows.Size()
+	for len(p.kept) > 0 && (p.done || len(p.kept) > maxStates || p.size > p.most) {
+		p.forget(0)
+	}
+	p.watch()
+}
+
+func (p *PageStateCache) forget(i int) {
+	p.kept[i].rows.Close()
+	p.remove(i)
+}
+
+func (p *PageStateCache) remove(i int) {
+	p.size -= p.kept[i].size
+	p.kept = slices.Delete(p.kept, i, i+1)
+}

@@ -1,0 +1,38 @@
+package work
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/query"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// TestGivenAge: what a page leaves is forgotten after a minute, and what is asked for before is not.
+func TestGivenAge(t *testing.T) {
+	wall := ttl.NewManual(time.Unix(1_000_000, 0))
+	g := NewPageStates(NewMemory(0), wall)
+	defer g.Close()
+	g.Keep("a", &query.PageState{})
+	wall.Advance(30 * time.Second)
+	g.Keep("b", &query.PageState{})
+	wall.Advance(31 * time.Second)
+	awaitGone(t, g, "a")
+	if g.Take("b") == nil {
+		t.Error("what is half a minute old is forgotten")
+	}
+	g.Keep("c", &query.PageState{})
+	wall.Advance(maxStateAge)
+	awaitGone(t, g, "c")
+}
+
+// awaitGone waits until nothing is kept for a cursor.
+func awaitGone(t *testing.T, g *PageStateCache, cursor string) {
+	t.Helper()
+	end := ttl.Real{}.Now().Add(20 * time.Second)
+	for g.Has(cursor) {
+		if (ttl.Real{}).Now().After(end) {
+			t.Fatalf("%s is kept", cursor)
+		}
+	}
+}
