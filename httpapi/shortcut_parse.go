@@ -15,9 +15,6 @@ const (
 	maxShortcutBody   = 16 << 10 // bytes
 )
 
-// shortcutMethods are the methods of such requests, each with a space.
-var shortcutMethods = [...]string{"GET ", "POST ", "PUT ", "DELETE "}
-
 // maybeShortcut reports whether p may be such a request. It is a cheap test that excludes most others.
 func maybeShortcut(p []byte) bool {
 	method, rest, _ := bytes.Cut(p[:min(len(p), len("DELETE /dbs/"))], []byte(" "))
