@@ -1,5 +1,7 @@
 // Package mayflytest gives a test its own Mayfly server: a store in memory, an endpoint on a loopback port
-// for the SDKs of Azure Cosmos DB, and a clock that does not advance until the test moves it.
+// for the SDKs of Azure Cosmos DB, and a clock that does not advance until the test moves it. The server has
+// no endpoint for Service Bus: queues and topics that a seed defines can be used only through the API under
+// /_mayfly.
 //
 //	func TestSession(t *testing.T) {
 //		m := mayflytest.New(t)

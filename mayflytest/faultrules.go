@@ -2,14 +2,31 @@ package mayflytest
 
 import "github.com/mayflydb/mayfly/internal/inject"
 
-// FaultRule says which operations fail, how and how often. See Mayfly.Fail.
+// FaultRule says which operations fail, how and how often: see Mayfly.Fail. Only Fault is required. Its
+// fields:
+//
+//   - Fault is the kind of fault.
+//   - Operations are the operations to which the rule applies. If there are none, it applies to all
+//     operations on documents, except query plans and metadata.
+//   - Database and Container are the ids of a database and a container; empty: any. Entity is the path of a
+//     queue, topic or subscription, for rules about messages.
+//   - Share is the fraction of the operations that fail, above 0 and up to 1; 0: all. Seed is the seed of the
+//     random numbers that select them.
+//   - Skip is the number of operations that are skipped first. The rule ends after Count hits, and after the
+//     time For by the test's clock; 0: it does not end.
+//   - After applies the fault after the operation has been carried out, so that the client does not get the
+//     result.
+//   - Latency delays the operation by this real time, in addition to the fault.
+//   - RetryAfter is the delay that a 429 tells the client to wait; 0: 100 ms.
+//   - Substatus is the substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none.
 type FaultRule = inject.Rule
 
 // FaultKind is the fault that a FaultRule injects.
 type FaultKind = inject.Fault
 
 // The kinds of faults. The kinds with a status are those of Cosmos DB's protocol and apply to operations on
-// documents only. LockLost and Detach apply to messages only; Latency and Drop apply to both.
+// documents only. Latency and Drop apply to documents and messages. LockLost and Detach apply to messages
+// only, which a Mayfly of this package does not serve.
 const (
 	Throttled   = inject.Throttled   // 429
 	RetryWith   = inject.RetryWith   // 449

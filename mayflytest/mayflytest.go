@@ -67,9 +67,9 @@ func WithHTTP(change func(*httpapi.Options)) Option { return func(o *options) { 
 // WithLogger sets the server's logger. Default: nothing is logged.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.logger = l } }
 
-// WithSeed fills the server from a seed: a file or a folder, as for mayfly serve --seed. Containers of the
-// seed can forward expired documents to its queues and topics. WithSeed may be given several times, with
-// several seeds.
+// WithSeed fills the server from a seed: a file or a folder, in the format of mayfly serve --seed. Containers
+// of the seed can forward expired documents to its queues and topics. WithSeed may be given several times,
+// with several seeds.
 func WithSeed(name string) Option {
 	return func(o *options) {
 		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.Open(name) })
