@@ -75,7 +75,7 @@ func certificateAt(dir string, hosts []string, shared SharedAuthority, now time.
 	return cert, a.pem, path, nil
 }
 
-// certAuthority is an authority certificate with its key.
+// certAuthority is the certificate authority that signs the server's certificates, with its private key.
 type certAuthority struct {
 	tls.Certificate
 	pem, key []byte // as PEM text

@@ -18,7 +18,7 @@ import (
 // policy. So its entries stay valid when other parts of the policy change.
 const compositeIDSize = 8
 
-// Composite is one composite index.
+// Composite is a composite index: an index over the combined values of several paths, in a given order.
 type Composite struct {
 	Keys []CompositeKey
 	// Ready reports whether the index contains all documents. It is false while documents are being indexed

@@ -24,7 +24,7 @@ type cachedCounters struct {
 	era uint64
 }
 
-// takenScopeLSN is the use of a scope by a transaction.
+// takenScopeLSN records the LSN that a transaction has taken in the scope of a queue or topic.
 type takenScopeLSN struct {
 	top *entityState // the queue or topic
 	lsn uint64       // the LSN that the transaction has taken

@@ -66,7 +66,7 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 	return errs
 }
 
-// pendingSettlement is a settlement in progress.
+// pendingSettlement is a Settlement that is being carried out. err is its result.
 type pendingSettlement struct {
 	Settlement
 	token   message.UUID

@@ -241,8 +241,8 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 	}
 }
 
-// ahead returns the keys that a transaction on the messages of locks will read, so that the engine can read
-// them in advance, in one round trip.
+// ahead returns the keys that a transaction will read for the messages with the given lock tokens: each
+// message and its lock. With them the engine can read all these keys in one round trip.
 func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)

@@ -45,7 +45,7 @@ type storeEvent struct {
 	due    int64
 }
 
-// eventKind is the kind of a storeEvent.
+// eventKind says what a storeEvent reports.
 type eventKind uint8
 
 const (

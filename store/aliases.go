@@ -101,9 +101,9 @@ const (
 	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page. asked is the number that the client has asked for:
-// see ListOptions.MaxItems.
-func PageLimit(asked int) int { return value.PageLimit(asked) }
+// PageLimit returns the maximum number of items of a page. requested is the number that the client requests,
+// in the form of ListOptions.MaxItems.
+func PageLimit(requested int) int { return value.PageLimit(requested) }
 
 // Change feeds and the log of expiries.
 type (

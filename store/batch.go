@@ -43,7 +43,7 @@ type BatchOptions struct {
 	Session []SessionPosition
 }
 
-// BatchResult is the outcome of a batch.
+// BatchResult contains the results of the operations of a batch.
 type BatchResult struct {
 	// Results are the results of the operations, in their order. An operation that was not tried or was
 	// undone because another one failed has CodeFailedDependency.

@@ -77,7 +77,7 @@ func (c *Container) LastUsage() string {
 
 var unusedText = inspect.Usage{}.Text()
 
-// ContainerInfo is one state of a container.
+// ContainerInfo describes a container: its names, its definition and the time of its last change.
 type ContainerInfo struct {
 	ID, RID, ETag           string // ETag with its literal quotes
 	DatabaseID, DatabaseRID string

@@ -97,7 +97,7 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 	return p.page, r, nil
 }
 
-// listPager fills one page of a list.
+// listPager collects the items of one page of a list, from one partition range after the other.
 type listPager struct {
 	c       *Container
 	limit   int

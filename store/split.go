@@ -181,7 +181,7 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 	return m, err
 }
 
-// splitRun is a running split of one range.
+// splitRun splits one partition range: it copies the range into two new ones while clients keep writing.
 type splitRun struct {
 	*split.Mover
 	c     *Container

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// maxTransacting is the time limit of a transaction of Transact. It is the same as for a script.
+// maxTransacting is the time limit of a transaction of Transact. Scripts have the same limit.
 const maxTransacting = 5 * time.Second
 
 // Transaction gives the function of Transact access to one logical partition, in the middle of the

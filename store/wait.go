@@ -88,7 +88,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 	return nil
 }
 
-// itemWait is a running Wait.
+// itemWait is one call of Wait: it checks the condition after each change until the condition is true.
 type itemWait struct {
 	c     *Container
 	req   WaitRequest

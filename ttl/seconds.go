@@ -57,8 +57,9 @@ func ParseItem(token []byte) (Seconds, error) {
 	return Absent, &InvalidError{clip(token)}
 }
 
-// ParseDefault parses the JSON token of a container's defaultTtl. null and an empty token (no field) are
-// off; -1 and 1 to Max are as in ParseItem. For anything else it returns an *InvalidDefaultError.
+// ParseDefault parses the JSON token of a container's defaultTtl. It returns Absent for null and for an empty
+// token, which stands for a missing field: TTL is off. It accepts -1 (no expiry by default) and 1 to Max. For
+// anything else it returns an *InvalidDefaultError.
 func ParseDefault(token []byte) (Seconds, error) {
 	if len(token) == 0 || string(token) == "null" {
 		return Absent, nil

@@ -65,7 +65,7 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkResult is the result of a check.
+// checkResult is what `mayfly check` prints: what the folder contains, and the violations found.
 type checkResult struct {
 	Databases  int      `json:"databases"`
 	Containers int      `json:"containers"`

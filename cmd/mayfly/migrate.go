@@ -25,7 +25,7 @@ type migration struct {
 	out, errs      io.Writer
 }
 
-// migrationResult is the result of a migrate command.
+// migrationResult is what `mayfly migrate` prints: the amount of copied data.
 type migrationResult struct {
 	From    string `json:"from"`
 	To      string `json:"to"`

@@ -59,7 +59,7 @@ func reaperCommand() *cobra.Command {
 	return cmd
 }
 
-// reaperRequest is the request of a reaper command.
+// reaperRequest is the HTTP request that `mayfly reaper` sends.
 type reaperRequest struct {
 	method, path string
 	body         any  // nil: no body

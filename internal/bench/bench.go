@@ -61,7 +61,7 @@ type Options struct {
 	SVG     string // a folder for a picture of each section; "": none
 }
 
-// Bench is one run.
+// Bench is one run of the benchmark: its options, and the results so far.
 type Bench struct {
 	Options
 	clock    ttl.Clock
@@ -77,7 +77,7 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal, ttl.Real{}), report: newReport(report)}
 }
 
-// Result is the result of a run.
+// Result contains the figures of a run, as they are written to JSON files.
 type Result struct {
 	About   RunConditions  `json:"about"`
 	Figures []Figure       `json:"figures"`
@@ -85,7 +85,7 @@ type Result struct {
 	Changes []FigureChange `json:"changes,omitempty"`
 }
 
-// Result returns the result of Run.
+// Result returns the figures that Run has measured.
 func (b *Bench) Result() Result {
 	return Result{b.report.about, b.report.figures, b.report.shapes, b.changes}
 }

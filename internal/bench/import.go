@@ -63,7 +63,7 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	return nil
 }
 
-// importComparison is the state of the comparison.
+// importComparison compares the command `mayfly import` with writes of the same documents to bare Pebble.
 type importComparison struct {
 	b      *Bench
 	server *benchServer

@@ -188,7 +188,8 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 // taken. Nothing was written. A retry uses the stored records.
 var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
 
-// CatalogChange is a running change of the catalog.
+// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues and
+// topics. It issues their numbers.
 type CatalogChange struct {
 	engine.Txn
 	head    catalogHead

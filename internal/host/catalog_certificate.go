@@ -14,7 +14,7 @@ import (
 
 const authorityName = "authority"
 
-// authorityRecord is the stored authority.
+// authorityRecord is the stored form of the certificate authority that the servers share.
 type authorityRecord struct {
 	PEM string `json:"pem"` // the certificate and its key
 }

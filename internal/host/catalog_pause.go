@@ -22,16 +22,16 @@ type pauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }
 
-// Paused reports whether one of the servers that share the data has paused purging for a tenant's object,
-// such as a container. number is the object's number in the catalog; 0 stands for all data.
+// Paused reports whether one of the servers that share the data has paused the purging of a container. number
+// is the container's number in the catalog; 0 stands for all data.
 func (in *Instance) Paused(number uint32) bool {
 	list := in.pauses.Load()
 	return list != nil && slices.Contains(*list, number)
 }
 
-// SharePause stores that purging of a tenant's object is paused, or no longer paused, for all servers that
-// share the data. number is as for Paused. The others follow within a second. It does nothing if there cannot
-// be others.
+// SharePause stores, for all servers that share the data, that the purging of a container is paused or no
+// longer paused. number is the container's number in the catalog; 0 stands for all data. The other servers
+// follow within a second. If the engine cannot be shared, SharePause does nothing.
 func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) error {
 	if !in.Shared() {
 		return nil

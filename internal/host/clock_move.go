@@ -103,7 +103,7 @@ func (c *Clock) Set(ctx context.Context, change ttl.Change, exists func() error)
 
 // Follow makes the clock of a group follow the server's again. It fails with ErrSystemClock, with a
 // *TooFarBackError if the server's clock is before a moment stored in the group, and with the error of
-// exists, which is as for Set.
+// exists, which Follow calls to check that the group has not been deleted.
 func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	if c.virtual() == nil {
 		return ErrSystemClock

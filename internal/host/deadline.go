@@ -18,7 +18,7 @@ import (
 // The moment is not negative. Its unit is chosen by the tenant: seconds or milliseconds since 1970. The host
 // only compares moments.
 
-// DeadlineEntry is an entry of a deadline index.
+// DeadlineEntry is the moment At, of an expiry or of a last write, of the object with the number ID.
 type DeadlineEntry struct {
 	At int64
 	ID uint64

@@ -17,7 +17,7 @@ import (
 // Instance is an engine with its data, together with the state in memory that belongs to these data. A host
 // has one Instance at a time. A restore replaces it by a new one, in which the tenants are opened anew.
 type Instance struct {
-	host    *Host // nil for the copy of a snapshot
+	host    *Host // nil: the instance was opened only to read a snapshot
 	eng     engine.Engine
 	get     GetFunc
 	opts    Options
@@ -196,8 +196,8 @@ func (in *Instance) leave(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Host returns the host to which the instance belongs or, after a restore, has belonged. It is nil for the
-// copy of a snapshot.
+// Host returns the host that opened the instance. After a restore, that host uses another instance. Host
+// returns nil if the instance was opened only to read a snapshot.
 func (in *Instance) Host() *Host { return in.host }
 
 // Engine returns the engine with the data.

@@ -14,7 +14,7 @@ import (
 // A snapshot is the data of all tenants at one moment, stored by the engine under a name. Its note is a JSON
 // object with the member "time" and one member of each tenant.
 
-// Snapshot describes one snapshot.
+// Snapshot describes a stored copy of all data, made by Host.Snapshot.
 type Snapshot struct {
 	Name  string
 	Time  time.Time                  // when it was taken, by the server's clock

@@ -20,7 +20,7 @@ type Clock struct {
 	Virtual bool    `json:"virtual" description:"It can be moved."`
 }
 
-// DatabaseClock is the clock of a database.
+// DatabaseClock is the state of a database's clock, which may differ from the server's.
 type DatabaseClock struct {
 	Clock
 	Own bool `json:"own" description:"It is the database's own; else the database follows the server's."`

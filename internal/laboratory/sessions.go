@@ -17,7 +17,7 @@ type Sessions struct {
 	Details  []Session `json:"details" nullable:"false"`
 }
 
-// Session describes a session.
+// Session describes a message session of a queue or subscription.
 type Session struct {
 	ID       string `json:"id"`
 	Messages int    `json:"messages" description:"That are active, at most 10000."`

@@ -125,7 +125,7 @@ type Simulation struct {
 	items   map[Key]*SimItem
 }
 
-// SimItem is an item of a Simulation.
+// SimItem is the expected state of one item in a Simulation.
 type SimItem struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none

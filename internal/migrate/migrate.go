@@ -33,7 +33,7 @@ type WatchedSource interface {
 	Watch(fn func(r engine.Range, single bool)) (stop func())
 }
 
-// Options are the options of a migration.
+// Options say what is copied, and how progress is reported.
 type Options struct {
 	// Source and Target are the engines; the migration does not close them.
 	Source, Target engine.Engine
@@ -45,7 +45,7 @@ type Options struct {
 	Report func(Progress)
 }
 
-// Progress is the progress of a pass.
+// Progress says how much of the source one pass of the migration has copied.
 type Progress struct {
 	Pass    int    // from 1 on
 	Keys    uint64 // keys of the source that this pass has read

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Protocol is the protocol of a request.
+// Protocol is the protocol by which the server received a request.
 type Protocol uint8
 
 // The protocols.

@@ -26,7 +26,7 @@ const (
 // each callback starts the next operation. Here the requested operations are queued and carried out one by
 // one, in order.
 
-// procedureRun is the state of one run of a procedure.
+// procedureRun is one call of a stored procedure: its script, and the operations that it has requested.
 type procedureRun struct {
 	*Runtime
 	host      Host

@@ -32,7 +32,7 @@ type Throughput struct {
 	place tree.FilePosition
 }
 
-// throughputForm is the long form of a throughput.
+// throughputForm is the form of a throughput in a seed that is an object, not a number.
 type throughputForm struct {
 	Most      int    `json:"maxThroughput,omitempty" minimum:"1"`
 	Increment *int   `json:"incrementPercent,omitempty" description:"Kept for clients."`

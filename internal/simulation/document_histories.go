@@ -40,10 +40,10 @@ type documentHistories struct {
 	taken map[string]string
 }
 
-// docKey names a document.
+// docKey identifies a document: its container, partition key and id.
 type docKey struct{ container, partition, id string }
 
-// document is the history of a document.
+// document records the versions of one document that its client has written.
 type document struct {
 	docKey
 	last    int                // the number of the last version

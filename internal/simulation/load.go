@@ -65,7 +65,7 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	return r, err
 }
 
-// measurement is a running measurement.
+// measurement measures how long the operations take that clients run on all servers at the same time.
 type measurement struct {
 	c          LoadConfig
 	containers []*store.Container

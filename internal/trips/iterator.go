@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// batchRow is one key of a batch.
+// batchRow is a key and its value, as one row of a batch that an iterator has read.
 type batchRow struct{ key, value []byte }
 
 // iterator reads its rows in batches, as over a network.

@@ -74,7 +74,7 @@ const (
 	Lacking                            // the key lacks the required right
 )
 
-// Error is a refusal.
+// Error is the error for a key or token that is refused.
 type Error struct {
 	Reason RefusalReason
 	Detail string // text for the client; contains no secret

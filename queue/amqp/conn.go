@@ -246,8 +246,8 @@ func (c *conn) read() (err error) {
 }
 
 // setPatience sets the deadline by which the client must send the next frame. It does nothing if the deadline
-// would change only a little. The caller holds the lock, as for fail, so that setPatience cannot overwrite
-// the shorter deadline of a closing connection.
+// would change only a little. The caller holds the connection's lock. fail sets a shorter deadline under the
+// same lock, so setPatience cannot overwrite it.
 func (c *conn) setPatience(now time.Time) {
 	if c.closing {
 		_ = c.raw.SetReadDeadline(now.Add(closeTime))

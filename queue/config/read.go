@@ -17,7 +17,7 @@ type Config struct {
 // Len returns the number of queues, topics and subscriptions in the file.
 func (c *Config) Len() int { return len(c.entities) }
 
-// declaredEntity is an entity in a file.
+// declaredEntity is a queue, topic or subscription that a configuration file declares.
 type declaredEntity struct {
 	kind     entity.Kind
 	path     string
@@ -27,7 +27,7 @@ type declaredEntity struct {
 	hasRules bool // the file has a list of rules
 }
 
-// declaredProperty is a property in a file.
+// declaredProperty is a property that a configuration file sets for an entity.
 type declaredProperty struct {
 	name string
 	at   tree.FilePosition

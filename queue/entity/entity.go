@@ -80,7 +80,7 @@ type Counts struct {
 	Active, Scheduled, DeadLetter, TransferDeadLetter int64 // Active includes locked and deferred ones
 }
 
-// Entity describes an entity.
+// Entity describes a queue, topic or subscription: its properties, and what it contains at the moment.
 type Entity struct {
 	Kind Kind
 	// in the spelling of its creator; of a subscription for example "news/Subscriptions/all"
@@ -97,7 +97,8 @@ type Entity struct {
 	CorrelationFilters int // of a topic
 }
 
-// Rule is a rule of a subscription.
+// Rule is a rule of a subscription: messages that match its filter are stored in the subscription, changed
+// by its action.
 type Rule struct {
 	Name    string
 	Filter  rule.Filter

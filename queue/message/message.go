@@ -32,7 +32,7 @@ type Header struct {
 	Unset HeaderFields
 }
 
-// HeaderFields is a set of fields of a Header.
+// HeaderFields is a set of those fields of a Header that a sender may omit.
 type HeaderFields uint8
 
 // The fields that a sender may omit. An omitted TTL is Absent.
@@ -54,7 +54,7 @@ const Absent int64 = -1
 // DefaultPriority is the priority if the sender sets none.
 const DefaultPriority = 4
 
-// Property is a name with an encoded value.
+// Property is an application property: its name, and its value as AMQP encodes it.
 type Property struct {
 	Name  string
 	Value []byte
@@ -63,7 +63,7 @@ type Property struct {
 // PropertyField is a field of the properties section.
 type PropertyField int
 
-// The slots, in the order of the encoding.
+// The fields, in the order of the encoding.
 const (
 	MessageID PropertyField = iota
 	UserID

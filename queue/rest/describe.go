@@ -21,7 +21,7 @@ type descriptionField struct {
 	read func(p *entity.Properties, text string) error
 }
 
-// entityXML is an entity to be written as XML.
+// entityXML is an entity that is to be written as XML, in the form of the management API.
 type entityXML struct {
 	entity.Entity
 	host string // of the client's URLs

@@ -57,7 +57,7 @@ type InjectedDefects struct {
 	Silent bool
 }
 
-// Commit is a committed transaction.
+// Commit records which server has committed a transaction, when, and which LSNs it took.
 type Commit struct {
 	Server string // the name of the server's engine
 	At     time.Time

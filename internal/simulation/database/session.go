@@ -36,7 +36,7 @@ type session struct {
 	disarm func()        // stops the timer of idleLimit
 }
 
-// lock is the lock of a scope.
+// lock is the exclusive lock that a transaction takes on a scope, with the sessions that wait for it.
 type lock struct {
 	scope   string
 	owner   *session

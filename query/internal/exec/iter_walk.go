@@ -53,7 +53,8 @@ type indexWalker struct {
 	fresh       bool        // the current entry has just been returned
 }
 
-// walkPart is a piece of a walk: a span of keys or, if it has none, the documents without the path.
+// walkPart is one of the parts that an indexWalker reads one after the other: the index entries in a span of
+// keys or, if undefined is set, the documents that have no value at the path of the index.
 type walkPart struct {
 	plan.KeySpan
 	undefined bool

@@ -40,7 +40,7 @@ const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
-// entryStepper reads entries one by one.
+// entryStepper reads the index entries of one access path, one at each call of step.
 type entryStepper interface {
 	// step returns the next rid. ok is false if the entry does not pass a test; more is false at the end.
 	step() (rid uint64, ok, more bool)
@@ -75,11 +75,12 @@ func (s keyRangeStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// multiKeyStepper reads the entries of many keys in one walk.
+// multiKeyStepper reads the index entries of a list of keys with one iterator over the index, in the order of
+// the keys.
 type multiKeyStepper struct {
 	source.Terms
-	seek source.SeekableTerms // the walk; nil: it does not support seeking
-	keys [][]byte             // in order; keys before the current entry are removed
+	seek source.SeekableTerms // Terms; nil: it cannot seek
+	keys [][]byte             // sorted; keys before the current entry are removed
 	far  bool                 // the walk has not reached the first key yet
 }
 

@@ -65,7 +65,8 @@ type allowedValues struct {
 	high  *intervalEndpoint
 }
 
-// intervalEndpoint is the end of an interval.
+// intervalEndpoint is the lower or upper end of an interval of values. If open is set, v itself is not in the
+// interval.
 type intervalEndpoint struct {
 	v    jsondoc.Value
 	open bool

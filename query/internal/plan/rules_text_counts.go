@@ -92,7 +92,7 @@ func (t *textCounts) String() string {
 	return "words of " + strings.Join(paths, ", ")
 }
 
-// textCountKind is what a textCount counts.
+// textCountKind says whether a textCount counts documents, words, or texts that contain a term.
 type textCountKind uint8
 
 const (

@@ -44,7 +44,8 @@ func (n *managementEndpoint) Transfer(ctx context.Context, list []amqp.IncomingM
 	return states
 }
 
-// managementRequest is one request to a $management node.
+// managementRequest is one message that a client has sent to a $management node, such as a peek or the
+// renewal of a lock.
 type managementRequest struct {
 	*managementEndpoint
 	ctx   context.Context
@@ -183,7 +184,7 @@ func (r *managementRequest) run() (managementResponse, error) {
 	return done, err
 }
 
-// managementOperation is an operation of the $management node.
+// managementOperation says how a $management node carries out one operation, and the right that it needs.
 type managementOperation struct {
 	do    func(*managementRequest) (managementResponse, error)
 	need  access.Rights

@@ -22,7 +22,7 @@ type Union struct {
 	err     error
 }
 
-// postingCursor is one posting of a union.
+// postingCursor reads the rids of one posting of a Union in order, some of them ahead.
 type postingCursor struct {
 	prefix []byte // with free capacity for a rid behind it
 	from   uint64 // the rid at which to continue reading

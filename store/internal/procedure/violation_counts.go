@@ -26,7 +26,7 @@ const (
 // counts are dropped, to bound the memory.
 const maxViolators = 1000
 
-// scriptVersion identifies a version of a script.
+// scriptVersion identifies a script and, by the etag, its version.
 type scriptVersion struct{ rid, etag, id string }
 
 // ViolationCounts counts the violations of limits by the scripts of a container.

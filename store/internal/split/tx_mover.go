@@ -41,10 +41,10 @@ type CopyPolicy struct {
 	Round uint32             // the IndexRound of the container's record; each round has its own policy
 }
 
-// NewRange is one of the two new ranges.
+// NewRange is one of the two partition ranges into which a range is split.
 type NewRange struct {
 	view.Range
-	Shapes map[ShapeHash]struct{} // the shapes that have a record in the half
+	Shapes map[ShapeHash]struct{} // the shapes that have a record in the range
 }
 
 // ShapeHash identifies a shape, the set of paths of a document, by its hash.

@@ -62,7 +62,7 @@ type SweepStep struct {
 	families [2]familyStep
 }
 
-// familyStep is the step over one family.
+// familyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
 type familyStep struct {
 	family byte
 	host.PassStep
