@@ -338,7 +338,7 @@ func appendLower(dst []byte, s string) []byte {
 
 // authorise checks the authorization of a request. Mayfly's own API requires the master key. A resource
 // token is valid for the resource for which it was issued.
-func (s *Server) authorise(c *call) error {
+func (s *Server) authorise(c *requestCall) error {
 	with := masterKey
 	if s.opt.NoAuth {
 		c.target.absorbQuery()

@@ -13,18 +13,18 @@ import (
 )
 
 // chainStep is one step of the chain that every request passes. run converts its error to a response.
-type chainStep func(*call) error
+type chainStep func(*requestCall) error
 
 // serveHTTP serves a request of net/http.
 func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next chainStep) {
 	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
-	c := &call{srv: s, r: r, w: w, conn: conn, exchange: exchanges.Get().(*exchange)}
+	c := &requestCall{srv: s, r: r, w: w, conn: conn, operationExchange: exchanges.Get().(*operationExchange)}
 	c.fromHTTP(r)
 	c.run(next)
 }
 
 // run passes a request through the chain, and converts an error of the chain to a response.
-func (c *call) run(next chainStep) {
+func (c *requestCall) run(next chainStep) {
 	s := c.srv
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -58,7 +58,7 @@ func (c *call) run(next chainStep) {
 }
 
 // setCommonHead sets the headers that every response has.
-func (c *call) setCommonHead() {
+func (c *requestCall) setCommonHead() {
 	c.head = append(c.head, constantHead...)
 	c.set("x-ms-activity-id", c.req.Activity)
 	if c.in.correlated != "" {
@@ -69,7 +69,7 @@ func (c *call) setCommonHead() {
 // logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
 // logged.
 func (s *Server) logged(next chainStep) chainStep {
-	return func(c *call) error {
+	return func(c *requestCall) error {
 		if !s.log.Enabled(c.context, slog.LevelDebug) {
 			return next(c)
 		}
@@ -89,7 +89,7 @@ func (s *Server) logged(next chainStep) chainStep {
 
 // recovered turns a panic into a 500 and a line in the log.
 func (s *Server) recovered(next chainStep) chainStep {
-	return func(c *call) (err error) {
+	return func(c *requestCall) (err error) {
 		defer func() {
 			p := recover()
 			if p == nil {

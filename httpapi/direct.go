@@ -77,7 +77,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 	)
 	local := c.LocalAddr().String()
 	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.Response) {
-		k := &call{srv: s, conn: c, reply: frameReply{w: w}, exchange: exchanges.Get().(*exchange)}
+		k := &requestCall{srv: s, conn: c, reply: frameReply{w: w},
+			operationExchange: exchanges.Get().(*operationExchange)}
 		k.fromFrame(ctx, r, local)
 		k.run(s.frameChain)
 	}
@@ -102,7 +103,7 @@ type frameReply struct {
 }
 
 // sendReply sends the response to a frame.
-func (c *call) sendReply() {
+func (c *requestCall) sendReply() {
 	a := &c.ans
 	var session [64]byte
 	var owner [128]byte
@@ -128,7 +129,7 @@ func (c *call) sendReply() {
 }
 
 // describeReply sets the headers that a gateway would have sent, for the log of requests.
-func (c *call) describeReply() {
+func (c *requestCall) describeReply() {
 	c.setCommonHead()
 	c.setWholeHead(false)
 }

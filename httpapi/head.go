@@ -18,7 +18,7 @@ import (
 
 // passHead passes the call's headers to the connection in the form that suits it, before the head of the
 // response is written.
-func (c *call) passHead() {
+func (c *requestCall) passHead() {
 	if c.mapped {
 		return
 	}
@@ -36,7 +36,7 @@ func (c *call) passHead() {
 
 // mapHead moves the headers to net/http's map. Headers that are set later go there, too. If a header has
 // been set twice, the later value counts.
-func (c *call) mapHead() {
+func (c *requestCall) mapHead() {
 	if c.mapped {
 		return
 	}

@@ -28,7 +28,7 @@ type incomingRequest struct {
 }
 
 // fromHTTP fills in the request from net/http's request.
-func (c *call) fromHTTP(r *http.Request) {
+func (c *requestCall) fromHTTP(r *http.Request) {
 	c.incomingRequest = incomingRequest{context: r.Context(), method: r.Method, uri: r.RequestURI,
 		host:   r.Host,
 		remote: r.RemoteAddr, length: r.ContentLength, http1: r.ProtoMajor == 1}
@@ -44,7 +44,7 @@ func (c *call) fromHTTP(r *http.Request) {
 }
 
 // fromShortcut fills in the request from one that a connection has read without net/http.
-func (c *call) fromShortcut(s *shortcutConn) {
+func (c *requestCall) fromShortcut(s *shortcutConn) {
 	c.incomingRequest = incomingRequest{context: s.context, method: s.method, uri: s.path, path: s.path,
 		host:   s.host,
 		remote: s.remote, payload: s.body, length: int64(len(s.body)), http1: true}
@@ -52,7 +52,7 @@ func (c *call) fromShortcut(s *shortcutConn) {
 }
 
 // fromFrame fills in the request from a frame of direct mode. local is the server's address.
-func (c *call) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
+func (c *requestCall) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
 	c.req.Replica, c.req.Headers.CachedRID, c.req.Headers.Within = true, r.CachedContainer, directPage
 	c.incomingRequest = incomingRequest{context: ctx, method: r.Method, uri: r.Path, path: r.Path,
 		local:   local,
@@ -65,7 +65,7 @@ func (c *call) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
 
 // header returns the first value of a request header, or "" if there is none. name must be in Go's canonical
 // form.
-func (c *call) header(name string) string {
+func (c *requestCall) header(name string) string {
 	for i := range c.sent {
 		if c.sent[i].Name == name {
 			return c.sent[i].Value
@@ -75,12 +75,12 @@ func (c *call) header(name string) string {
 }
 
 // has reports whether a request header is set.
-func (c *call) has(name string) bool {
+func (c *requestCall) has(name string) bool {
 	return slices.ContainsFunc(c.sent, func(f requests.HeaderField) bool { return f.Name == name })
 }
 
 // headerMap returns the request headers as a map.
-func (c *call) headerMap() http.Header {
+func (c *requestCall) headerMap() http.Header {
 	h := make(http.Header, len(c.sent))
 	for _, f := range c.sent {
 		h[f.Name] = append(h[f.Name], f.Value)

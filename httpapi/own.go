@@ -21,7 +21,7 @@ import (
 // newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: laboratoryWire{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
+		Wire: laboratoryAdapter{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -38,7 +38,7 @@ func (s *Server) newLabHandler() http.Handler {
 
 // laboratoryCall is a call to Mayfly's own API.
 type laboratoryCall struct {
-	*call
+	*requestCall
 	err error // the handler's error
 }
 
@@ -49,17 +49,17 @@ func labCallOf(ec echo.Context) *laboratoryCall {
 	return ec.Request().Context().Value(laboratoryContextKey{}).(*laboratoryCall)
 }
 
-func callOf(ec echo.Context) *call { return labCallOf(ec).call }
+func callOf(ec echo.Context) *requestCall { return labCallOf(ec).requestCall }
 
 // serveLab passes a request to the router of Mayfly's own API. It first normalizes the path to the form that
 // the routes have.
-func (s *Server) serveLab(c *call) error {
+func (s *Server) serveLab(c *requestCall) error {
 	c.mapHead() // the handlers and pages of that API write their responses themselves
 	if read := c.method == http.MethodGet || c.method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := laboratoryCall{call: c}
+	own := laboratoryCall{requestCall: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), laboratoryContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()
@@ -134,35 +134,36 @@ func labFailure(err error) laboratory.Failure {
 	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// laboratoryWire implements laboratory.Wire: the functions of this server that package laboratory uses.
-type laboratoryWire struct{}
+// laboratoryAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory
+// uses.
+type laboratoryAdapter struct{}
 
-// Body implements route.Wire.
-func (laboratoryWire) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+// Body implements route.HTTPAdapter.
+func (laboratoryAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.Wire. The container is the one that the path names.
-func (laboratoryWire) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+// Enter implements laboratory.HTTPAdapter. The container is the one that the path names.
+func (laboratoryAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
-// Reserve implements laboratory.Wire.
-func (laboratoryWire) Reserve(ec echo.Context) error {
+// Reserve implements laboratory.HTTPAdapter.
+func (laboratoryAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.Wire.
-func (laboratoryWire) Charge(ec echo.Context, r store.Receipt) {
+// Charge implements route.HTTPAdapter.
+func (laboratoryAdapter) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.Wire.
-func (laboratoryWire) Answer(ec echo.Context, status int, body []byte) error {
+// Answer implements route.HTTPAdapter.
+func (laboratoryAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
-// Stream implements laboratory.Wire.
-func (laboratoryWire) Stream(ec echo.Context) { callOf(ec).setHead() }
+// Stream implements laboratory.HTTPAdapter.
+func (laboratoryAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -149,7 +149,8 @@ func (s *Server) routes() http.Handler {
 	}
 	s.serveShortcut = func(in *shortcutConn) {
 		in.w = echo.NewResponse(in, e)
-		c := &call{srv: s, w: in.w, conn: in.c, exchange: exchanges.Get().(*exchange)}
+		c := &requestCall{srv: s, w: in.w, conn: in.c,
+			operationExchange: exchanges.Get().(*operationExchange)}
 		c.fromShortcut(in)
 		c.run(guarded)
 	}
@@ -248,7 +249,7 @@ const (
 )
 
 // serve routes, authorizes, reads and runs a request.
-func (s *Server) serve(c *call) error {
+func (s *Server) serve(c *requestCall) error {
 	t, err := parseTarget(c.path, c.query)
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
 		err = t.parseAddresses()
@@ -286,7 +287,7 @@ func (s *Server) serve(c *call) error {
 }
 
 // perform runs the operation of a request.
-func (s *Server) perform(c *call) error {
+func (s *Server) perform(c *requestCall) error {
 	if s.opt.Faults.Armed() {
 		return s.withFaults(c)
 	}

@@ -39,7 +39,7 @@ func TestClockBack(t *testing.T) {
 			}
 			for _, at := range []time.Duration{4 * time.Second, 14 * time.Second} {
 				to := start.Add(at)
-				_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &to})
+				_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &to})
 				var far *host.TooFarBackError
 				if !errors.As(err, &far) {
 					t.Errorf("set to %s: %v", at, err)

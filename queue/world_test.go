@@ -146,7 +146,7 @@ func (w *world) update(name string, change ...func(*entity.Properties)) {
 func (w *world) at(d time.Duration) {
 	w.t.Helper()
 	to := start.Add(d)
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &to})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &to})
 	w.must(err)
 	if w.tidy {
 		w.sweep()

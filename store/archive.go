@@ -88,7 +88,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 	}
 	b := transaction.LockedArchive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
 		ToState: a.state.Load()}
-	return b.State, &archiver{LockedArchive: b, c: c, archive: a}, nil
+	return b.State, &archiveSink{LockedArchive: b, c: c, archive: a}, nil
 }
 
 // Purge moves an expired item to the container's expiry sink, in a transaction of its own.
@@ -105,8 +105,8 @@ func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint6
 	return err
 }
 
-// archiver is the expiry sink that moves ghosts to the archive.
-type archiver struct {
+// archiveSink is the expiry sink that moves ghosts to the archive.
+type archiveSink struct {
 	transaction.LockedArchive
 	c       *Container
 	archive *Container
@@ -115,7 +115,7 @@ type archiver struct {
 	there   []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
+func (a *archiveSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	seen := make(map[*container.Partition]bool)
 	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
@@ -135,7 +135,7 @@ func (a *archiver) scopes(ctx context.Context, s *container.Partition, batch []s
 	return scopes, err
 }
 
-func (a *archiver) begin(t *transaction.Tx) error {
+func (a *archiveSink) begin(t *transaction.Tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
 		there := new(transaction.Tx)
@@ -150,7 +150,7 @@ func (a *archiver) begin(t *transaction.Tx) error {
 // take creates the document in the archive for a ghost (an expired item that is not purged yet). It returns
 // false if the document belongs to a range of the archive whose scope is not part of the transaction; that
 // is known only once the document is built.
-func (a *archiver) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (a *archiveSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
@@ -169,13 +169,13 @@ func (a *archiver) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	return false, nil
 }
 
-func (a *archiver) finish() {
+func (a *archiveSink) finish() {
 	for _, t := range a.there {
 		t.Finish()
 	}
 }
 
-func (a *archiver) leave(committed bool) {
+func (a *archiveSink) leave(committed bool) {
 	if committed {
 		for _, t := range a.there {
 			a.archive.committed(t)

@@ -65,17 +65,17 @@ func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
 // Clock returns the state of the server's virtual clock; for the system's clock, the current time at rate
 // 1.
-func (db *DB) Clock() ttl.State {
+func (db *DB) Clock() ttl.ClockState {
 	s, _ := db.live().in.Clock().State()
 	return s
 }
 
 // Clock returns the state of the database's clock. own reports whether the database has a clock of its own;
 // otherwise the state is that of the server's.
-func (d *Database) Clock() (s ttl.State, own bool) { return d.clock.State() }
+func (d *Database) Clock() (s ttl.ClockState, own bool) { return d.clock.State() }
 
 // ClockChange moves a virtual clock.
-type ClockChange = ttl.Change
+type ClockChange = ttl.ClockChange
 
 // SetClock moves the server's virtual clock, and with it all databases that have none of their own. It
 // makes the new state durable.
@@ -84,7 +84,7 @@ type ClockChange = ttl.Change
 // not: an expired item stays expired. SetClock fails with CodeForbidden if the clock is the system's, and
 // with CodeBadRequest for an invalid change or a moment that is too far back. In the latter case the error
 // names the event that prevents it.
-func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
+func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.ClockState, error) {
 	s, err := db.live().in.SetClock(ctx, c)
 	return s, classify.ToFault(err)
 }
@@ -92,7 +92,7 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
 // SetClock moves the database's clock. The first call gives the database a clock of its own, which starts
 // with the state of the server's and is independent of it from then on. Errors are those of DB.SetClock,
 // and CodeNotFound if the database has been dropped.
-func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.State, error) {
+func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.ClockState, error) {
 	s, err := d.clock.Set(ctx, c, d.exists)
 	return s, classify.ToFault(err)
 }
@@ -116,7 +116,7 @@ func (d *Database) exists() error {
 func clockOf(database string) string { return "of the database " + database }
 
 // Clock returns the clock that decides what has expired in a range.
-func (w sweeper) Clock(r ttl.Range) ttl.Clock {
+func (w containerSweeper) Clock(r ttl.Range) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	if c := w.ds.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {

@@ -20,7 +20,7 @@ func TestClockChanges(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	type clock struct {
-		set func(context.Context, store.ClockChange) (ttl.State, error)
+		set func(context.Context, store.ClockChange) (ttl.ClockState, error)
 		now func() time.Time
 	}
 	l := newLab(t, store.Options{ManualReaper: true})

@@ -48,7 +48,7 @@ type Container struct {
 	notifier          host.Notifier
 	expirySubscribers host.Notifier // subscribers of the log of expiries
 	splitEnds         host.Notifier // notified when another server's change of the state has been read
-	reaping           containerReaping
+	reaping           containerReaperState
 	// used is the last second in which the container was used: see idle.go. It is kept only if
 	// AutoDeleteOnIdle is set
 	used       atomic.Int64

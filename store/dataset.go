@@ -37,7 +37,7 @@ type dataset struct {
 	tallies    *work.TallyCache     // the numbers of index entries that queries have counted
 
 	reindexer reindexer
-	splitter  splitter
+	splitter  rangeSplitter
 	programs  script.Programs // compiled scripts
 
 	mu  sync.RWMutex // guards cat; taken after the catalog's lock
@@ -78,8 +78,9 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 // Open loads the catalog of an instance and makes it the data of the DB.
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: sweeper{db}, ClockObserver: clockObserver{db},
-		Awaited: db.awaited, Changed: db.changedElsewhere, SnapshotNote: db.snapshotNote}, err
+	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
+		ClockObserver: clockObserver{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
+		SnapshotNote: db.snapshotNote}, err
 }
 
 // moveIn loads the catalog of an instance into a new dataset.

@@ -75,8 +75,8 @@
 // # Throughput and ranges
 //
 // A container is created with the partition ranges that its throughput needs. If the throughput is raised,
-// ranges are split until there are as many as it needs then (splitter.go). The number of ranges to reach is
-// stored with the throughput, so that splitting continues after a restart.
+// ranges are split until there are as many as it needs then (range_splitter.go). The number of ranges to
+// reach is stored with the throughput, so that splitting continues after a restart.
 //
 // # Host and instances
 //

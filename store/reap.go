@@ -43,13 +43,13 @@ func sweepSizesOf(e engine.Engine) sweepLimits {
 // nothing to purge costs two seeks.
 const rescanEvery = 60
 
-// sweeper is the store as the reaper uses it.
-type sweeper struct{ ds *dataset }
+// containerSweeper is the store as the reaper uses it.
+type containerSweeper struct{ ds *dataset }
 
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so
 // it also deletes idle containers. An error of that does not end the round: it may be a full disk, and the
 // round frees space.
-func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
+func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
@@ -77,7 +77,7 @@ func (w sweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	return out, nil
 }
 
-func (w sweeper) find(r ttl.Range) (*Container, *container.Partition) {
+func (w containerSweeper) find(r ttl.Range) (*Container, *container.Partition) {
 	w.ds.mu.RLock()
 	c := w.ds.cat.cids[r.Owner]
 	w.ds.mu.RUnlock()
@@ -92,7 +92,7 @@ func (w sweeper) find(r ttl.Range) (*Container, *container.Partition) {
 }
 
 // Sweep purges at most limit items of one range.
-func (w sweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
+func (w containerSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
 	c, s := w.find(r)
 	if c == nil {
 		return ttl.SweepResult{Next: never}, nil

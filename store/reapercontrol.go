@@ -18,9 +18,9 @@ import (
 // this changes what readers see: an expired item is invisible at once, and its expiry is in the log of
 // expiries at once.
 
-// containerReaping is the reaper's state of one container. It belongs to the goroutine that has the reaper's
-// turn, except paused.
-type containerReaping struct {
+// containerReaperState is the reaper's state of one container. It belongs to the goroutine that has the
+// reaper's turn, except paused.
+type containerReaperState struct {
 	paused atomic.Bool
 	second int64 // the second in which used items were purged, for Starvation
 	used   int

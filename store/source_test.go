@@ -293,7 +293,9 @@ func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
 	it := s.Scan(0)
 	for it.Next() {
 		d := it.Document()
-		live = append(live, sourceRow{rid: d.RID(), body: bytes.Clone(d.Body()), head: layout.Header{Life: ttl.Life{TS: d.System().TS}}})
+		live = append(live,
+			sourceRow{rid: d.RID(), body: bytes.Clone(d.Body()),
+				head: layout.Header{Life: ttl.Lifetime{TS: d.System().TS}}})
 	}
 	if err := it.Close(); err != nil {
 		g.t.Error(err)

@@ -189,7 +189,7 @@ func weightOfOperation(op *Operation) int {
 }
 
 // expiresSoon reports whether an item expires before the reaper would by itself look at an idle range again.
-func (c *Container) expiresSoon(l ttl.Life, now int64) bool {
+func (c *Container) expiresSoon(l ttl.Lifetime, now int64) bool {
 	at, ok := c.state.Load().Policy().ExpiresAt(l)
 	return ok && at-now <= reaperPatience
 }

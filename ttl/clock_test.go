@@ -128,7 +128,7 @@ func TestRateRefused(t *testing.T) {
 		if err := c.SetRate(rate); !errors.As(err, &refused) {
 			t.Errorf("SetRate(%g): error %v, want a *RateError", rate, err)
 		}
-		if err := c.Restore(ttl.State{At: noon.Add(time.Hour), Rate: rate}); !errors.As(err, &refused) {
+		if err := c.Restore(ttl.ClockState{At: noon.Add(time.Hour), Rate: rate}); !errors.As(err, &refused) {
 			t.Errorf("Restore of the rate %g: error %v, want a *RateError", rate, err)
 		}
 	}
@@ -232,7 +232,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 
 	base.Advance(time.Minute) // the process is down
-	var s ttl.State
+	var s ttl.ClockState
 	if err := json.Unmarshal(stored, &s); err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func TestRebase(t *testing.T) {
 	if v.Base() != ttl.Clock(server) {
 		t.Error("another base")
 	}
-	if err := v.Rebase(server, ttl.State{Rate: math.NaN()}); !errors.As(err, new(*ttl.RateError)) {
+	if err := v.Rebase(server, ttl.ClockState{Rate: math.NaN()}); !errors.As(err, new(*ttl.RateError)) {
 		t.Error(err)
 	}
 }

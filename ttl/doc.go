@@ -1,6 +1,6 @@
 // Package ttl decides when an item expires, provides clocks, and paces the removal of expired items.
 //
-// It does not depend on keys, documents or storage. A store keeps a small Life per item and a Policy per
+// It does not depend on keys, documents or storage. A store keeps a small Lifetime per item and a Policy per
 // container, and passes them to this package.
 //
 // # The rule
@@ -15,8 +15,8 @@
 //	own ttl k        never          _ts + k <= now    _ts + k <= now
 //
 // An item may count from another second than its _ts, which its container reads from a property of the
-// document. Life.Base then replaces _ts everywhere. era.go explains how a change of that property affects
-// items.
+// document. Life.Base then replaces _ts everywhere. policy_era.go explains how a change of that property
+// affects items.
 //
 // Expiry is final: an item that has expired once, under the policy in force at that second, stays
 // expired, whatever the policy becomes later. Policy ensures this with two short lists of floors instead
@@ -33,6 +33,6 @@
 // Clock is the only source of time. Real is the system's clock. Virtual can be frozen, set, advanced and
 // run at another speed, and its timers follow. NewManual returns a frozen Virtual for tests.
 //
-// Files: seconds.go (values and their validation), policy.go, default_floors.go and era.go (the rule, pure),
-// clock.go and virtual.go (time), reaper.go, round.go and pace.go (the loop).
+// Files: seconds.go (values and their validation), policy.go, default_floors.go and policy_era.go (the rule,
+// pure), clock.go and virtual.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// A Life holds the values that decide when an item expires. All times are whole seconds since 1970 of the
+// A Lifetime holds the values that decide when an item expires. All times are whole seconds since 1970 of the
 // server's clock. A write sets TS, Own and Generation together. Taking, renewing or ending a lease sets
 // only LeaseUntil.
-type Life struct {
+type Lifetime struct {
 	TS         int64   // _ts: the second of the last write, or the time that an import set
 	Own        Seconds // the item's own ttl; a value that ParseItem never returns counts as Absent
 	Generation uint32  // Policy.Generation at that write
@@ -19,12 +19,12 @@ type Life struct {
 	// Based means that the item's time to live counts from second Base and not from TS.
 	Based bool
 	// Ended means that the item had already expired, in second Base, when its container began to count
-	// times to live from another property: see Era. Only a lease can keep such an item live.
+	// times to live from another property: see PolicyEra. Only a lease can keep such an item live.
 	Ended bool
 }
 
 // From returns the second from which the item's time to live counts.
-func (l *Life) From() int64 {
+func (l *Lifetime) From() int64 {
 	if l.Based {
 		return l.Base
 	}
@@ -42,8 +42,8 @@ type Policy struct {
 	// changed.
 	BasedAt int64
 
-	inherit  defaultFloors // compared with Life.From, for items without a ttl of their own
-	override defaultFloors // compared with Life.From + ttl, for items with one
+	inherit  defaultFloors // compared with Lifetime.From, for items without a ttl of their own
+	override defaultFloors // compared with Lifetime.From + ttl, for items with one
 }
 
 // Expired reports whether the item is expired at second now, which must not be before p.ChangedAt.
@@ -51,7 +51,7 @@ type Policy struct {
 // An item with a lease is not expired until the lease ends. Then the rule applies as if the lease had
 // never existed, also to the past: an item whose deadline passed during the lease is expired when the
 // lease ends, even if TTL was switched off in between. A lease postpones expiry but does not prevent it.
-func (p *Policy) Expired(l Life, now int64) bool {
+func (p *Policy) Expired(l Lifetime, now int64) bool {
 	if now < l.LeaseUntil {
 		return false
 	}
@@ -99,7 +99,7 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 // earlier. An item whose base is so early that it was never live has expired in the second of its write. An
 // item that expired by a change of the base expired in the second of that change. A lease postpones at to
 // its end.
-func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
+func (p *Policy) ExpiresAt(l Lifetime) (at int64, ok bool) {
 	if l.Ended {
 		return max(l.Base, l.LeaseUntil), true
 	}
@@ -136,7 +136,7 @@ func (p *Policy) ExpiresAt(l Life) (at int64, ok bool) {
 // items that inherit the default, sorted by the second from which the default counts. An item that is Ended
 // is in the first part. ok is false for an item that never expires. Seconds below FirstSecond are stored as
 // FirstSecond.
-func (l *Life) IndexEntry() (own bool, second int64, ok bool) {
+func (l *Lifetime) IndexEntry() (own bool, second int64, ok bool) {
 	switch {
 	case l.Ended:
 		return true, max(l.Base, FirstSecond), true

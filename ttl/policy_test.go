@@ -31,7 +31,7 @@ func TestTimelines(t *testing.T) {
 		if c.Cmd != "timeline" {
 			return c.Unknown()
 		}
-		tl := timeline{c: c, items: map[string]ttl.Life{}}
+		tl := timeline{c: c, items: map[string]ttl.Lifetime{}}
 		tl.policy.Default = tl.setting(c.String("default", "off"))
 		for _, line := range c.Lines() {
 			tl.event(line)
@@ -43,7 +43,7 @@ func TestTimelines(t *testing.T) {
 type timeline struct {
 	c      *datatest.Case
 	policy ttl.Policy
-	items  map[string]ttl.Life
+	items  map[string]ttl.Lifetime
 	out    strings.Builder
 }
 
@@ -64,7 +64,7 @@ func (tl *timeline) event(line string) {
 	}
 	switch verb := words[2]; verb {
 	case "put":
-		l := ttl.Life{TS: now, Generation: tl.policy.Generation}
+		l := ttl.Lifetime{TS: now, Generation: tl.policy.Generation}
 		if s, ok := args["ts"]; ok {
 			l.TS = tl.number(s)
 		}
@@ -191,14 +191,14 @@ func TestNoOverflow(t *testing.T) {
 	on := ttl.Policy{Default: ttl.Max}
 	raised := on.With(ttl.Absent, 5_000_000_000)
 	for _, own := range []ttl.Seconds{ttl.Absent, ttl.Max} {
-		young := ttl.Life{TS: 4_000_000_000, Own: own}
+		young := ttl.Lifetime{TS: 4_000_000_000, Own: own}
 		if on.Expired(young, 4_000_000_000+math.MaxInt32-1) {
 			t.Errorf("ttl %d: expired a second early", own)
 		}
 		if !on.Expired(young, 4_000_000_000+math.MaxInt32) {
 			t.Errorf("ttl %d: not expired at its deadline", own)
 		}
-		far := ttl.Life{TS: math.MaxInt64, Own: own}
+		far := ttl.Lifetime{TS: math.MaxInt64, Own: own}
 		if on.Expired(far, 4_000_000_000) || raised.Expired(far, 6_000_000_000) {
 			t.Errorf("ttl %d: an item of the farthest future is expired", own)
 		}
@@ -259,7 +259,7 @@ func BenchmarkExpired(b *testing.B) {
 	p = p.With(50_000, 200)
 	dead := 0
 	for i := range b.N {
-		if p.Expired(ttl.Life{TS: int64(i & 1023), Generation: uint32(i & 3)}, 300) {
+		if p.Expired(ttl.Lifetime{TS: int64(i & 1023), Generation: uint32(i & 3)}, 300) {
 			dead++
 		}
 	}

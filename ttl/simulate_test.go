@@ -24,7 +24,7 @@ type simulation struct {
 }
 
 type mortal struct {
-	ttl.Life
+	ttl.Lifetime
 	dead bool // the default in force has called it expired
 	told bool // a reader has been told so
 }
@@ -40,7 +40,7 @@ type simStats struct {
 }
 
 // plainly is the rule of one default, without a past and without leases.
-func plainly(l ttl.Life, rule ttl.Seconds, now int64) bool {
+func plainly(l ttl.Lifetime, rule ttl.Seconds, now int64) bool {
 	switch {
 	case l.Own > 0:
 		return rule != ttl.Absent && l.TS+int64(l.Own) <= now
@@ -54,7 +54,7 @@ func plainly(l ttl.Life, rule ttl.Seconds, now int64) bool {
 // judge lets the default in force speak at the present moment.
 func (s *simulation) judge() {
 	for _, m := range s.items {
-		m.dead = m.dead || plainly(m.Life, s.rule, s.now)
+		m.dead = m.dead || plainly(m.Lifetime, s.rule, s.now)
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *simulation) change(next ttl.Seconds) {
 
 func (s *simulation) put(back int64, own ttl.Seconds) {
 	s.items = append(s.items,
-		&mortal{Life: ttl.Life{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
+		&mortal{Lifetime: ttl.Lifetime{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
 	s.judge()
 }
 
@@ -93,7 +93,7 @@ func (s *simulation) lease(i int, seconds int64) {
 func (s *simulation) compare(t *rapid.T) {
 	inheritTS, due := s.policy.Cutoffs(s.now)
 	for _, m := range s.items {
-		want, got := s.expired(m), s.policy.Expired(m.Life, s.now)
+		want, got := s.expired(m), s.policy.Expired(m.Lifetime, s.now)
 		if got != want {
 			t.Fatalf("at %d: %+v: Expired says %t", s.now, *m, got)
 		}
@@ -101,14 +101,14 @@ func (s *simulation) compare(t *rapid.T) {
 			t.Fatalf("at %d: %+v came back", s.now, *m)
 		}
 		m.told = got
-		if at, ok := s.policy.ExpiresAt(m.Life); (ok && at <= s.now) != want {
+		if at, ok := s.policy.ExpiresAt(m.Lifetime); (ok && at <= s.now) != want {
 			t.Fatalf("at %d: %+v: ExpiresAt says %d, %t", s.now, *m, at, ok)
 		}
 		proposed := m.Own == ttl.Absent && m.TS <= inheritTS || m.Own > 0 && m.TS+int64(m.Own) <= due
 		if want && !(proposed && s.policy.Active()) {
 			t.Fatalf("at %d: %+v is expired and beyond the cutoffs %d and %d", s.now, *m, inheritTS, due)
 		}
-		s.met.count(m, want, plainly(m.Life, s.rule, s.now), proposed)
+		s.met.count(m, want, plainly(m.Lifetime, s.rule, s.now), proposed)
 	}
 }
 

@@ -29,14 +29,14 @@ const MaxRate = 1e6
 type Virtual struct {
 	mu      sync.Mutex
 	base    Clock
-	state   State
+	state   ClockState
 	waiters []*clockTimer // sorted by deadline
 	disarm  func()        // stops the timer of the base, or nil
 }
 
-// A State is the state of a Virtual clock: its time is At + Rate × (the base's time − Mark). It is stored
-// as JSON with the data, so that the clock continues after a restart.
-type State struct {
+// A ClockState is the state of a Virtual clock: its time is At + Rate × (the base's time − Mark). It is
+// stored as JSON with the data, so that the clock continues after a restart.
+type ClockState struct {
 	At   time.Time `json:"at"`
 	Mark time.Time `json:"mark"`
 	Rate float64   `json:"rate"` // 0: frozen, 1: the speed of the base
@@ -120,13 +120,13 @@ func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
 
 // Freeze stops the clock at its current time.
 func (v *Virtual) Freeze() {
-	v.change(func(s *State) { s.Rate = 0 })
+	v.change(func(s *ClockState) { s.Rate = 0 })
 }
 
 // Resume lets a frozen clock continue from its current time at the speed of its base. It does nothing if
 // the clock is running.
 func (v *Virtual) Resume() {
-	v.change(func(s *State) {
+	v.change(func(s *ClockState) {
 		if s.Rate == 0 {
 			s.Rate = 1
 		}
@@ -135,12 +135,12 @@ func (v *Virtual) Resume() {
 
 // Set sets the clock to t. It stays frozen or running.
 func (v *Virtual) Set(t time.Time) {
-	v.change(func(s *State) { s.At = clamp(t) })
+	v.change(func(s *ClockState) { s.At = clamp(t) })
 }
 
 // Advance moves the clock forward by d, or back if d is negative.
 func (v *Virtual) Advance(d time.Duration) {
-	v.change(func(s *State) { s.At = clamp(s.At.Add(d)) })
+	v.change(func(s *ClockState) { s.At = clamp(s.At.Add(d)) })
 }
 
 // SetRate sets the speed of the clock to rate times the speed of its base; 0 freezes it. If the rate is
@@ -149,12 +149,12 @@ func (v *Virtual) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
-	v.change(func(s *State) { s.Rate = rate })
+	v.change(func(s *ClockState) { s.Rate = rate })
 	return nil
 }
 
 // State returns the current state, from which Restore can continue the clock.
-func (v *Virtual) State() State {
+func (v *Virtual) State() ClockState {
 	v.lock()
 	defer v.unlock()
 	return v.rebased()
@@ -162,11 +162,13 @@ func (v *Virtual) State() State {
 
 // Restore sets the clock to the state s. If the clock was running in that state, it also counts the time
 // that has passed since then on the base. Restore returns a *RateError for a rate that SetRate refuses.
-func (v *Virtual) Restore(s State) error {
+func (v *Virtual) Restore(s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
-	v.change(func(mine *State) { *mine = State{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate} })
+	v.change(func(mine *ClockState) {
+		*mine = ClockState{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate}
+	})
 	return nil
 }
 
@@ -196,7 +198,7 @@ func (v *Virtual) when(t time.Time) time.Time {
 // Rebase gives the clock another base and sets it to the state s over that base, as Restore does over the
 // current one. With the state In(base) it has the time of base. Timers of the clock are kept. A clock must
 // not become its own base.
-func (v *Virtual) Rebase(base Clock, s State) error {
+func (v *Virtual) Rebase(base Clock, s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
@@ -210,15 +212,15 @@ func (v *Virtual) Rebase(base Clock, s State) error {
 		base.lock()
 	}
 	now := v.baseNow().Round(0)
-	v.state = State{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
+	v.state = ClockState{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
 	v.fireDue()
 	return nil
 }
 
 // In returns the state of a clock that has the time of its base and runs with it.
-func In(base Clock) State {
+func In(base Clock) ClockState {
 	now := base.Now().Round(0)
-	return State{At: clamp(now), Mark: now, Rate: 1}
+	return ClockState{At: clamp(now), Mark: now, Rate: 1}
 }
 
 func checkRate(rate float64) error {
@@ -240,13 +242,13 @@ func (v *Virtual) baseNow() time.Time {
 }
 
 // rebased returns the state with the current moment as Mark. The caller holds the lock.
-func (v *Virtual) rebased() State {
+func (v *Virtual) rebased() ClockState {
 	now := v.baseNow().Round(0)
-	return State{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
+	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
 // change applies f to the rebased state and fires the timers that are then due.
-func (v *Virtual) change(f func(*State)) {
+func (v *Virtual) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()
 	f(&v.state)
@@ -345,7 +347,7 @@ func (v *Virtual) release() {
 // at returns the time of a clock in state s when the time of its base is base. It uses the base's
 // wall-clock time, not its monotonic reading, which stops while the machine sleeps and is meaningless in
 // a stored state.
-func (s State) at(base time.Time) time.Time {
+func (s ClockState) at(base time.Time) time.Time {
 	elapsed := base.Round(0).Sub(s.Mark.Round(0))
 	switch s.Rate {
 	case 0:

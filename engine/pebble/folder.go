@@ -174,4 +174,4 @@ func checkManifest(o Options, name string) error {
 }
 
 // beginsRecord reports whether a chunk of a manifest is a whole record, or the beginning of one.
-func beginsRecord(c chunk) bool { return c.kind == chunkFull || c.kind == chunkFirst }
+func beginsRecord(c recordChunk) bool { return c.kind == chunkFull || c.kind == chunkFirst }

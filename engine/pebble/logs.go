@@ -96,14 +96,14 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 		return nil, err
 	}
 	end := logEnd(data, uint32(number))
-	own := func(c chunk) bool { return c.kind >= logChunk && c.log == uint32(number) }
+	own := func(c recordChunk) bool { return c.kind >= logChunk && c.log == uint32(number) }
 	at := nextChunk(data, end+1, own)
 	if at < 0 {
 		return nil, nil
 	}
 	behind := len(bytes.TrimRight(data[end:], "\x00"))
 	if behind <= unsyncedTail &&
-		nextChunk(data, at, func(c chunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
+		nextChunk(data, at, func(c recordChunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
 		o.Logger.Warn("a log of writes ends in pieces, as a power cut leaves it; what lies behind was not known to be synced and is not read",
 			"log", logName(number), "read", end, "bytes", len(data))
 		return nil, nil

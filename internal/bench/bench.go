@@ -81,7 +81,7 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 type Result struct {
 	About   RunConditions  `json:"about"`
 	Figures []Figure       `json:"figures"`
-	Shapes  []Shape        `json:"shapes,omitempty"`
+	Shapes  []QueryTime    `json:"shapes,omitempty"`
 	Changes []FigureChange `json:"changes,omitempty"`
 }
 

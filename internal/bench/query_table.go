@@ -26,7 +26,7 @@ func (r *runningReport) shapeRow(name string, columns ...string) {
 }
 
 // addShape prints and keeps the times of a query on each set.
-func (r *runningReport) addShape(found []Shape) {
+func (r *runningReport) addShape(found []QueryTime) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
 		name := s.Name
@@ -44,7 +44,7 @@ func (r *runningReport) addShape(found []Shape) {
 }
 
 // growthOf returns the text for the column growth, and counts a value over its budget.
-func (r *runningReport) growthOf(s Shape) string {
+func (r *runningReport) growthOf(s QueryTime) string {
 	if s.Growth == nil {
 		return ""
 	}

@@ -142,7 +142,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("two shapes are named %s", s.name)
 			}
 			names[s.name] = true
-			a := &shapeRun{queryShape: s, documentLayout: l, b: b, c: container}
+			a := &queryRun{queryShape: s, documentLayout: l, b: b, c: container}
 			seen := a.ask(t.Context(), 1)
 			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
 			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {
@@ -158,7 +158,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestAskInTurns(t *testing.T) {
-	sides := []*shapeRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
+	sides := []*queryRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
 		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}}
 		a.spent, a.docs, a.queryShape.name, a.growth = 1e9, i, "x", served()

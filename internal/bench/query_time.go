@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Shape is the time of one kind of query on one set. Times are medians, in seconds.
-type Shape struct {
+// QueryTime is the time of one kind of query on one set. Times are medians, in seconds.
+type QueryTime struct {
 	Name      string  `json:"name"`
 	Query     string  `json:"query"`
 	Documents int     `json:"documents"` // in the set
@@ -44,15 +44,15 @@ const (
 	shapeCut = 2
 )
 
-// shapeRun is a query of one shape that is run repeatedly on a set.
-type shapeRun struct {
+// queryRun is a query of one shape that is run repeatedly on a set.
+type queryRun struct {
 	queryShape
 	documentLayout
 	b         *Bench
 	c         *store.Container
 	cpu, wall []float64 // of each counted run
 	spent     time.Duration
-	first     Shape // the result of the first run
+	first     QueryTime // the result of the first run
 }
 
 // measureShapes runs the selected queries of a list on all sets in turn.
@@ -71,9 +71,9 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 		len(sets[0].text(0))), len(sets) > 1)
 	b.progress.Start("querying", len(list))
 	for _, s := range list {
-		sides := make([]*shapeRun, len(sets))
+		sides := make([]*queryRun, len(sets))
 		for i := range sets {
-			sides[i] = &shapeRun{queryShape: s, documentLayout: sets[i].documentLayout, b: b,
+			sides[i] = &queryRun{queryShape: s, documentLayout: sets[i].documentLayout, b: b,
 				c: containers[i]}
 		}
 		found, err := runInterleaved(ctx, sides)
@@ -89,7 +89,7 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 
 // runInterleaved runs the queries of the sides in turn until each side has run long enough, and returns the
 // times.
-func runInterleaved(ctx context.Context, sides []*shapeRun) (found []Shape, err error) {
+func runInterleaved(ctx context.Context, sides []*queryRun) (found []QueryTime, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
 		going = false
@@ -122,7 +122,7 @@ func runInterleaved(ctx context.Context, sides []*shapeRun) (found []Shape, err 
 }
 
 // done reports whether the query has run often enough.
-func (a *shapeRun) done() bool {
+func (a *queryRun) done() bool {
 	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
 	switch {
 	case a.first.Failure != "" || a.first.Cut || len(a.cpu) >= maxShapeRuns:
@@ -135,7 +135,7 @@ func (a *shapeRun) done() bool {
 
 // run runs the query once. The first run is a warm-up: it counts only if it takes so long that there is no
 // other run.
-func (a *shapeRun) run(ctx context.Context, turn int) error {
+func (a *queryRun) run(ctx context.Context, turn int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (a *shapeRun) run(ctx context.Context, turn int) error {
 }
 
 // ask reads all pages, or the one page of the shape. If the query fails, the result has the reason.
-func (a *shapeRun) ask(ctx context.Context, turn int) (seen Shape) {
+func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 	began := a.b.clock.Now()
 	r := a.request(turn)
 	for {
@@ -184,7 +184,7 @@ func (a *shapeRun) ask(ctx context.Context, turn int) (seen Shape) {
 }
 
 // request returns the query with the values of a turn.
-func (a *shapeRun) request(turn int) store.QueryRequest {
+func (a *queryRun) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {
 		r.MaxItems = a.page
@@ -200,7 +200,7 @@ func (a *shapeRun) request(turn int) store.QueryRequest {
 }
 
 // result returns the times of the runs, and what the first of them read.
-func (a *shapeRun) result() Shape {
+func (a *queryRun) result() QueryTime {
 	s := a.first
 	s.Name, s.Query, s.Documents, s.Runs = a.name, a.queryShape.text, a.docs, len(a.cpu)
 	s.CPU, s.Wall = median(a.cpu), median(a.wall)

@@ -167,7 +167,7 @@ type runningReport struct {
 	about   RunConditions
 	section string
 	figures []Figure
-	shapes  []Shape
+	shapes  []QueryTime
 	over    int
 	err     error // the first printing error
 }

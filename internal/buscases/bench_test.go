@@ -120,7 +120,7 @@ func (b *bench) refuses(err error, code entity.Code) {
 func (b *bench) at(d time.Duration) {
 	b.Helper()
 	to := start.Add(d)
-	_, err := b.h.Instance().SetClock(b.ctx, ttl.Change{Set: &to})
+	_, err := b.h.Instance().SetClock(b.ctx, ttl.ClockChange{Set: &to})
 	b.must(err)
 }
 

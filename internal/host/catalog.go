@@ -332,7 +332,7 @@ func rewriteHead(t engine.Txn) error {
 }
 
 // setClock stores the state of a clock: the server's for number 0, otherwise that of a group.
-func setClock(t engine.Txn, number uint32, s ttl.State) error {
+func setClock(t engine.Txn, number uint32, s ttl.ClockState) error {
 	return SetRecord(t, clockKey(number), s)
 }
 

@@ -130,7 +130,7 @@ func (c *Clock) Base() ttl.Clock { return c.base }
 // State returns the clock's state. own is true if the clock is independent of the server's clock, and false
 // if the state is that of the server's clock. For the system's clock the state is the current time at rate
 // 1.
-func (c *Clock) State() (s ttl.State, own bool) {
+func (c *Clock) State() (s ttl.ClockState, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
 		return s, false
@@ -213,7 +213,7 @@ func (c *Clock) Copy(other *Clock) error {
 }
 
 // take gives a group's clock the state s of its own, so that it no longer follows the server's clock.
-func (c *Clock) take(s ttl.State) error {
+func (c *Clock) take(s ttl.ClockState) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
@@ -294,7 +294,7 @@ func (c *Clock) movedBack(before time.Time) {
 	}
 }
 
-func readClock(r engine.Reader, number uint32) (s ttl.State, found bool, err error) {
+func readClock(r engine.Reader, number uint32) (s ttl.ClockState, found bool, err error) {
 	raw, err := r.Get(clockKey(number))
 	if errors.Is(err, engine.ErrNotFound) {
 		return s, false, nil

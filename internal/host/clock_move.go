@@ -31,19 +31,19 @@ func (e *TooFarBackError) Error() string {
 
 // SetClock moves the server's virtual clock, with all group clocks that follow it, and makes the new state
 // durable. It may set the clock back, but not before any stored moment or before the expiry of an item. It
-// fails with ErrSystemClock, *ttl.ChangeError and *TooFarBackError.
-func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State, error) {
+// fails with ErrSystemClock, *ttl.ClockChangeError and *TooFarBackError.
+func (in *Instance) SetClock(ctx context.Context, change ttl.ClockChange) (ttl.ClockState, error) {
 	v := in.clock.virtual()
 	if v == nil {
-		return ttl.State{}, ErrSystemClock
+		return ttl.ClockState{}, ErrSystemClock
 	}
 	if err := in.catalog.Lock(ctx); err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	defer in.catalog.Unlock()
 	next, err := change.Apply(v.State(), ttl.In(v.Base()))
 	if err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	m := clockMove{in: in, clocks: append(in.followers(), &in.clock), back: change.Back()}
 	err = m.run(ctx, next.At, func() error {
@@ -61,7 +61,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.Change) (ttl.State,
 		return v.Rebase(v.Base(), next)
 	})
 	if err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	return v.State(), nil
 }
@@ -79,24 +79,25 @@ func (in *Instance) followers() (list []*Clock) {
 // Set moves the clock of a group. The first call gives the group its own clock, which begins as the server's
 // and is then independent of it. exists is called with the catalog's lock held and checks that the group
 // still exists. The errors are those of SetClock and of exists.
-func (c *Clock) Set(ctx context.Context, change ttl.Change, exists func() error) (ttl.State, error) {
+func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() error) (ttl.ClockState,
+	error) {
 	v := c.virtual()
 	if v == nil {
-		return ttl.State{}, ErrSystemClock
+		return ttl.ClockState{}, ErrSystemClock
 	}
 	if err := c.in.catalog.Lock(ctx); err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	defer c.in.catalog.Unlock()
 	at, _ := c.State()
 	base := c.in.clock.virtual().Base()
 	next, err := change.Apply(at, ttl.In(base))
 	if err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	m := clockMove{in: c.in, clocks: []*Clock{c}, back: change.Back()}
 	if err := m.run(ctx, next.At, func() error { return c.change(ctx, base, &next, exists) }); err != nil {
-		return ttl.State{}, err
+		return ttl.ClockState{}, err
 	}
 	return v.State(), nil
 }
@@ -120,7 +121,7 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 // change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
 // follows the base. exists returns an error if the group has been deleted; then change does nothing. The
 // caller holds the catalog's lock.
-func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.State, exists func() error) error {
+func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState, exists func() error) error {
 	if err := exists(); err != nil {
 		return err
 	}

@@ -50,14 +50,16 @@ func TestClockGoesBack(t *testing.T) {
 func TestClockIsNotMoved(t *testing.T) {
 	w := newWorld(t, host.Options{ManualReaper: true})
 	back := -time.Second
-	var bad *ttl.ChangeError
-	if _, err := w.h.Instance().SetClock(t.Context(), ttl.Change{Advance: &back}); !errors.As(err, &bad) {
+	var bad *ttl.ClockChangeError
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &back}); !errors.As(err,
+		&bad) {
 		t.Fatal(err)
 	}
 	w.must(w.h.Close())
 	w.real = true
 	w.open()
-	if _, err := w.h.Instance().SetClock(t.Context(), ttl.Change{}); !errors.Is(err, host.ErrSystemClock) {
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChange{}); !errors.Is(err,
+		host.ErrSystemClock) {
 		t.Fatal(err)
 	}
 	if in := w.h.Instance(); in.Virtual() || in.NewClock(7, "of a group").Millis() != in.Clock().Millis() {
@@ -95,7 +97,8 @@ func TestClockWaitsForWrites(t *testing.T) {
 	w.must(g.gate.Share(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.h.Instance().SetClock(ctx, ttl.Change{Set: &start}); !errors.Is(err, context.Canceled) {
+	if _, err := w.h.Instance().SetClock(ctx, ttl.ClockChange{Set: &start}); !errors.Is(err,
+		context.Canceled) {
 		t.Fatal(err)
 	}
 	w.add("free", time.Hour) // what had been held for the move is open again
@@ -138,7 +141,7 @@ func TestClocksOfGroups(t *testing.T) {
 	g.clocks = []*host.Clock{one, two}
 	there := func() error { return nil }
 	hour := time.Hour
-	_, err := one.Set(t.Context(), ttl.Change{Advance: &hour}, there)
+	_, err := one.Set(t.Context(), ttl.ClockChange{Advance: &hour}, there)
 	w.must(err)
 	if !one.Own() || two.Own() || !one.Time().Equal(start.Add(hour)) || !two.Time().Equal(start) {
 		t.Fatalf("%s and %s", one.Time(), two.Time())

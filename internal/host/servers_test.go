@@ -261,7 +261,7 @@ func TestRefusedMoveOfClock(t *testing.T) {
 	<-reading
 	day := 24 * time.Hour
 	for range 100 {
-		_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
+		_, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day})
 		if !errors.Is(err, host.ErrSeveralServers) {
 			t.Fatalf("a move beside another server: %v", err)
 		}
@@ -283,7 +283,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 	}
 	a, b := f.server(virtual()), f.server(virtual())
 	day := 24 * time.Hour
-	_, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day})
+	_, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day})
 	if !errors.Is(err, host.ErrSeveralServers) {
 		t.Errorf("moved beside another server: %v", err)
 	}
@@ -291,7 +291,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 		t.Errorf("a refused move moved the clock to %d", now)
 	}
 	f.close(b)
-	if _, err := a.Instance().SetClock(t.Context(), ttl.Change{Advance: &day}); err != nil {
+	if _, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day}); err != nil {
 		t.Fatal(err)
 	}
 	f.pass(time.Second)

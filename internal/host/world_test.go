@@ -96,7 +96,7 @@ func (w *world) sweep() int {
 
 func (w *world) advance(d time.Duration) {
 	w.t.Helper()
-	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Advance: &d})
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d})
 	w.must(err)
 }
 
@@ -108,7 +108,7 @@ func (w *world) pass(d time.Duration) {
 }
 
 func (w *world) set(t time.Time) error {
-	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Set: &t})
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Set: &t})
 	return err
 }
 

@@ -32,8 +32,8 @@ type activeRule struct {
 	ended  bool
 }
 
-// State is a rule of a list and its counters.
-type State struct {
+// RuleState is a rule of a list and its counters.
+type RuleState struct {
 	ID string
 	Rule
 	Until time.Time // time at which the rule ends; zero: it has no time limit
@@ -46,15 +46,15 @@ type State struct {
 func New(now func() time.Time) *RuleList { return &RuleList{now: now} }
 
 // Add appends a rule to the list, and returns it with defaults filled in. Its error is a *RuleError.
-func (l *RuleList) Add(r Rule) (State, error) {
+func (l *RuleList) Add(r Rule) (RuleState, error) {
 	r.Operations = slices.Clone(r.Operations)
 	if err := r.settle(); err != nil {
-		return State{}, err
+		return RuleState{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) >= MaxRules {
-		return State{}, &RuleError{"", "there are " + strconv.Itoa(MaxRules) + " rules already"}
+		return RuleState{}, &RuleError{"", "there are " + strconv.Itoa(MaxRules) + " rules already"}
 	}
 	l.made++
 	e := &activeRule{id: "f" + strconv.Itoa(l.made), rule: r, series: rand.New(rand.NewPCG(r.Seed, 0))}
@@ -67,11 +67,11 @@ func (l *RuleList) Add(r Rule) (State, error) {
 }
 
 // List returns all rules in order.
-func (l *RuleList) List() []State {
+func (l *RuleList) List() []RuleState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endDue()
-	out := make([]State, len(l.list))
+	out := make([]RuleState, len(l.list))
 	for i, e := range l.list {
 		out[i] = e.state()
 	}
@@ -157,8 +157,8 @@ func (e *activeRule) draw() bool {
 	return true
 }
 
-func (e *activeRule) state() State {
-	s := State{ID: e.id, Rule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
+func (e *activeRule) state() RuleState {
+	s := RuleState{ID: e.id, Rule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
 	s.Operations = slices.Clone(s.Operations)
 	return s
 }

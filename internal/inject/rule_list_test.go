@@ -25,7 +25,7 @@ func hits(l *inject.RuleList, o inject.TargetOperation, n int) (list []int) {
 	return list
 }
 
-func add(t *testing.T, l *inject.RuleList, r inject.Rule) inject.State {
+func add(t *testing.T, l *inject.RuleList, r inject.Rule) inject.RuleState {
 	t.Helper()
 	s, err := l.Add(r)
 	if err != nil {

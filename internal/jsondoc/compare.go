@@ -69,8 +69,8 @@ func compareArrays(a, b Value) int {
 }
 
 func compareObjects(a, b Value) int {
-	var bufA, bufB [16]property
-	return slices.CompareFunc(a.sorted(bufA[:0]), b.sorted(bufB[:0]), func(x, y property) int {
+	var bufA, bufB [16]namedValue
+	return slices.CompareFunc(a.sorted(bufA[:0]), b.sorted(bufB[:0]), func(x, y namedValue) int {
 		if c := strings.Compare(x.name, y.name); c != 0 {
 			return c
 		}
@@ -78,17 +78,17 @@ func compareObjects(a, b Value) int {
 	})
 }
 
-// property is a member of an object, with its unescaped name.
-type property struct {
+// namedValue is a member of an object, with its unescaped name.
+type namedValue struct {
 	name  string
 	value Value
 }
 
 // sorted appends the members of an object to buf, in the order of their names.
-func (v Value) sorted(buf []property) []property {
+func (v Value) sorted(buf []namedValue) []namedValue {
 	for it := v.walk(); it.next(); {
-		buf = append(buf, property{unescaped(it.key), it.elem})
+		buf = append(buf, namedValue{unescaped(it.key), it.elem})
 	}
-	slices.SortFunc(buf, func(x, y property) int { return strings.Compare(x.name, y.name) })
+	slices.SortFunc(buf, func(x, y namedValue) int { return strings.Compare(x.name, y.name) })
 	return buf
 }

@@ -176,7 +176,7 @@ func checkPlace(t *testing.T, raw []byte, err error) {
 }
 
 // checkParsed compares an accepted document with what encoding/json reads.
-func checkParsed(t *testing.T, raw []byte, p Parsed, lim Limits) {
+func checkParsed(t *testing.T, raw []byte, p ParsedDocument, lim Limits) {
 	again, err := Parse(p.Body, lim)
 	if err != nil || !bytes.Equal(again.Body, p.Body) || !bytes.Equal(again.TTL, p.TTL) ||
 		!bytes.Equal(again.ID.Raw(), p.ID.Raw()) {

@@ -70,7 +70,7 @@ func AppendOrdered(dst []byte, v Value) []byte {
 		return append(dst, endNested)
 	case Object:
 		dst = append(dst, tagObject)
-		var buf [16]property
+		var buf [16]namedValue
 		for _, m := range v.sorted(buf[:0]) {
 			dst = AppendOrdered(appendOrderedString(dst, m.name), m.value)
 		}

@@ -28,9 +28,9 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Parsed is a document that Parse has accepted, in the form in which it is stored. It shares no memory with
-// the text from which it was parsed. Its fields share memory with each other.
-type Parsed struct {
+// ParsedDocument is a document that Parse has accepted, in the form in which it is stored. It shares no
+// memory with the text from which it was parsed. Its fields share memory with each other.
+type ParsedDocument struct {
 	// Body is the text of the object without blanks and without the system properties at its top level. The
 	// order of members and the spelling of names and strings are kept, except that control characters are
 	// escaped. Numbers have their shortest spelling. No name occurs twice in an object.
@@ -52,13 +52,13 @@ type Parsed struct {
 //
 // The error is a *SyntaxError, *DepthError, *SizeError or, for a JSON value that is not an object, a
 // *NotObjectError. Input of more than twice the size limit is refused without being read.
-func Parse(raw []byte, lim Limits) (Parsed, error) {
+func Parse(raw []byte, lim Limits) (ParsedDocument, error) {
 	out, err := parse(raw, lim)
 	if !isDuplicate(err) {
 		return out, err
 	}
 	if raw, err = unique(raw, lim); err != nil {
-		return Parsed{}, err
+		return ParsedDocument{}, err
 	}
 	return parse(raw, lim)
 }
@@ -88,10 +88,10 @@ func isDuplicate(err error) bool {
 
 // parse does the work of Parse in one pass. It fails with a *DuplicateError if a name occurs twice in an
 // object; Parse then uses unique.
-func parse(raw []byte, lim Limits) (Parsed, error) {
+func parse(raw []byte, lim Limits) (ParsedDocument, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	if err := p.start(); err != nil {
-		return Parsed{}, err
+		return ParsedDocument{}, err
 	}
 	if k := kindAt[p.peek()]; k != Object {
 		p.keep, p.mark = true, p.pos // accept what Compact accepts
@@ -102,12 +102,12 @@ func parse(raw []byte, lim Limits) (Parsed, error) {
 		if err == nil {
 			err = &NotObjectError{k}
 		}
-		return Parsed{}, err
+		return ParsedDocument{}, err
 	}
 	p.dst, p.keep = make([]byte, 0, len(raw)-p.pos), true
 	out, err := p.document()
 	if err != nil {
-		return Parsed{}, err
+		return ParsedDocument{}, err
 	}
 	return out, p.end()
 }
@@ -333,10 +333,10 @@ func (p *parser) object() error {
 
 // document reads the object at the top level of a document: it drops system properties and records id and
 // ttl. After each member dst does not end with a comma, so that the member can be removed by truncating dst.
-func (p *parser) document() (Parsed, error) {
+func (p *parser) document() (ParsedDocument, error) {
 	var id, ttl byteRange
 	if err := p.enter(); err != nil {
-		return Parsed{}, err
+		return ParsedDocument{}, err
 	}
 	p.flush()
 	for more := p.peek() != '}'; more; {
@@ -346,12 +346,12 @@ func (p *parser) document() (Parsed, error) {
 		}
 		n, err := p.name(0)
 		if err != nil {
-			return Parsed{}, err
+			return ParsedDocument{}, err
 		}
 		p.flush()
 		value := byteRange{from: len(p.dst)}
 		if err := p.value(); err != nil {
-			return Parsed{}, err
+			return ParsedDocument{}, err
 		}
 		p.flush()
 		value.to = len(p.dst)
@@ -372,12 +372,12 @@ func (p *parser) document() (Parsed, error) {
 		case '}':
 			more = false
 		default:
-			return Parsed{}, p.expected("a comma or the end of the object")
+			return ParsedDocument{}, p.expected("a comma or the end of the object")
 		}
 	}
 	p.leave()
 	p.flush()
-	return Parsed{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
+	return ParsedDocument{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
 }
 
 // byteRange is a part of dst, whose memory may still move. An empty span means that there is no part.

@@ -147,7 +147,7 @@ func TestControlCharacters(t *testing.T) {
 	}
 }
 
-func second(_ Parsed, err error) error { return err }
+func second(_ ParsedDocument, err error) error { return err }
 
 // offsetOf finds the byte that an editor shows at a line and column.
 func offsetOf(text string, line, col int) int {

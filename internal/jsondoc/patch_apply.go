@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Apply returns the document with all operations applied. body is the Body of a Parsed and does not change.
-// The result is compact JSON without duplicate names, but it may exceed the limits of a document or have
-// invalid contents, so it must go through Parse. The error is a *PatchError.
+// Apply returns the document with all operations applied. body is the Body of a ParsedDocument and does not
+// change. The result is compact JSON without duplicate names, but it may exceed the limits of a document or
+// have invalid contents, so it must go through Parse. The error is a *PatchError.
 func (p Patch) Apply(body []byte) ([]byte, error) {
 	text := bytes.Clone(body)
 	for i := range p.steps {

@@ -28,8 +28,8 @@ type SystemProperties struct {
 // systemText is at least the length of the system properties without the values that are strings.
 const systemText = 160
 
-// Append appends body, the Body of a Parsed, with the system properties after its own properties, in the
-// order of Cosmos DB.
+// Append appends body, the Body of a ParsedDocument, with the system properties after its own properties, in
+// the order of Cosmos DB.
 func (s SystemProperties) Append(dst, body []byte) []byte {
 	return AppendSystem(dst, body, s.RID, s.Self, s.ETag, s.TS, s.LSN)
 }

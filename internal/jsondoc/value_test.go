@@ -280,7 +280,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-func mustParse(t testing.TB, raw string) Parsed {
+func mustParse(t testing.TB, raw string) ParsedDocument {
 	t.Helper()
 	p, err := Parse([]byte(raw), Limits{})
 	if err != nil {

@@ -40,7 +40,7 @@ type Faults struct {
 	Faults []Fault `json:"faults" nullable:"false"`
 }
 
-func faultOf(s inject.State) Fault {
+func faultOf(s inject.RuleState) Fault {
 	f := Fault{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
 		Container: s.Container, Entity: s.Entity, Share: s.Share, Seed: s.Seed, Skip: s.Skip, Count: s.Count,
 		When: "before", LatencyMs: s.Latency.Milliseconds(), RetryAfterMs: s.RetryAfter.Milliseconds(),

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Wire is the part of the server that the laboratory uses to read requests and to send responses.
-type Wire interface {
-	route.Wire
+// HTTPAdapter is the part of the server that the laboratory uses to read requests and to send responses.
+type HTTPAdapter interface {
+	route.HTTPAdapter
 	// Enter is called with the container that the request addresses. An error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
 	// Reserve reserves the memory for a large response before the response is built. It waits until the
@@ -33,7 +33,7 @@ type Failure struct {
 
 // Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
-	Wire Wire
+	Wire HTTPAdapter
 	// Wall is the clock of real time, which limits waits. It must not be the clock of the data.
 	Wall ttl.Clock
 	// Classify returns the response of the server to a request that fails with the given error.
@@ -85,4 +85,4 @@ func New(db *store.DB, o Options) *Laboratory {
 }
 
 // Wire implements route.Server.
-func (l *Laboratory) Wire() route.Wire { return l.opt.Wire }
+func (l *Laboratory) Wire() route.HTTPAdapter { return l.opt.Wire }

@@ -15,23 +15,23 @@ import (
 // receiverSet is the set of open receivers. Like locks, they are kept in memory only.
 type receiverSet struct {
 	mu   sync.Mutex
-	open map[string]*openReceiver // by id
+	open map[string]*receiverHandle // by id
 }
 
-// openReceiver is a receiver and the entity that it receives from.
-type openReceiver struct {
+// receiverHandle is a receiver and the entity that it receives from.
+type receiverHandle struct {
 	*queue.Receiver
 	queues *queue.Queues
 	at     entity.Address
 	path   string
 }
 
-func (all *receiverSet) add(r *openReceiver) (id string) {
+func (all *receiverSet) add(r *receiverHandle) (id string) {
 	id = rand.Text()
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.open == nil {
-		all.open = make(map[string]*openReceiver)
+		all.open = make(map[string]*receiverHandle)
 	}
 	all.open[id] = r
 	return id
@@ -43,14 +43,14 @@ func (all *receiverSet) remove(id string) {
 	delete(all.open, id)
 }
 
-func (all *receiverSet) find(id string) *openReceiver {
+func (all *receiverSet) find(id string) *receiverHandle {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return all.open[id]
 }
 
 // holding returns the open receiver that holds the lock of a session, or nil if there is none.
-func (all *receiverSet) holding(at entity.Address, session string) *openReceiver {
+func (all *receiverSet) holding(at entity.Address, session string) *receiverHandle {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, r := range all.open {

@@ -40,7 +40,7 @@ type openedReceiver struct {
 }
 
 // openReceiver opens the receiver that a request describes.
-func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver, error) {
+func (in *openReceiverRequest) openReceiver(ctx context.Context) (*receiverHandle, error) {
 	o := queue.ReceiverOptions{Name: "explorer", DropLocks: true}
 	if in.Session != nil {
 		o.Session = &queue.SessionRequest{ID: *in.Session}
@@ -59,7 +59,7 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*openReceiver,
 	if err != nil {
 		return nil, ofQueues(err)
 	}
-	return &openReceiver{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
+	return &receiverHandle{Receiver: r, queues: in.queues, at: at, path: in.entity.Path}, nil
 }
 
 // streamReceiver opens a receiver and responds with a stream of its events, until the client disconnects,
@@ -101,7 +101,7 @@ func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) er
 	return nil
 }
 
-func (w *eventWriter) opened(id string, r *openReceiver) error {
+func (w *eventWriter) opened(id string, r *receiverHandle) error {
 	opened := openedReceiver{Receiver: id}
 	if session, until, ok := r.Session(); ok {
 		opened.Session, opened.Until = &session, &until
@@ -119,7 +119,7 @@ func (w *eventWriter) ended(why error) {
 // ReceiverPath is the part of a request that names a receiver in its path.
 type ReceiverPath struct {
 	Receiver string `path:"receiver" description:"The receiver's id."`
-	receiver *openReceiver
+	receiver *receiverHandle
 }
 
 // Find implements route.PartDecoder.

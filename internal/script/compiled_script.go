@@ -23,7 +23,7 @@ type Programs struct {
 	once   sync.Once
 	recent *lru.Cache[[sha256.Size]byte, *compiledScript] // created at the first use
 
-	sandbox, context lazyProgram
+	sandbox, context lazyScript
 
 	stuck atomic.Int64
 }
@@ -45,14 +45,14 @@ type compiledScript struct {
 	main string // the function to call; "": the value of the code is the function
 }
 
-// lazyProgram is a script of this package, compiled at the first use.
-type lazyProgram struct {
+// lazyScript is a script of this package, compiled at the first use.
+type lazyScript struct {
 	once sync.Once
 	code *goja.Program
 	err  error
 }
 
-func (l *lazyProgram) get(file, text string) (*goja.Program, error) {
+func (l *lazyScript) get(file, text string) (*goja.Program, error) {
 	l.once.Do(func() { l.code, l.err = goja.Compile(file, text, true) })
 	return l.code, l.err
 }

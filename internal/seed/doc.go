@@ -5,20 +5,20 @@
 //	s, err := seed.Open("seed")                        // a folder, or one file; JSON and YAML
 //	report, err := s.Apply(ctx, seed.Target{DB: db, Queues: queues})
 //
-//	model.go               the contents of a file, as structs from which schema.json is generated
-//	policies.go            the same for the policies of a container
-//	read.go                files and folders, and which file defines what
-//	database.go            from the model to what a store accepts, with all checks that need no store
-//	container.go           the same for a container and its documents
-//	entities.go            queues and topics, in the form that package queue/config reads
-//	plant.go               writing to a server: what is missing is created, what differs is changed
-//	plant_*.go             containers, scripts and the like, documents
-//	differences_error.go   comparing with a server, without a change
-//	apart.go               a seed in two parts: its definitions, and where its documents are
-//	describe*.go           the opposite direction: the state of a server as the files of a seed
-//	folders.go             names of folders for ids
-//	rehearse.go            applying a seed to a temporary server in memory
-//	schema.go              the JSON Schema of the files
+//	model.go                the contents of a file, as structs from which schema.json is generated
+//	container_policies.go   the same for the policies of a container
+//	read.go                 files and folders, and which file defines what
+//	database.go             from the model to what a store accepts, with all checks that need no store
+//	container.go            the same for a container and its documents
+//	entities.go             queues and topics, in the form that package queue/config reads
+//	plant.go                writing to a server: what is missing is created, what differs is changed
+//	plant_*.go              containers, scripts and the like, documents
+//	differences_error.go    comparing with a server, without a change
+//	apart.go                a seed in two parts: its definitions, and where its documents are
+//	describe*.go            the opposite direction: the state of a server as the files of a seed
+//	folders.go              names of folders for ids
+//	rehearse.go             applying a seed to a temporary server in memory
+//	schema.go               the JSON Schema of the files
 //
 // # Effect on existing data
 //

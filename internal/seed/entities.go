@@ -79,7 +79,7 @@ func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 			}
 		case "lockDuration", "defaultMessageTimeToLive", "duplicateDetectionHistoryTimeWindow",
 			"autoDeleteOnIdle":
-			var span Span
+			var span DurationValue
 			if err := span.DecodeTree(m.Value); err != nil {
 				return nil, err
 			}

@@ -16,7 +16,7 @@ type File struct {
 	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"All versions for 7 days."`
 	// UserConfig is the content of a Config.json of the Service Bus emulator. A file with it must have no
 	// other members.
-	UserConfig Anything `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
+	UserConfig AnyValue `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
 	Schema     string   `json:"$schema,omitempty" description:"For editors."`
 }
 
@@ -38,14 +38,14 @@ type Container struct {
 	Self         *tree.Value  `json:"-" tree:"self"`
 	ID           string       `json:"id,omitempty" description:"In a folder: that of the folder."`
 	PartitionKey PartitionKey `json:"partitionKey" required:"true"`
-	Policies
+	ContainerPolicies
 	Throughput Throughput `json:"throughput,omitempty" description:"RU/s."`
 	Ranges     int        `json:"ranges,omitempty" minimum:"1" description:"Partition ranges of a new one."`
 	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own."`
 	Procedures []Script   `json:"storedProcedures,omitempty"`
 	Triggers   []Trigger  `json:"triggers,omitempty"`
 	Functions  []Script   `json:"userDefinedFunctions,omitempty"`
-	Documents  []Anything `json:"documents,omitempty" description:"With an age: _mayfly: {age: 29d}."`
+	Documents  []AnyValue `json:"documents,omitempty" description:"With an age: _mayfly: {age: 29d}."`
 	Schema     string     `json:"$schema,omitempty" description:"For editors."`
 }
 
@@ -98,7 +98,7 @@ type EncryptionKey struct {
 	ID        string      `json:"id" required:"true"`
 	Algorithm string      `json:"encryptionAlgorithm" required:"true"`
 	Wrapped   string      `json:"wrappedDataEncryptionKey" required:"true" description:"In base64."`
-	Metadata  Anything    `json:"keyWrapMetadata" required:"true"`
+	Metadata  AnyValue    `json:"keyWrapMetadata" required:"true"`
 }
 
 // User is a user with its permissions.
@@ -115,15 +115,15 @@ type Permission struct {
 	Mode      string      `json:"permissionMode" required:"true" enum:"Read,All"`
 	Container string      `json:"container,omitempty" description:"An id of the same database."`
 	Resource  string      `json:"resource,omitempty" description:"Instead: dbs/shop/colls/carts/docs/1."`
-	Partition []Anything  `json:"resourcePartitionKey,omitempty"`
+	Partition []AnyValue  `json:"resourcePartitionKey,omitempty"`
 }
 
 // Queue is a queue.
 type Queue struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	Name string      `json:"name" required:"true"`
-	Receiving
-	Sending
+	ReceiverSettings
+	SenderSettings
 }
 
 // Topic is a topic with its subscriptions.
@@ -131,7 +131,7 @@ type Topic struct {
 	Self          *tree.Value    `json:"-" tree:"self"`
 	Name          string         `json:"name" required:"true"`
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
-	Sending
+	SenderSettings
 	FilteringBeforePublishing bool `json:"filteringMessagesBeforePublishing,omitempty"`
 	SubscriptionPartitioning  bool `json:"enableSubscriptionPartitioning,omitempty"`
 }
@@ -141,43 +141,43 @@ type Subscription struct {
 	Self  *tree.Value `json:"-" tree:"self"`
 	Name  string      `json:"name" required:"true"`
 	Rules []Rule      `json:"rules,omitempty" description:"None: all messages come in."`
-	Receiving
+	ReceiverSettings
 	DeadLetterOnFilterErrors bool `json:"deadLetteringOnFilterEvaluationExceptions,omitempty"`
-	Common
+	CommonSettings
 }
 
-// Receiving has the members common to queues and subscriptions.
-type Receiving struct {
-	LockDuration           Span   `json:"lockDuration,omitempty"`
-	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty"`
-	RequiresSession        bool   `json:"requiresSession,omitempty"`
-	DeadLetterOnExpiration bool   `json:"deadLetteringOnMessageExpiration,omitempty"`
-	ForwardTo              string `json:"forwardTo,omitempty"`
-	ForwardDeadLettersTo   string `json:"forwardDeadLetteredMessagesTo,omitempty"`
+// ReceiverSettings has the members common to queues and subscriptions.
+type ReceiverSettings struct {
+	LockDuration           DurationValue `json:"lockDuration,omitempty"`
+	MaxDeliveryCount       int32         `json:"maxDeliveryCount,omitempty"`
+	RequiresSession        bool          `json:"requiresSession,omitempty"`
+	DeadLetterOnExpiration bool          `json:"deadLetteringOnMessageExpiration,omitempty"`
+	ForwardTo              string        `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo   string        `json:"forwardDeadLetteredMessagesTo,omitempty"`
 }
 
-// Sending has the members common to queues and topics.
-type Sending struct {
-	RequiresDuplicateDetection bool  `json:"requiresDuplicateDetection,omitempty"`
-	DuplicateDetectionWindow   Span  `json:"duplicateDetectionHistoryTimeWindow,omitempty"`
-	MaxSizeMB                  int32 `json:"maxSizeInMegabytes,omitempty"`
-	MaxMessageKB               int32 `json:"maxMessageSizeInKilobytes,omitempty"`
-	EnablePartitioning         bool  `json:"enablePartitioning,omitempty"`
-	EnableExpress              bool  `json:"enableExpress,omitempty"`
-	SupportOrdering            bool  `json:"supportOrdering,omitempty"`
-	AnonymousAccessible        bool  `json:"isAnonymousAccessible,omitempty"`
+// SenderSettings has the members common to queues and topics.
+type SenderSettings struct {
+	RequiresDuplicateDetection bool          `json:"requiresDuplicateDetection,omitempty"`
+	DuplicateDetectionWindow   DurationValue `json:"duplicateDetectionHistoryTimeWindow,omitempty"`
+	MaxSizeMB                  int32         `json:"maxSizeInMegabytes,omitempty"`
+	MaxMessageKB               int32         `json:"maxMessageSizeInKilobytes,omitempty"`
+	EnablePartitioning         bool          `json:"enablePartitioning,omitempty"`
+	EnableExpress              bool          `json:"enableExpress,omitempty"`
+	SupportOrdering            bool          `json:"supportOrdering,omitempty"`
+	AnonymousAccessible        bool          `json:"isAnonymousAccessible,omitempty"`
 	// AuthorizationRules is XML in the form in which clients send it. Mayfly stores it and checks nothing.
 	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
-	Common
+	CommonSettings
 }
 
-// Common has the members common to all entities.
-type Common struct {
-	DefaultTTL       Span   `json:"defaultMessageTimeToLive,omitempty"`
-	AutoDeleteOnIdle Span   `json:"autoDeleteOnIdle,omitempty"`
-	EnableBatched    bool   `json:"enableBatchedOperations,omitempty"`
-	Status           string `json:"status,omitempty" enum:"Active,Disabled,SendDisabled,ReceiveDisabled"`
-	UserMetadata     string `json:"userMetadata,omitempty"`
+// CommonSettings has the members common to all entities.
+type CommonSettings struct {
+	DefaultTTL       DurationValue `json:"defaultMessageTimeToLive,omitempty"`
+	AutoDeleteOnIdle DurationValue `json:"autoDeleteOnIdle,omitempty"`
+	EnableBatched    bool          `json:"enableBatchedOperations,omitempty"`
+	Status           string        `json:"status,omitempty" enum:"Active,Disabled,SendDisabled,ReceiveDisabled"`
+	UserMetadata     string        `json:"userMetadata,omitempty"`
 }
 
 // Rule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all messages or
@@ -186,11 +186,11 @@ type Rule struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	Name        string       `json:"name" required:"true"`
 	SQL         *string      `json:"sql,omitempty" description:"A filter: region = 'eu'."`
-	Parameters  Anything     `json:"parameters,omitempty" description:"{region: eu} for @region."`
+	Parameters  AnyValue     `json:"parameters,omitempty" description:"{region: eu} for @region."`
 	Correlation *Correlation `json:"correlation,omitempty" description:"Instead of sql."`
 	Kind        string       `json:"kind,omitempty" enum:"all,none" description:"Instead of both."`
 	Action      *string      `json:"action,omitempty" description:"SET x = 1"`
-	OfAction    Anything     `json:"actionParameters,omitempty"`
+	OfAction    AnyValue     `json:"actionParameters,omitempty"`
 }
 
 // Correlation is a filter that compares properties of a message for equality.
@@ -203,5 +203,5 @@ type Correlation struct {
 	ReplyToSessionID string   `json:"replyToSessionId,omitempty"`
 	SessionID        string   `json:"sessionId,omitempty"`
 	To               string   `json:"to,omitempty"`
-	Properties       Anything `json:"properties,omitempty" description:"The application's own."`
+	Properties       AnyValue `json:"properties,omitempty" description:"The application's own."`
 }

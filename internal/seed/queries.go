@@ -19,7 +19,7 @@ type SavedQuery struct {
 // QueryParameter is a parameter of a saved query.
 type QueryParameter struct {
 	Name  string   `json:"name" required:"true" description:"With its @."`
-	Value Anything `json:"value,omitempty"`
+	Value AnyValue `json:"value,omitempty"`
 }
 
 // takeQueries converts the queries to values of package store. It fails if one is invalid.

@@ -10,20 +10,20 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Anything is a value of any kind. The zero Anything means that there is no value.
-type Anything struct{ value *tree.Value }
+// AnyValue is a value of any kind. The zero AnyValue means that there is no value.
+type AnyValue struct{ value *tree.Value }
 
 // DecodeTree stores the value that was read from a file: see tree.Decoder.
-func (a *Anything) DecodeTree(v *tree.Value) error {
+func (a *AnyValue) DecodeTree(v *tree.Value) error {
 	a.value = v
 	return nil
 }
 
 // JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
-func (Anything) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
+func (AnyValue) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 
 // InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
-func (Anything) InlineJSONSchema() {}
+func (AnyValue) InlineJSONSchema() {}
 
 // Throughput is a number of RU/s; {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
 // DB's former performance levels.
@@ -139,11 +139,11 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 // InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
 func (PartitionKey) InlineJSONSchema() {}
 
-// Span is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
-type Span struct{ value *tree.Value }
+// DurationValue is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
+type DurationValue struct{ value *tree.Value }
 
 // DecodeTree implements tree.Decoder. It converts all forms to the format of XML Schema.
-func (s *Span) DecodeTree(v *tree.Value) error {
+func (s *DurationValue) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {
 		return v.Place.Fail("a duration such as 90s, 29d or PT1M is expected here, not %s", v.Display())
@@ -153,11 +153,11 @@ func (s *Span) DecodeTree(v *tree.Value) error {
 }
 
 // JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
-func (Span) JSONSchema() (s jsonschema.Schema, err error) {
+func (DurationValue) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithExamples("90s", "29d", "PT1M")
 	return s, nil
 }
 
 // InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
-func (Span) InlineJSONSchema() {}
+func (DurationValue) InlineJSONSchema() {}

@@ -89,8 +89,8 @@ func (v *Value) decodeList(to reflect.Value) error {
 	return nil
 }
 
-// member is a field of a struct into which a member of an object can be decoded.
-type member struct {
+// structField is a field of a struct into which a member of an object can be decoded.
+type structField struct {
 	name     string
 	required bool
 	value    reflect.Value
@@ -98,7 +98,7 @@ type member struct {
 
 // membersOf returns the fields of a struct with the names of their members. self is the field that receives
 // the whole value.
-func membersOf(s reflect.Value, self *Value) (list []member) {
+func membersOf(s reflect.Value, self *Value) (list []structField) {
 	t := s.Type()
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -109,7 +109,7 @@ func membersOf(s reflect.Value, self *Value) (list []member) {
 		case f.Anonymous && f.Type.Kind() == reflect.Struct && name == "":
 			list = append(list, membersOf(s.Field(i), self)...)
 		case f.IsExported() && name != "" && name != "-":
-			list = append(list, member{name, f.Tag.Get("required") == "true", s.Field(i)})
+			list = append(list, structField{name, f.Tag.Get("required") == "true", s.Field(i)})
 		}
 	}
 	return list
@@ -121,7 +121,7 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 	}
 	known := membersOf(to, v)
 	for _, m := range v.Members {
-		at := slices.IndexFunc(known, func(k member) bool { return k.name == m.Name })
+		at := slices.IndexFunc(known, func(k structField) bool { return k.name == m.Name })
 		if at < 0 {
 			return m.unknown(known)
 		}
@@ -143,7 +143,7 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 
 // unknown returns the error for a member that is not known. It contains the known name that is most similar,
 // or all known names if there are few.
-func (m *Member) unknown(known []member) error {
+func (m *Member) unknown(known []structField) error {
 	nearest, distance := "", len(m.Name)/2+1
 	var names []string
 	for _, k := range known {

@@ -25,7 +25,7 @@ type entryItem struct {
 }
 
 // scheme returns the scheme of the client's URLs.
-func (c *call) scheme() string {
+func (c *requestCall) scheme() string {
 	if c.r.TLS != nil {
 		return "https://"
 	}
@@ -33,7 +33,7 @@ func (c *call) scheme() string {
 }
 
 // address returns the URL of a path. Clients read the names of entities from it.
-func (c *call) address(path string) string {
+func (c *requestCall) address(path string) string {
 	text := c.scheme() + c.r.Host + "/" + path
 	if v := c.query.Get("api-version"); v != "" {
 		text += "?api-version=" + v
@@ -43,7 +43,7 @@ func (c *call) address(path string) string {
 
 // appendEntry appends an entry. inner is set for an entry within a feed; the feed then declares the
 // namespace.
-func (c *call) appendEntry(b []byte, it entryItem, inner bool) []byte {
+func (c *requestCall) appendEntry(b []byte, it entryItem, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
 		b = append(b, ` xmlns="`+nsAtom+`"`...)
@@ -61,13 +61,13 @@ func (c *call) appendEntry(b []byte, it entryItem, inner bool) []byte {
 	return append(b, "</content></entry>"...)
 }
 
-func (c *call) appendLink(b []byte, rel, href string) []byte {
+func (c *requestCall) appendLink(b []byte, rel, href string) []byte {
 	b = append(b, `<link rel="`+rel+`" href="`...)
 	return append(appendText(b, href), `"/>`...)
 }
 
 // answerEntry responds with one entry.
-func (c *call) answerEntry(status int, it entryItem) error {
+func (c *requestCall) answerEntry(status int, it entryItem) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
 
@@ -75,7 +75,7 @@ func (c *call) answerEntry(status int, it entryItem) error {
 const maxPage = 100
 
 // page parses $skip and $top.
-func (c *call) page() (skip, top int, err error) {
+func (c *requestCall) page() (skip, top int, err error) {
 	top = maxPage
 	for name, to := range map[string]*int{"$skip": &skip, "$top": &top} {
 		text := c.query.Get(name)
@@ -93,7 +93,7 @@ func (c *call) page() (skip, top int, err error) {
 
 // answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
 // the next page.
-func (c *call) answerFeed(title string, list []entryItem, skip, top int) error {
+func (c *requestCall) answerFeed(title string, list []entryItem, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
 	self := c.scheme() + c.r.Host + c.r.URL.RequestURI()
@@ -116,10 +116,12 @@ func (c *call) answerFeed(title string, list []entryItem, skip, top int) error {
 
 // answerNothing responds to a GET of a queue or topic that does not exist. As in Service Bus, the response
 // is a feed without entries, which clients recognize by its title.
-func (c *call) answerNothing() error { return c.answerFeed("Publicly Listed Services", nil, 0, 0) }
+func (c *requestCall) answerNothing() error {
+	return c.answerFeed("Publicly Listed Services", nil, 0, 0)
+}
 
 // namespaceInfo responds with the description of the server as a Service Bus namespace.
-func (c *call) namespaceInfo() error {
+func (c *requestCall) namespaceInfo() error {
 	if c.r.Method != http.MethodGet {
 		return c.notAllowed(http.MethodGet)
 	}

@@ -152,7 +152,7 @@ const (
 )
 
 // oldVersion reports whether the request has an api-version before largeMessagesVersion.
-func (c *call) oldVersion() bool {
+func (c *requestCall) oldVersion() bool {
 	v := c.query.Get("api-version")
 	return v != "" && v < largeMessagesVersion
 }
@@ -231,7 +231,7 @@ func rootOf(kind entity.Kind) string {
 }
 
 // itemOf returns the item of an entity.
-func (c *call) itemOf(e entity.Entity) entryItem {
+func (c *requestCall) itemOf(e entity.Entity) entryItem {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
 		title = name
@@ -277,7 +277,8 @@ func appendCounts(b []byte, n entity.Counts) []byte {
 // readProperties returns p with the properties that a description contains. Read-only elements are ignored,
 // because clients send back what they have received. A property without an element is not changed, unless it
 // is a text: it becomes empty, because clients omit empty texts.
-func (c *call) readProperties(kind entity.Kind, n *xmlNode, p entity.Properties) (entity.Properties, error) {
+func (c *requestCall) readProperties(kind entity.Kind, n *xmlNode, p entity.Properties) (entity.Properties,
+	error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {
 		at := n.child(f.name)

@@ -63,7 +63,7 @@ func statusOf(code entity.Code) int {
 
 // requestAddress returns the address of the request for error texts. Of the query it contains only
 // api-version, since the query may contain tokens.
-func (c *call) requestAddress() string {
+func (c *requestCall) requestAddress() string {
 	text := c.r.Host + c.r.URL.EscapedPath()
 	if v := c.query.Get("api-version"); v != "" {
 		text += "?api-version=" + url.QueryEscape(v)
@@ -72,7 +72,7 @@ func (c *call) requestAddress() string {
 }
 
 // fail responds with an error.
-func (c *call) fail(err error) {
+func (c *requestCall) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
 	var own *entity.Error
 	var denied *access.Error

@@ -21,7 +21,7 @@ var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Com
 
 // withFaults runs a request for messages of an entity, with the fault that applies before or after it. lock
 // is the lock token in the request, or "".
-func (c *call) withFaults(op inject.Operation, path, lock string, run func() error) error {
+func (c *requestCall) withFaults(op inject.Operation, path, lock string, run func() error) error {
 	if op != 0 {
 		c.operation = op.String()
 	}
@@ -75,7 +75,7 @@ func applyFault(hit *inject.MatchedFault, path string) error {
 }
 
 // loseLock makes a message available again and counts a delivery, as when a lock lapses.
-func (c *call) loseLock(path, lock string) {
+func (c *requestCall) loseLock(path, lock string) {
 	a, _, err := entity.ParseAddress(path)
 	token, malformed := uuid.Parse(lock)
 	if err == nil && malformed == nil {

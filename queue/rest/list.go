@@ -7,7 +7,7 @@ import (
 )
 
 // listEntities lists the queues or the topics.
-func (c *call) listEntities() error {
+func (c *requestCall) listEntities() error {
 	switch {
 	case c.segmentIs(1, "Queues"):
 		return c.list(entity.Queue, "", "Queues")
@@ -17,11 +17,11 @@ func (c *call) listEntities() error {
 	return c.unknown()
 }
 
-func (c *call) listSubscriptions(topic string) error {
+func (c *requestCall) listSubscriptions(topic string) error {
 	return c.list(entity.Subscription, topic, "Subscriptions")
 }
 
-func (c *call) list(kind entity.Kind, topic, title string) error {
+func (c *requestCall) list(kind entity.Kind, topic, title string) error {
 	skip, top, err := c.listed()
 	if err != nil {
 		return err
@@ -38,14 +38,14 @@ func (c *call) list(kind entity.Kind, topic, title string) error {
 }
 
 // listed checks the method of a list request, and parses its page.
-func (c *call) listed() (skip, top int, err error) {
+func (c *requestCall) listed() (skip, top int, err error) {
 	if c.r.Method != http.MethodGet {
 		return 0, 0, c.notAllowed(http.MethodGet)
 	}
 	return c.page()
 }
 
-func (c *call) listRules(subscription string) error {
+func (c *requestCall) listRules(subscription string) error {
 	skip, top, err := c.listed()
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func isToken(text string) bool {
 }
 
 // timeout returns how long the request waits for a message, from its parameter timeout.
-func (c *call) timeout() (time.Duration, error) {
+func (c *requestCall) timeout() (time.Duration, error) {
 	text := c.query.Get("timeout")
 	if text == "" {
 		return defaultWait, nil
@@ -41,7 +41,7 @@ func (c *call) timeout() (time.Duration, error) {
 }
 
 // receive waits for a message and returns it. POST locks the message, DELETE deletes it.
-func (c *call) receive(path string) error {
+func (c *requestCall) receive(path string) error {
 	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
 	if c.o.Memory != nil {
 		o.Memory = c.o.Memory
@@ -78,7 +78,7 @@ func (c *call) receive(path string) error {
 }
 
 // waitFor receives one message within a time. It returns none if the client has disconnected.
-func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
+func (c *requestCall) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	if wait == 0 {
@@ -89,7 +89,7 @@ func (c *call) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery,
 }
 
 // deliver responds with a message.
-func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
+func (c *requestCall) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
 	header := c.w.Header()
 	status, token := http.StatusOK, ""
 	if mode == queue.PeekLock {
@@ -112,7 +112,7 @@ func (c *call) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) err
 
 // settle completes or abandons a locked message, or renews its lock. id is the message's id or its sequence
 // number.
-func (c *call) settle(path, id, lock string) error {
+func (c *requestCall) settle(path, id, lock string) error {
 	a, err := c.store(path, access.Listen)
 	if err != nil {
 		return err

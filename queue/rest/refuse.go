@@ -20,7 +20,7 @@ func (e *reasonError) Error() string { return e.text }
 // refused converts err to the error that Service Bus reports if a valid token lacks the right Manage; other
 // errors it returns unchanged. As in Service Bus, a GET of a queue or topic that does not exist succeeds with
 // any valid token: refused then sends the response.
-func (c *call) refused(err error) error {
+func (c *requestCall) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {
 		return err
@@ -44,7 +44,7 @@ func (c *call) refused(err error) error {
 
 // partOperation returns Service Bus's name for an operation on subscriptions or rules, and "" for other
 // operations.
-func (c *call) partOperation() string {
+func (c *requestCall) partOperation() string {
 	n := len(c.path)
 	what := ""
 	switch {
@@ -73,7 +73,7 @@ func (c *call) partOperation() string {
 // answerReason responds with an error that has a reason phrase. net/http cannot set one, so answerReason
 // hijacks the connection, writes the response and closes it. HTTP/2 has no reason phrase; the text is then
 // only in the body.
-func (c *call) answerReason(status int, reason string, body []byte) {
+func (c *requestCall) answerReason(status int, reason string, body []byte) {
 	conn, buffer, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
 		_ = c.answer(status, contentError, body)

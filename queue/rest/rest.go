@@ -45,8 +45,8 @@ func New(o Options) http.Handler {
 	return &handler{o}
 }
 
-// call is one HTTP request that is being served, with its response.
-type call struct {
+// requestCall is one HTTP request that is being served, with its response.
+type requestCall struct {
 	*handler
 	w     http.ResponseWriter
 	r     *http.Request
@@ -65,7 +65,7 @@ type call struct {
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
+	c := &requestCall{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
 	defer c.record()
 	path := strings.Trim(r.URL.Path, "/")
 	if path != "" {
@@ -82,7 +82,7 @@ const maxLoggedText = 512
 
 // log writes a debug line for the request. It omits the query and the headers, since they may contain
 // tokens.
-func (c *call) log() {
+func (c *requestCall) log() {
 	ctx := c.r.Context()
 	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -105,7 +105,7 @@ func truncated(text string) string {
 
 // segmentIs reports whether the i-th segment of the path is a word, ignoring case. A negative i counts from
 // the end.
-func (c *call) segmentIs(i int, word string) bool {
+func (c *requestCall) segmentIs(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)
 	}
@@ -113,9 +113,9 @@ func (c *call) segmentIs(i int, word string) bool {
 }
 
 // pathWithoutLast returns the path without its last n segments.
-func (c *call) pathWithoutLast(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
+func (c *requestCall) pathWithoutLast(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
 
-func (c *call) serve() error {
+func (c *requestCall) serve() error {
 	n := len(c.path)
 	switch {
 	case n == 1 && c.segmentIs(0, "health") && c.r.Method != http.MethodPut &&
@@ -141,7 +141,7 @@ func (c *call) serve() error {
 }
 
 // allow fails unless the request's token has a right on an entity.
-func (c *call) allow(path string, need access.Rights) error {
+func (c *requestCall) allow(path string, need access.Rights) error {
 	text := c.r.Header.Get("Authorization")
 	grant := c.o.Guard.Anonymous()
 	if text != "" {
@@ -153,19 +153,19 @@ func (c *call) allow(path string, need access.Rights) error {
 	return c.o.Guard.Allow(grant, path, need)
 }
 
-func (c *call) unknown() error {
+func (c *requestCall) unknown() error {
 	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are " +
 		"listed."}
 }
 
 // notAllowed returns the error for a method that the resource does not support.
-func (c *call) notAllowed(methods ...string) error {
+func (c *requestCall) notAllowed(methods ...string) error {
 	c.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &statusError{http.StatusMethodNotAllowed, "The method " + c.r.Method + " does not exist here."}
 }
 
 // health responds to health checks.
-func (c *call) health() error {
+func (c *requestCall) health() error {
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return c.notAllowed(http.MethodGet)
 	}
@@ -174,7 +174,7 @@ func (c *call) health() error {
 }
 
 // answer writes a response.
-func (c *call) answer(status int, contentType string, body []byte) error {
+func (c *requestCall) answer(status int, contentType string, body []byte) error {
 	c.status, c.answered = status, body
 	if contentType != "" {
 		c.w.Header().Set("Content-Type", contentType)

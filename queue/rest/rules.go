@@ -8,7 +8,7 @@ import (
 )
 
 // rule handles a request for one rule of a subscription.
-func (c *call) rule(subscription, name string) error {
+func (c *requestCall) rule(subscription, name string) error {
 	ctx := c.r.Context()
 	switch c.r.Method {
 	case http.MethodGet:

@@ -21,7 +21,7 @@ const contentBatch = "application/vnd.microsoft.servicebus.json"
 const envelope = 2
 
 // send stores the message or the batch in the body.
-func (c *call) send(path string) error {
+func (c *requestCall) send(path string) error {
 	if err := c.allow(path, access.Send); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *call) send(path string) error {
 }
 
 // readSingle builds a message of the body and the headers.
-func (c *call) readSingle(body []byte, contentType string) ([]*message.Message, error) {
+func (c *requestCall) readSingle(body []byte, contentType string) ([]*message.Message, error) {
 	m := message.New(body)
 	if contentType != "" {
 		m.SetText(message.ContentType, contentType)
@@ -95,7 +95,7 @@ type batchedMessage struct {
 }
 
 // readBatch parses a batch for an entity. All its messages must belong to one partition.
-func (c *call) readBatch(body []byte, path string) ([]*message.Message, error) {
+func (c *requestCall) readBatch(body []byte, path string) ([]*message.Message, error) {
 	list, err := parseBatch(body, c.o.Queues.Now().UnixMilli())
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 
 // store returns the address of the message store that a path names. It fails if the request does not have
 // the right need on it.
-func (c *call) store(path string, need access.Rights) (entity.Address, error) {
+func (c *requestCall) store(path string, need access.Rights) (entity.Address, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {
 		err = badRequest("That is no store of messages.")

@@ -66,7 +66,7 @@ func newWorld(t *testing.T, o access.Options) *world {
 // advance moves the clock and lets the reaper go round.
 func (w *world) advance(d time.Duration) {
 	w.t.Helper()
-	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.Change{Advance: &d}); err != nil {
+	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.h.Instance().SweepNow(w.t.Context()); err != nil {

@@ -12,7 +12,7 @@ import (
 type evalScope struct{ Message }
 
 // truthIn returns the truth of a node. A value that is not Boolean is unknown.
-func truthIn(s *evalScope, n node) truth {
+func truthIn(s *evalScope, n node) truthValue {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
 	}
@@ -20,7 +20,7 @@ func truthIn(s *evalScope, n node) truth {
 }
 
 // asValue returns a truth as a Boolean value, or Missing if it is unknown.
-func (t truth) asValue() Value {
+func (t truthValue) asValue() Value {
 	switch t {
 	case yes:
 		return Bool(true)

@@ -50,7 +50,7 @@ func example() *note {
 }
 
 func TestConditions(t *testing.T) {
-	for text, want := range map[string]truth{
+	for text, want := range map[string]truthValue{
 		"1=1": yes, "1=0": no, "TRUE": yes, "false": no, "on": yes, "off": no, "price": unknown,
 		"NULL": unknown, "color = 'blue'": yes, "COLOR = 'blue'": yes, "color = 'Blue'": no,
 		"user.color = 'blue'": yes,

@@ -149,23 +149,23 @@ func (v Value) isNumber() bool { return v.Kind == Integer || v.Kind == Float }
 // known reports whether the value is neither Missing nor Null.
 func (v Value) known() bool { return v.Kind > Null }
 
-// truth is a value of three-valued logic.
-type truth uint8
+// truthValue is a value of three-valued logic.
+type truthValue uint8
 
 const (
-	unknown truth = iota
+	unknown truthValue = iota
 	no
 	yes
 )
 
-func truthOf(v bool) truth {
+func truthOf(v bool) truthValue {
 	if v {
 		return yes
 	}
 	return no
 }
 
-func (t truth) not() truth {
+func (t truthValue) not() truthValue {
 	switch t {
 	case yes:
 		return no
@@ -196,7 +196,7 @@ func compare(a, b Value) (order int, ok bool) {
 }
 
 // equal compares two values. It returns unknown if they cannot be compared.
-func equal(a, b Value) truth {
+func equal(a, b Value) truthValue {
 	if order, ok := compare(a, b); ok {
 		return truthOf(order == 0)
 	}

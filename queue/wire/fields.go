@@ -51,7 +51,7 @@ func (f *Fields) Raw() []byte {
 }
 
 // next splits the next field; ok is false if it is null or missing.
-func (f *Fields) next() (it item, ok bool) {
+func (f *Fields) next() (it encodedItem, ok bool) {
 	value := f.Raw()
 	if value == nil {
 		return it, false
@@ -62,7 +62,7 @@ func (f *Fields) next() (it item, ok bool) {
 }
 
 // mismatch records that a field has an unexpected type.
-func (f *Fields) mismatch(it item, want string) {
+func (f *Fields) mismatch(it encodedItem, want string) {
 	f.Fail(bad(want+" in "+f.what, "the constructor %#02x", it.code))
 }
 
@@ -110,7 +110,7 @@ func (f *Fields) unsignedUpTo(most uint64, want string) (n uint64, ok bool) {
 }
 
 // whole returns a non-negative integer; ok is false for other values.
-func (it item) whole() (n uint64, ok bool) {
+func (it encodedItem) whole() (n uint64, ok bool) {
 	switch it.code {
 	case codeUbyte, codeUshort, codeUint0, codeUintSmall, codeUint, codeUlong0, codeUlongSmall, codeUlong:
 		return it.unsigned(), true

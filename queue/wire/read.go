@@ -55,5 +55,5 @@ func Time(raw []byte) (ms int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return item{code: codeTimestamp, data: data}.signed(), true
+	return encodedItem{code: codeTimestamp, data: data}.signed(), true
 }

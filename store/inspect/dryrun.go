@@ -110,9 +110,9 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 			return d, err
 		}
 		rebased, n.whole = &view.BasisEra{After: basis}, true
-		policies[1], rebased.Era = state.Policy.Rebase(next, state.Now)
+		policies[1], rebased.PolicyEra = state.Policy.Rebase(next, state.Now)
 	}
-	n.each = func(l ttl.Life, body func() ([]byte, error)) error {
+	n.each = func(l ttl.Lifetime, body func() ([]byte, error)) error {
 		then := l
 		if rebased != nil {
 			text, err := body()
@@ -122,7 +122,7 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 			base, based := rebased.After.Of(text)
 			then = rebased.Next(l, base, based)
 		}
-		return d.judge(&policies, &state.Keys.Def, [2]ttl.Life{l, then}, o.Examples, body)
+		return d.judge(&policies, &state.Keys.Def, [2]ttl.Lifetime{l, then}, o.Examples, body)
 	}
 	n.immortal = func(n int64) {
 		d.Effects[EffectNone].Count += n
@@ -136,7 +136,8 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 // judge counts one item. p and l are the policy and the item's life before and after the change. body returns
 // the document; it is called if the item becomes one of the examples of its effect. examples is their maximal
 // number.
-func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Life, examples int,
+func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Lifetime,
+	examples int,
 	body func() ([]byte, error)) error {
 	if p[0].Expired(l[0], d.Now) {
 		d.Expired++

@@ -29,7 +29,7 @@ type expiryCensus struct {
 
 	// each is called with the life of an item, the times by which its expiry is decided. body reads the
 	// item's document.
-	each func(l ttl.Life, body func() ([]byte, error)) error
+	each func(l ttl.Lifetime, body func() ([]byte, error)) error
 	// immortal, if not nil, is called with the number of items that never expire and for which each was not
 	// called.
 	immortal func(n int64)

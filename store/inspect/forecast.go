@@ -57,7 +57,7 @@ func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() 
 		return nil
 	}
 	n := expiryCensus{state: state, r: r, more: more, limit: ExactItems}
-	n.each = func(l ttl.Life, _ func() ([]byte, error)) error {
+	n.each = func(l ttl.Lifetime, _ func() ([]byte, error)) error {
 		f.count(state.Policy, l)
 		return nil
 	}
@@ -66,7 +66,7 @@ func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() 
 	return err
 }
 
-func (f *Forecast) count(p *ttl.Policy, l ttl.Life) {
+func (f *Forecast) count(p *ttl.Policy, l ttl.Lifetime) {
 	at, mortal := p.ExpiresAt(l)
 	if !mortal {
 		return

@@ -147,7 +147,7 @@ type TextResponse struct {
 }
 
 // Send sends a response. out is a pointer to it.
-func Send(w Wire, ec echo.Context, status int, out any) error {
+func Send(w HTTPAdapter, ec echo.Context, status int, out any) error {
 	if g, ok := out.(StatusResponse); ok {
 		status = g.StatusCode()
 	}

@@ -20,7 +20,7 @@ import (
 // shop is the receiver of the routes of the tests, and its own wire.
 type shop struct{ charged []float64 }
 
-func (s *shop) Wire() Wire { return s }
+func (s *shop) Wire() HTTPAdapter { return s }
 
 func (*shop) Body(ec echo.Context) []byte {
 	b, _ := io.ReadAll(ec.Request().Body) // of a test's own reader

@@ -9,11 +9,11 @@ import (
 // Server is implemented by the type whose methods are the handlers of routes. Handlers receive it as their
 // first argument.
 type Server interface {
-	Wire() Wire
+	Wire() HTTPAdapter
 }
 
-// Wire is the part of the server that routes use to read bodies and to send responses.
-type Wire interface {
+// HTTPAdapter is the part of the server that routes use to read bodies and to send responses.
+type HTTPAdapter interface {
 	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
 	// Charge sets the receipt of the request. It is called before the response or the failure is sent.

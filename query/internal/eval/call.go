@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// call compiles a call. It returns nil for functions that are compiled to a Decider instead.
-func (c *Compiler) call(e *syntax.Call) Valuer {
+// call compiles a call. It returns nil for functions that are compiled to a TruthFunc instead.
+func (c *Compiler) call(e *syntax.Call) ValueFunc {
 	if e.UDF {
 		return c.udf(e)
 	}
@@ -74,7 +74,7 @@ func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
 }
 
 // builtin compiles a call of a function whose arguments are values.
-func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
+func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 	args := c.values(list)
 	switch len(args) {
 	case 1:
@@ -108,7 +108,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) Valuer {
 }
 
 // operands evaluates two expressions.
-func operands(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
+func operands(f *Frame, x, y ValueFunc) (a, b jsondoc.Value) {
 	a = x(f)
 	held := f.Run.Retain(a)
 	if f.Run.Err == nil {
@@ -118,8 +118,8 @@ func operands(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
 	return a, b
 }
 
-func (c *Compiler) values(list []syntax.Expr) []Valuer {
-	values := make([]Valuer, len(list))
+func (c *Compiler) values(list []syntax.Expr) []ValueFunc {
+	values := make([]ValueFunc, len(list))
 	for i, e := range list {
 		values[i] = c.Value(e)
 	}
@@ -128,7 +128,7 @@ func (c *Compiler) values(list []syntax.Expr) []Valuer {
 
 // evaluate evaluates expressions, and stops if the run ends. It adds the size of the values to held; the
 // caller subtracts that size when it no longer uses the values.
-func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
+func evaluate(f *Frame, list []ValueFunc, held *int) []jsondoc.Value {
 	values := make([]jsondoc.Value, len(list))
 	for i, x := range list {
 		if f.Run.Err != nil {
@@ -141,7 +141,7 @@ func evaluate(f *Frame, list []Valuer, held *int) []jsondoc.Value {
 }
 
 // udf compiles a call of a user defined function.
-func (c *Compiler) udf(e *syntax.Call) Valuer {
+func (c *Compiler) udf(e *syntax.Call) ValueFunc {
 	args, name := c.values(e.Args), e.Name
 	return func(f *Frame) jsondoc.Value {
 		r := f.Run

@@ -10,12 +10,12 @@ import (
 )
 
 // Expressions are compiled to closures over a frame. There are three forms of closures, so that most filters
-// and projections build no values: a Valuer returns a value, a Decider returns a truth value (true, false or
-// undefined), and a writer appends JSON text.
+// and projections build no values: a ValueFunc returns a value, a TruthFunc returns a truth value (true,
+// false or undefined), and a writer appends JSON text.
 type (
-	Valuer  func(f *Frame) jsondoc.Value
-	Decider func(f *Frame) Truth
-	writer  func(f *Frame, dst []byte) (out []byte, defined bool)
+	ValueFunc     func(f *Frame) jsondoc.Value
+	TruthFunc     func(f *Frame) Truth
+	jsonWriteFunc func(f *Frame, dst []byte) (out []byte, defined bool)
 )
 
 // Truth is true, false or undefined.
@@ -64,12 +64,12 @@ func (t Truth) not() Truth {
 // Compiler compiles the expressions of a bound query to closures.
 type Compiler struct {
 	*bind.Binder
-	Computed map[string]Valuer
+	Computed map[string]ValueFunc
 	Blocks   map[*bind.Block]*CompiledBlock // of subqueries, each compiled once
 }
 
 // Value compiles an expression.
-func (c *Compiler) Value(e syntax.Expr) Valuer {
+func (c *Compiler) Value(e syntax.Expr) ValueFunc {
 	if i, ok := c.Keys[e]; ok {
 		return func(f *Frame) jsondoc.Value { return f.keys[i] }
 	}
@@ -126,7 +126,7 @@ func (c *Compiler) Value(e syntax.Expr) Valuer {
 	return func(f *Frame) jsondoc.Value { return d(f).Value() }
 }
 
-func literal(v jsondoc.Value) Valuer {
+func literal(v jsondoc.Value) ValueFunc {
 	// From 2^53 on the value alone no longer identifies the integer, so the spelling is kept; so is that of
 	// -0.
 	if f := v.Num(); math.Abs(f) < 1<<53 && (f != 0 || !math.Signbit(f)) {
@@ -153,7 +153,7 @@ func (c *Compiler) isKeyPath(e syntax.Expr) bool {
 	}
 }
 
-func (c *Compiler) unary(e *syntax.Unary) Valuer {
+func (c *Compiler) unary(e *syntax.Unary) ValueFunc {
 	x := c.Value(e.X)
 	switch e.Op {
 	case syntax.Neg:
@@ -171,7 +171,7 @@ func (c *Compiler) unary(e *syntax.Unary) Valuer {
 	return func(f *Frame) jsondoc.Value { return truthOfValue(x(f)).not().Value() }
 }
 
-func (c *Compiler) binary(a, b syntax.Expr, op func(a, b jsondoc.Value) jsondoc.Value) Valuer {
+func (c *Compiler) binary(a, b syntax.Expr, op func(a, b jsondoc.Value) jsondoc.Value) ValueFunc {
 	x, y := c.Value(a), c.Value(b)
 	return func(f *Frame) jsondoc.Value {
 		v, w := operands(f, x, y)
@@ -182,7 +182,7 @@ func (c *Compiler) binary(a, b syntax.Expr, op func(a, b jsondoc.Value) jsondoc.
 	}
 }
 
-func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) Valuer {
+func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) ValueFunc {
 	d, x, y := c.Decide(condition), c.Value(then), c.Value(otherwise)
 	return func(f *Frame) jsondoc.Value {
 		if d(f) == Yes {
@@ -206,7 +206,7 @@ func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
 
 // path compiles a name followed by constant steps. A path from the item to a property is read directly from
 // the document's text.
-func (c *Compiler) path(e syntax.Expr) Valuer {
+func (c *Compiler) path(e syntax.Expr) ValueFunc {
 	root, steps, _ := syntax.PathOf(e)
 	a := c.Idents[root]
 	if a == nil { // a step into NaN or Infinity
@@ -229,11 +229,11 @@ func (c *Compiler) path(e syntax.Expr) Valuer {
 	}
 }
 
-func (c *Compiler) itemPath(steps []syntax.Step) Valuer {
+func (c *Compiler) itemPath(steps []syntax.Step) ValueFunc {
 	if len(steps) == 0 {
 		return (*Frame).document
 	}
-	var first Valuer
+	var first ValueFunc
 	name := steps[0].Name
 	switch computed := c.Computed[name]; {
 	case steps[0].IsIndex:

@@ -8,7 +8,7 @@ import (
 )
 
 // Decide compiles a condition. A value that is not a boolean counts as undefined.
-func (c *Compiler) Decide(e syntax.Expr) Decider {
+func (c *Compiler) Decide(e syntax.Expr) TruthFunc {
 	if !c.isKey(e) {
 		switch e := e.(type) {
 		case *syntax.Logical:
@@ -46,8 +46,8 @@ func (c *Compiler) Decide(e syntax.Expr) Decider {
 }
 
 // logical compiles a chain of AND or OR. Evaluation stops at the first operand that decides the result.
-func (c *Compiler) logical(e *syntax.Logical) Decider {
-	terms := make([]Decider, len(e.Terms))
+func (c *Compiler) logical(e *syntax.Logical) TruthFunc {
+	terms := make([]TruthFunc, len(e.Terms))
 	for i, term := range e.Terms {
 		terms[i] = c.Decide(term)
 	}
@@ -70,7 +70,7 @@ func (c *Compiler) logical(e *syntax.Logical) Decider {
 }
 
 // comparison compiles = != < <= > >=.
-func (c *Compiler) comparison(e *syntax.Binary) Decider {
+func (c *Compiler) comparison(e *syntax.Binary) TruthFunc {
 	x, y := c.Value(e.X), c.Value(e.Y)
 	if l, ok := e.Y.(*syntax.Literal); ok { // the usual form: needs no call for the constant
 		v := l.Value
@@ -101,7 +101,7 @@ func (c *Compiler) comparison(e *syntax.Binary) Decider {
 }
 
 // comparedWith compiles a comparison with a parameter.
-func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
+func comparedWith(x ValueFunc, op syntax.BinaryOp, i int) TruthFunc {
 	switch op {
 	case syntax.Eq:
 		return func(f *Frame) Truth { return Same(x(f), f.Run.params[i]) }
@@ -113,7 +113,7 @@ func comparedWith(x Valuer, op syntax.BinaryOp, i int) Decider {
 }
 
 // compared evaluates the operands of a comparison. It returns undefined for both if the run has ended.
-func compared(f *Frame, x, y Valuer) (a, b jsondoc.Value) {
+func compared(f *Frame, x, y ValueFunc) (a, b jsondoc.Value) {
 	if a, b = operands(f, x, y); !f.Run.Spend(min(lang.Work(a), lang.Work(b))) {
 		return lang.Undefined, lang.Undefined
 	}
@@ -160,7 +160,7 @@ func and(a, b Truth) Truth {
 	return Yes
 }
 
-func (c *Compiler) between(e *syntax.Between) Decider {
+func (c *Compiler) between(e *syntax.Between) TruthFunc {
 	x, low, high, not := c.Value(e.X), c.Value(e.Low), c.Value(e.High), e.Not
 	return func(f *Frame) Truth {
 		v := x(f)
@@ -176,7 +176,7 @@ func (c *Compiler) between(e *syntax.Between) Decider {
 // constants it compares the value with each.
 const ManyIn = 8
 
-func (c *Compiler) in(e *syntax.In) Decider {
+func (c *Compiler) in(e *syntax.In) TruthFunc {
 	x, not := c.Value(e.X), e.Not
 	find := c.membership(e.List)
 	return func(f *Frame) Truth {
@@ -227,7 +227,7 @@ func (c *Compiler) membership(list []syntax.Expr) func(f *Frame, v jsondoc.Value
 	}
 }
 
-func (c *Compiler) like(e *syntax.Like) Decider {
+func (c *Compiler) like(e *syntax.Like) TruthFunc {
 	var escape jsondoc.Value
 	if e.Escape != nil {
 		escape = e.Escape.Value

@@ -9,17 +9,17 @@ import (
 // CompiledBlock is a compiled block. It makes rows from an item, and values from rows. It has no state of its
 // own: the state is in the frame and in a collector.
 type CompiledBlock struct {
-	First   []Decider // conditions that need no source
+	First   []TruthFunc // conditions that need no source
 	Clauses []sourceClause
-	Project writer
-	Value   Valuer // Write as a Valuer
+	Project jsonWriteFunc
+	Value   ValueFunc // Write as a ValueFunc
 	// keepsAll is set for a select list, whose rows are objects: no row is dropped. If it is not set (SELECT
 	// VALUE and SELECT *), a row whose value is undefined is dropped.
 	keepsAll bool
-	GroupBy  []Valuer
-	firstKey int    // number of the first key of GROUP BY
-	carried  Valuer // value taken from a group's first row and stored after the keys; may be nil
-	order    []Valuer
+	GroupBy  []ValueFunc
+	firstKey int       // number of the first key of GROUP BY
+	carried  ValueFunc // value taken from a group's first row and stored after the keys; may be nil
+	order    []ValueFunc
 	orderBy  []*bind.OrderKey // of groups
 	Aggs     []aggregator
 	grouped  bool
@@ -31,16 +31,16 @@ type CompiledBlock struct {
 type sourceClause struct {
 	kind   bind.StepKind
 	slot   int
-	x      Valuer
+	x      ValueFunc
 	Sub    *CompiledBlock
-	Filter []Decider
+	Filter []TruthFunc
 }
 
 // aggregator is the compiled form of a call of an aggregate function.
 type aggregator struct {
 	id   int
 	Name string
-	arg  Valuer
+	arg  ValueFunc
 }
 
 // Rowset returns the compiled form of a block. Each block is compiled once.

@@ -9,7 +9,7 @@ import (
 
 // subquery compiles a subquery used as a value: (SELECT ...) has the value of its only row, ARRAY(SELECT
 // ...) is the array of all rows.
-func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
+func (c *Compiler) subquery(e *syntax.Subquery) ValueFunc {
 	rs := c.Rowset(c.Subs[e.Query])
 	if e.Kind == syntax.Array {
 		return func(f *Frame) jsondoc.Value {
@@ -43,7 +43,7 @@ func (c *Compiler) subquery(e *syntax.Subquery) Valuer {
 }
 
 // exists compiles EXISTS(SELECT ...), which stops at the first row.
-func (c *Compiler) exists(e *syntax.Subquery) Decider {
+func (c *Compiler) exists(e *syntax.Subquery) TruthFunc {
 	rs := c.Rowset(c.Subs[e.Query])
 	return func(f *Frame) Truth {
 		found := no

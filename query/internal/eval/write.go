@@ -10,7 +10,7 @@ import (
 
 // write compiles an expression to a function that appends the value as JSON text. The function appends
 // nothing if the value is undefined.
-func (c *Compiler) write(e syntax.Expr) writer {
+func (c *Compiler) write(e syntax.Expr) jsonWriteFunc {
 	if !c.isKey(e) {
 		switch e := e.(type) {
 		case *syntax.ObjectLit:
@@ -62,11 +62,11 @@ func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 // writtenMember is one written property: its JSON name with the colon, and its value.
 type writtenMember struct {
 	name []byte
-	x    writer
+	x    jsonWriteFunc
 }
 
 // writeObject compiles an object. Undefined members are left out.
-func (c *Compiler) writeObject(items []bind.SelectProperty) writer {
+func (c *Compiler) writeObject(items []bind.SelectProperty) jsonWriteFunc {
 	members := make([]writtenMember, len(items))
 	for i, item := range items {
 		members[i] = writtenMember{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
@@ -92,8 +92,8 @@ func (c *Compiler) writeObject(items []bind.SelectProperty) writer {
 }
 
 // writeArray compiles an array. Undefined elements are left out.
-func (c *Compiler) writeArray(e *syntax.ArrayLit) writer {
-	elems := make([]writer, len(e.Elems))
+func (c *Compiler) writeArray(e *syntax.ArrayLit) jsonWriteFunc {
+	elems := make([]jsonWriteFunc, len(e.Elems))
 	for i, x := range e.Elems {
 		elems[i] = c.write(x)
 	}

@@ -93,7 +93,7 @@ func (o *unorderedDocuments) close() error                      { return o.docs.
 type undefinedDocuments struct {
 	source.Documents
 	x     *Execution
-	value eval.Valuer
+	value eval.ValueFunc
 }
 
 func (d *undefinedDocuments) Next() bool {

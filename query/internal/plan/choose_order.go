@@ -13,14 +13,14 @@ import (
 
 // rowOrdering says how a query with ORDER BY gets its rows in order.
 type rowOrdering struct {
-	Keys     []eval.Valuer // compiled
-	Distinct int           // how many of the first keys DISTINCT applies to; 0: no DISTINCT
-	Covered  bool          // the query uses nothing of the documents except the path of the walk
-	Loose    bool          // rows depend only on the path of the walk, and equal rows are returned once
-	Skips    bool          // a row that OFFSET skips need not be read
-	implied  bool          // the text of the query has no ORDER BY: see orderDistinct
-	Walk     *OrderedWalk  // nil: no range or composite index has this order
-	Vectors  *VectorOrder  // nil: no vector index has this order
+	Keys     []eval.ValueFunc // compiled
+	Distinct int              // how many of the first keys DISTINCT applies to; 0: no DISTINCT
+	Covered  bool             // the query uses nothing of the documents except the path of the walk
+	Loose    bool             // rows depend only on the path of the walk, and equal rows are returned once
+	Skips    bool             // a row that OFFSET skips need not be read
+	implied  bool             // the text of the query has no ORDER BY: see orderDistinct
+	Walk     *OrderedWalk     // nil: no range or composite index has this order
+	Vectors  *VectorOrder     // nil: no vector index has this order
 	// nil: no index of words has this order. If Walk, Vectors and Texts are all nil, the documents are
 	// sorted
 	Texts *textOrder

@@ -19,12 +19,12 @@ const LeastRanked = 120
 // Ranker is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares
 // scores. It also says which index returns the documents in the order of the score, if there is one.
 type Ranker struct {
-	Text   eval.Valuer // nil for a VectorDistance
+	Text   eval.ValueFunc // nil for a VectorDistance
 	Spoken index.Language
 	Terms  []lang.TextTerm
 	Valid  bool
-	Path   index.Path  // path of the text, if its words are indexed; else nil
-	Score  eval.Valuer // of a VectorDistance
+	Path   index.Path     // path of the text, if its words are indexed; else nil
+	Score  eval.ValueFunc // of a VectorDistance
 	// how an index returns the nearest vectors first, if the nearest are the best; nil: no index does
 	Vectors *VectorOrder
 	rising  bool

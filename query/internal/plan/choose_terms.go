@@ -20,14 +20,14 @@ import (
 // of the query, compiled for documents. They are tested on the smallest document that has the value at the
 // path. A term that does not stand for a single value (see ExactTerm) does not decide the conditions.
 type TermTest struct {
-	deciders   []eval.Decider
+	deciders   []eval.TruthFunc
 	Head, Tail []byte // the text of the smallest document before and after the value
 }
 
 // newTermTest returns a test of the condition cond, which must be about path alone.
 func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
 	t := LeastAt(path)
-	t.deciders = []eval.Decider{p.compiler().Decide(cond)}
+	t.deciders = []eval.TruthFunc{p.compiler().Decide(cond)}
 	return t
 }
 

@@ -36,9 +36,9 @@ const (
 
 // IndexOnlyArg is the argument of an aggregate: a path, or a value that every document has.
 type IndexOnlyArg struct {
-	Path   index.Path  // nil: every document
-	Bounds []KeySpan   // the values at the path that count
-	Value  eval.Valuer // compiled, with path
+	Path   index.Path     // nil: every document
+	Bounds []KeySpan      // the values at the path that count
+	Value  eval.ValueFunc // compiled, with path
 }
 
 // findIndexOnly is the rule "index-only": it decides whether the aggregates can be computed without

@@ -116,7 +116,7 @@ func (p *Planner) compiler() *eval.Compiler {
 // compilerFor returns a compiler of expressions that may use the computed properties.
 func (p *Planner) compilerFor(list []bind.Computed) (*eval.Compiler, error) {
 	c := p.compiler()
-	c.Computed = make(map[string]eval.Valuer, len(list))
+	c.Computed = make(map[string]eval.ValueFunc, len(list))
 	for _, one := range list {
 		v, err := compileComputed(one, p.Info)
 		if err != nil {
@@ -174,7 +174,7 @@ func (p *Plan) Ordered() (descending, ok bool) {
 }
 
 // compileComputed compiles the query of a computed property to a Valuer that evaluates it on a document.
-func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.Valuer, error) {
+func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.ValueFunc, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
@@ -199,7 +199,7 @@ func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.Valuer, 
 // NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
 // use by indexes. The function is safe for concurrent use. The error is an *Error.
 func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.Value, error) {
-	compiled := make(map[string]eval.Valuer, len(list))
+	compiled := make(map[string]eval.ValueFunc, len(list))
 	for _, one := range list {
 		v, err := compileComputed(one, &bind.ContainerInfo{})
 		if err != nil {

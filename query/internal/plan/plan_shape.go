@@ -25,8 +25,8 @@ import (
 type planShape struct {
 	*bind.Binder
 	bare     Plan // the plan after ShapeRules
-	keys     []eval.Valuer
-	computed map[string]eval.Valuer
+	keys     []eval.ValueFunc
+	computed map[string]eval.ValueFunc
 	rank     []*bind.RankPart
 	tests    map[syntax.Expr]*TermTest // tests of conditions; nil: the condition has no test
 	paths    map[syntax.Expr]pathFacts // of operands

@@ -90,7 +90,7 @@ func (w *world) create(kind entity.Kind, path string, change ...func(*entity.Pro
 // advance moves the clock and lets the reaper go round.
 func (w *world) advance(d time.Duration) {
 	w.t.Helper()
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Advance: &d})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Advance: &d})
 	w.must(err)
 	_, err = w.h.Instance().SweepNow(w.ctx)
 	w.must(err)

@@ -119,7 +119,7 @@ func hasLine(text string, words []string) bool {
 func TestClockWarning(t *testing.T) {
 	w := newWorld(t)
 	now := ttl.Real{}.Now()
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.Change{Set: &now})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &now})
 	w.must(err)
 	log := w.withLog(slog.LevelInfo)
 	w.create(entity.Queue, "q")

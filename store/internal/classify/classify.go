@@ -40,7 +40,7 @@ func ToFault(err error) error {
 
 // hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
-	var change *ttl.ChangeError
+	var change *ttl.ClockChangeError
 	var far *host.TooFarBackError
 	var behind *host.BehindError
 	if free, reserve, ok := host.Reserve(err); ok {

@@ -102,7 +102,8 @@ func (st *State) compileLives() (err error) {
 		if i+1 < len(st.Rec.Eras) {
 			after = st.Rec.Eras[i+1].Path
 		}
-		st.LifeRules.Eras = append(st.LifeRules.Eras, view.BasisEra{Era: e.Era, After: basis(after)})
+		st.LifeRules.Eras = append(st.LifeRules.Eras,
+			view.BasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
 	}
 	return err
 }
@@ -162,7 +163,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	}
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
-	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.SettingsEra{Era: era, Path: st.Rec.Basis})
+	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.SettingsEra{PolicyEra: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.

@@ -40,7 +40,7 @@ func (st *State) MadeAt(i int) uint64 {
 func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
 
 // Life returns the life of an item: the values by which the policy decides whether it has expired.
-func (st *State) Life(item *view.Item) ttl.Life { return st.LifeRules.Of(&item.Head, item.Body) }
+func (st *State) Life(item *view.Item) ttl.Lifetime { return st.LifeRules.Of(&item.Head, item.Body) }
 
 // Expired reports whether an item has expired at second now.
 func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {

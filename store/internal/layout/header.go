@@ -27,7 +27,7 @@ import (
 type Header struct {
 	Range    uint16
 	Sequence Sequence
-	Life     ttl.Life
+	Life     ttl.Lifetime
 	EPK      []byte
 
 	Announced bool // its expiry is in the log of expiries: see store/events.go

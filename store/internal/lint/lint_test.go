@@ -10,7 +10,7 @@ import (
 )
 
 func itemOf(id, body string, own ttl.Seconds) *view.Item {
-	return &view.Item{ID: id, Body: []byte(body), Head: layout.Header{Life: ttl.Life{Own: own}}}
+	return &view.Item{ID: id, Body: []byte(body), Head: layout.Header{Life: ttl.Lifetime{Own: own}}}
 }
 
 func TestLife(t *testing.T) {

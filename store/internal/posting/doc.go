@@ -1,8 +1,8 @@
 // Package posting scans index entries and the rids in their keys. A posting is the list of the rids of all
 // entries with one value, in ascending order; its entries are the keys with one prefix.
 //
-//	walk.go   Walk: the rids of the keys with one prefix. Terms: index entries with their values
-//	union.go  Union: the rids of many prefixes in one order, read ahead to save a seek per rid
+//	prefix_walk.go     PrefixWalk: the rids of the keys with one prefix. Terms: index entries
+//	posting_union.go   PostingUnion: the rids of many prefixes in one order, read ahead
 //
 // The types implement interfaces of package query. They read only the engine: they do not read documents
 // and do not check which documents a reader may see.

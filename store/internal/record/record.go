@@ -182,7 +182,7 @@ type ExpiryLog struct {
 
 // Knows reports whether an expired item had already expired when the log began, so that the log has no entry
 // for it. l is the life of the item and p the current policy.
-func (rec *ExpiryLog) Knows(l ttl.Life, p *ttl.Policy) bool {
+func (rec *ExpiryLog) Knows(l ttl.Lifetime, p *ttl.Policy) bool {
 	switch {
 	case l.Ended:
 		return l.Base <= rec.Since
@@ -230,6 +230,6 @@ func (o *Offer) Target(t definition.Throughput) int {
 // SettingsEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to live
 // of all items that were written in it are stored as they count from its Path.
 type SettingsEra struct {
-	ttl.Era
+	ttl.PolicyEra
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -41,7 +41,7 @@ type ExpiryCandidate struct {
 
 // Matches reports whether an item with this life still has the key in w or x by which the candidate was
 // found.
-func (c ExpiryCandidate) Matches(life ttl.Life) bool {
+func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	if c.Family == 0 {
 		return true
 	}

@@ -142,7 +142,7 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 	p := &PreparedOperation{Location: c.Locate(pk, id)}
 	p.Item = StoredItem{
 		Item: view.Item{
-			Head: layout.Header{EPK: p.EPK, Life: ttl.Life{Own: own}},
+			Head: layout.Header{EPK: p.EPK, Life: ttl.Lifetime{Own: own}},
 			Body: parsed.Body,
 			ID:   id,
 			PK:   p.PK,

@@ -35,7 +35,7 @@ func (o *ImportOptions) Check() error {
 }
 
 // WrittenAt returns the _ts of an item that is imported at second now under a policy.
-func (o *ImportOptions) WrittenAt(p *ttl.Policy, l ttl.Life, now int64) (int64, error) {
+func (o *ImportOptions) WrittenAt(p *ttl.Policy, l ttl.Lifetime, now int64) (int64, error) {
 	ts := now
 	switch {
 	case o.Timestamp != 0:

@@ -112,11 +112,11 @@ const MaxGhosts = 10_000
 // Such a key does not contain the item's _ts and ttl separately, but expiry depends on their sum only. The
 // generation of the life is that of the first policy, so every floor (see package ttl) at or above its second
 // applies to it.
-func KeyLife(family byte, second int64) ttl.Life {
+func KeyLife(family byte, second int64) ttl.Lifetime {
 	if family == layout.FamilyDeadline {
-		return ttl.Life{TS: second - 1, Own: 1}
+		return ttl.Lifetime{TS: second - 1, Own: 1}
 	}
-	return ttl.Life{TS: second}
+	return ttl.Lifetime{TS: second}
 }
 
 // ClockText formats a moment, in seconds since 1970, for messages.

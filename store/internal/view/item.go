@@ -67,7 +67,7 @@ func (k *ItemKeys) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []
 }
 
 // AppendTimeKey appends an item's key in the expiry index. It returns nil for an item that never expires.
-func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
+func AppendTimeKey(dst, scope []byte, l ttl.Lifetime, rid uint64) []byte {
 	family, second, ok := TimeEntry(l)
 	if !ok {
 		return nil
@@ -77,7 +77,7 @@ func AppendTimeKey(dst, scope []byte, l ttl.Life, rid uint64) []byte {
 
 // TimeEntry returns the family and the second of an item's entry in the expiry index. ok is false for an
 // item that never expires.
-func TimeEntry(l ttl.Life) (family byte, second int64, ok bool) {
+func TimeEntry(l ttl.Lifetime) (family byte, second int64, ok bool) {
 	own, second, ok := l.IndexEntry()
 	if own {
 		return layout.FamilyDeadline, second, ok

@@ -50,10 +50,10 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// A BasisEra is a ttl.Era, the policy before a change of the ttlPropertyPath, with the TTLBasis that the
-// change has set.
+// A BasisEra is a ttl.PolicyEra, the policy before a change of the ttlPropertyPath, with the TTLBasis that
+// the change has set.
 type BasisEra struct {
-	ttl.Era
+	ttl.PolicyEra
 	After TTLBasis
 }
 
@@ -66,7 +66,7 @@ type LifetimeRules struct {
 
 // Of returns the life of an item: the one in its header or, if the ttlPropertyPath has changed since the
 // item was written, the life by the later paths.
-func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Life {
+func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Lifetime {
 	if len(v.Eras) == 0 {
 		return h.Life
 	}

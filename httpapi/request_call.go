@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// call is one request in progress: the HTTP request, the operation that it requests, and the response.
-type call struct {
+// requestCall is one request in progress: the HTTP request, the operation that it requests, and the response.
+type requestCall struct {
 	srv *Server
 	incomingRequest
 	r      *http.Request  // nil for a request that net/http has not read
@@ -24,7 +24,7 @@ type call struct {
 	reply  frameReply
 	target targetResource
 	in     reqHeaders
-	*exchange
+	*operationExchange
 
 	began time.Time     // by the wall clock
 	took  time.Duration // time until the head of the response; 0 until it is known
@@ -42,13 +42,13 @@ type call struct {
 
 // ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
 // request.
-func (c *call) ctx() context.Context { return c.context }
+func (c *requestCall) ctx() context.Context { return c.context }
 
 // isFrame reports whether the request has come in direct mode.
-func (c *call) isFrame() bool { return c.reply.w != nil }
+func (c *requestCall) isFrame() bool { return c.reply.w != nil }
 
 // committed reports whether the head of the response has been sent.
-func (c *call) committed() bool {
+func (c *requestCall) committed() bool {
 	if c.isFrame() {
 		return c.reply.status != 0
 	}
@@ -57,7 +57,7 @@ func (c *call) committed() bool {
 
 // outcome returns the status and the size in bytes of the body of the response that has been sent. The
 // status is 0 if none has been sent.
-func (c *call) outcome() (status int, size int64) {
+func (c *requestCall) outcome() (status int, size int64) {
 	switch {
 	case !c.committed():
 		return 0, 0
@@ -70,7 +70,7 @@ func (c *call) outcome() (status int, size int64) {
 // set sets a response header. name is sent as given. It must be in lower case, as in Cosmos DB, because
 // clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
-func (c *call) set(name, value string) {
+func (c *requestCall) set(name, value string) {
 	switch {
 	case c.mapped:
 		c.w.Header()[name] = []string{value}
@@ -82,7 +82,7 @@ func (c *call) set(name, value string) {
 }
 
 // setBytes is like set. It does not keep value.
-func (c *call) setBytes(name string, value []byte) {
+func (c *requestCall) setBytes(name string, value []byte) {
 	if c.mapped || name[0] < 'a' && c.r != nil {
 		c.set(name, string(value))
 		return
@@ -90,9 +90,9 @@ func (c *call) setBytes(name string, value []byte) {
 	c.head = appendHeader(c.head, name, value)
 }
 
-// exchange is an operation and its response. Exchanges are pooled, because they have many fields, of which
-// few are set.
-type exchange struct {
+// operationExchange is an operation and its response. Exchanges are pooled, because they have many fields, of
+// which few are set.
+type operationExchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
 	sent []requests.HeaderField // request headers; equal names follow each other
@@ -106,22 +106,22 @@ type exchange struct {
 const maxKeptHead = 16 << 10
 
 // exchanges is the pool of exchanges. All exchanges in it are empty.
-var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+var exchanges = sync.Pool{New: func() any { return new(operationExchange) }}
 
 // release frees the memory of the request and its response.
-func (c *call) release() {
+func (c *requestCall) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop the references to header values
 	clear(c.known)
-	*c.exchange = exchange{sent: c.sent[:0], head: c.head[:0], known: c.known[:0]}
+	*c.operationExchange = operationExchange{sent: c.sent[:0], head: c.head[:0], known: c.known[:0]}
 	if cap(c.head) <= maxKeptHead {
-		exchanges.Put(c.exchange)
+		exchanges.Put(c.operationExchange)
 	}
 }
 
 // setTarget sets the target, the address and the operation of the request.
-func (c *call) setTarget(t targetResource) {
+func (c *requestCall) setTarget(t targetResource) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
 	c.req.Operation = c.operation()
@@ -135,7 +135,7 @@ const (
 
 // readBody reads the body of a request that may have one. A DELETE may have a body only under Mayfly's own
 // paths.
-func (c *call) readBody() error {
+func (c *requestCall) readBody() error {
 	if c.payload == nil && c.source == nil || c.length == 0 || c.method == http.MethodGet ||
 		c.method == http.MethodHead || c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
@@ -190,7 +190,7 @@ func (c *call) readBody() error {
 
 // recordBody keeps the body for the log of requests, because the operation does not keep it. It keeps only
 // the beginning of a large body, so that the rest can be freed.
-func (c *call) recordBody() {
+func (c *requestCall) recordBody() {
 	if c.srv.opt.Requests == nil {
 		return
 	}
@@ -205,7 +205,7 @@ func (c *call) recordBody() {
 // reports whether more than maxDrain bytes remain: the response must then be sent first, and linger reads
 // the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
 // 100-continue), takeBody reads nothing.
-func (c *call) takeBody() (more bool) {
+func (c *requestCall) takeBody() (more bool) {
 	if c.source == nil || c.length == 0 || !c.reading && c.header("Expect") != "" {
 		return false
 	}
@@ -226,7 +226,7 @@ func (c *call) takeBody() (more bool) {
 
 // linger sends the response and continues to read the body, so that a client that is still sending receives
 // the response.
-func (c *call) linger() {
+func (c *requestCall) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
 		// Errors and the number of bytes are not relevant here.
 		_, _ = io.CopyN(io.Discard, c.source, maxLinger)

@@ -29,13 +29,13 @@ import (
 // while a range is being copied, the copy is abandoned. The next range to be split is the one with the
 // fewest ancestors, and of those the lowest, so that the ranges stay of similar size.
 
-// splitter is the goroutine that splits ranges.
-type splitter struct {
+// rangeSplitter is the goroutine that splits ranges.
+type rangeSplitter struct {
 	work.BackgroundTask
 	ds *dataset
 }
 
-func (x *splitter) open(db *dataset) {
+func (x *rangeSplitter) open(db *dataset) {
 	x.ds = db
 	x.Prepare(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
@@ -58,7 +58,7 @@ func (ds *dataset) finishSplits(ctx context.Context) error {
 
 // pass splits ranges until each container has the number that its offer needs. A container that fails does
 // not stop the others.
-func (x *splitter) pass(ctx context.Context) error {
+func (x *rangeSplitter) pass(ctx context.Context) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
 	x.ds.mu.RLock()
@@ -82,7 +82,7 @@ func (x *splitter) pass(ctx context.Context) error {
 }
 
 // step splits one range if an offer needs more than there are. more reports whether it has split one.
-func (x *splitter) step(ctx context.Context, offer uint32) (more bool, err error) {
+func (x *rangeSplitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock
 		i := slices.IndexFunc(db.cat.offers, func(o record.Offer) bool { return o.Num == offer })
@@ -140,7 +140,7 @@ func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done boo
 }
 
 // tidy deletes the copies that failed splits have left because they could not delete them.
-func (x *splitter) tidy(ctx context.Context) error {
+func (x *rangeSplitter) tidy(ctx context.Context) error {
 	x.ds.mu.RLock()
 	containers := x.ds.cat.containers
 	x.ds.mu.RUnlock()

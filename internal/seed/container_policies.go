@@ -1,8 +1,8 @@
 package seed
 
-// Policies holds the members of a container's definition other than its id and its partition key. The store
-// parses them itself; these structs describe which members are possible.
-type Policies struct {
+// ContainerPolicies holds the members of a container's definition other than its id and its partition key.
+// The store parses them itself; these structs describe which members are possible.
+type ContainerPolicies struct {
 	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
 	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
 	UniqueKeys       *UniqueKeyPolicy     `json:"uniqueKeyPolicy,omitempty"`
@@ -13,7 +13,7 @@ type Policies struct {
 	PreviousImages   *PreviousImagePolicy `json:"previousImageRetentionPolicy,omitempty"`
 	Conflicts        *ConflictResolution  `json:"conflictResolutionPolicy,omitempty"`
 	Geospatial       *Geospatial          `json:"geospatialConfig,omitempty"`
-	ClientEncryption Anything             `json:"clientEncryptionPolicy,omitempty"`
+	ClientEncryption AnyValue             `json:"clientEncryptionPolicy,omitempty"`
 	TTLPropertyPath  string               `json:"ttlPropertyPath,omitempty"`
 	AnalyticalTTL    *int64               `json:"analyticalStorageTtl,omitempty"`
 }
@@ -38,7 +38,7 @@ type Path struct {
 // IndexedPath is a path such as /name/? or /address/*.
 type IndexedPath struct {
 	Path
-	Indexes []Anything `json:"indexes,omitempty" description:"Of old; it means nothing."`
+	Indexes []AnyValue `json:"indexes,omitempty" description:"Of old; it means nothing."`
 }
 
 // CompositePath is a path of a composite index.
@@ -51,7 +51,7 @@ type CompositePath struct {
 type SpatialPath struct {
 	Path
 	Types       []SpatialType `json:"types,omitempty"`
-	BoundingBox Anything      `json:"boundingBox,omitempty"`
+	BoundingBox AnyValue      `json:"boundingBox,omitempty"`
 }
 
 // SpatialType is a type of spatial value.

@@ -4,31 +4,32 @@ package ttl
 // the document. When that changes, every item counts from another second. Expiry must stay final: an item
 // that had expired by the old second must not become live by the new one. Floors cannot ensure this,
 // because a floor compares only one kind of second. So the policy before the change, with its floors, is
-// kept as an Era until each of its items has been checked. An item that had expired at the end of the era
-// is marked Ended. Any other item counts anew, as an item of the next generation. Until an item is
+// kept as a PolicyEra until each of its items has been checked. An item that had expired at the end of the
+// era is marked Ended. Any other item counts anew, as an item of the next generation. Until an item is
 // rewritten, each reader computes the same result from the item's document.
 
-// An Era is a span of time in which the times to live of a container counted from the same property. It
+// A PolicyEra is a span of time in which the times to live of a container counted from the same property. It
 // ends with a change of the property.
-type Era struct {
+type PolicyEra struct {
 	Policy Policy `json:"policy"` // as of the end of the era
 	Until  int64  `json:"until"`  // the second of the change; the era's policy still applied in it
 }
 
 // Rebase returns the first policy of the next era, with the default next, and the era that ends in second
 // now. A now before p.ChangedAt counts as p.ChangedAt.
-func (p *Policy) Rebase(next Seconds, now int64) (Policy, Era) {
+func (p *Policy) Rebase(next Seconds, now int64) (Policy, PolicyEra) {
 	now = max(now, p.ChangedAt)
-	return Policy{Default: next, Generation: p.Generation + 1, ChangedAt: now, BasedAt: now}, Era{*p, now}
+	return Policy{Default: next, Generation: p.Generation + 1, ChangedAt: now, BasedAt: now},
+		PolicyEra{*p, now}
 }
 
 // Holds reports whether a life is of this era or of an earlier one.
-func (e *Era) Holds(l Life) bool { return l.Generation <= e.Policy.Generation }
+func (e *PolicyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
 
 // Next returns the life of an item of the era in the following era. There it counts from second base, or
 // from its _ts if based is false. A lease of the item stays unchanged: it postpones expiry but does not
 // prevent it.
-func (e *Era) Next(l Life, base int64, based bool) Life {
+func (e *PolicyEra) Next(l Lifetime, base int64, based bool) Lifetime {
 	free := l
 	free.LeaseUntil = 0
 	if at, ok := e.Policy.ExpiresAt(free); ok && at <= e.Until {

@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Union merges postings in the order of their rids. It reads some rids of each posting ahead, so that
+// PostingUnion merges postings in the order of their rids. It reads some rids of each posting ahead, so that
 // hundreds of postings need neither an iterator each nor a seek per rid. The heap holds the postings that
 // have rids left.
-type Union struct {
+type PostingUnion struct {
 	r       engine.Reader
 	heap    heap.Heap[*postingCursor]
 	reverse bool
@@ -22,7 +22,7 @@ type Union struct {
 	err     error
 }
 
-// postingCursor reads the rids of one posting of a Union in order, some of them ahead.
+// postingCursor reads the rids of one posting of a PostingUnion in order, some of them ahead.
 type postingCursor struct {
 	prefix []byte // with free capacity for a rid behind it
 	from   uint64 // the rid at which to continue reading
@@ -40,8 +40,8 @@ const (
 // Merge returns the union of the postings with the given prefixes, starting at rid from, in descending order
 // if reverse is set. Each prefix must have free capacity for a rid behind it, because the cursors append one
 // to it.
-func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union {
-	u := &Union{r: r, reverse: reverse}
+func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *PostingUnion {
+	u := &PostingUnion{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {
 		if reverse {
 			a, b = b, a
@@ -56,7 +56,7 @@ func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Union
 }
 
 // fill reads rids ahead if the cursor has none left. It returns false at the end of the posting.
-func (u *Union) fill(l *postingCursor) bool {
+func (u *PostingUnion) fill(l *postingCursor) bool {
 	if len(l.ahead) > 0 || l.done || u.err != nil {
 		return len(l.ahead) > 0
 	}
@@ -94,14 +94,14 @@ func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	}
 }
 
-func (u *Union) add(l *postingCursor) {
+func (u *PostingUnion) add(l *postingCursor) {
 	if u.fill(l) {
 		u.heap.List = append(u.heap.List, l)
 	}
 }
 
 // Next moves to the next rid. It returns false at the end or after an error.
-func (u *Union) Next() bool {
+func (u *PostingUnion) Next() bool {
 	last, stood := u.rid, u.valid
 	for u.valid = false; len(u.heap.List) > 0 && !u.valid && u.err == nil; {
 		l := u.heap.List[0]
@@ -117,7 +117,7 @@ func (u *Union) Next() bool {
 }
 
 // SeekGE moves to the first rid that is not before rid, in the order of the union.
-func (u *Union) SeekGE(rid uint64) bool {
+func (u *PostingUnion) SeekGE(rid uint64) bool {
 	if u.valid && u.rid >= rid {
 		return true
 	}
@@ -135,7 +135,7 @@ func (u *Union) SeekGE(rid uint64) bool {
 }
 
 // RID returns the rid to which Next or SeekGE has moved.
-func (u *Union) RID() uint64 { return u.rid }
+func (u *PostingUnion) RID() uint64 { return u.rid }
 
 // Close returns the first error.
-func (u *Union) Close() error { return u.err }
+func (u *PostingUnion) Close() error { return u.err }

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Walk iterates over the rids of the keys with one prefix.
-type Walk struct {
+// PrefixWalk iterates over the rids of the keys with one prefix.
+type PrefixWalk struct {
 	r      engine.Reader
 	it     engine.Iterator // nil before the first call of Next or SeekGE
 	prefix []byte          // with free capacity for a rid behind it
@@ -17,13 +17,13 @@ type Walk struct {
 	valid  bool // rid is valid
 }
 
-// New returns a Walk over the rids of the keys with a prefix. The slice must have free capacity for a rid
-// behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of Next or
-// SeekGE.
-func New(r engine.Reader, prefix []byte) *Walk { return &Walk{r: r, prefix: prefix} }
+// New returns a PrefixWalk over the rids of the keys with a prefix. The slice must have free capacity for a
+// rid behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of
+// Next or SeekGE.
+func New(r engine.Reader, prefix []byte) *PrefixWalk { return &PrefixWalk{r: r, prefix: prefix} }
 
 // walk returns the iterator and opens it on the first call.
-func (p *Walk) walk() engine.Iterator {
+func (p *PrefixWalk) walk() engine.Iterator {
 	if p.it == nil {
 		p.it = p.r.Scan(engine.Prefix(p.prefix), false)
 	}
@@ -31,17 +31,17 @@ func (p *Walk) walk() engine.Iterator {
 }
 
 // Next moves to the next rid. It returns false at the end or after an error.
-func (p *Walk) Next() bool { return p.setPosition(p.walk().Next()) }
+func (p *PrefixWalk) Next() bool { return p.setPosition(p.walk().Next()) }
 
 // SeekGE moves to the first rid that is not before rid, in the order of the walk.
-func (p *Walk) SeekGE(rid uint64) bool {
+func (p *PrefixWalk) SeekGE(rid uint64) bool {
 	if p.valid && p.rid >= rid {
 		return true
 	}
 	return p.setPosition(p.walk().SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
 }
 
-func (p *Walk) setPosition(found bool) bool {
+func (p *PrefixWalk) setPosition(found bool) bool {
 	if p.valid = found; found {
 		p.rid = layout.KeyRID(p.it.Key())
 	}
@@ -49,10 +49,10 @@ func (p *Walk) setPosition(found bool) bool {
 }
 
 // RID returns the rid to which Next or SeekGE has moved.
-func (p *Walk) RID() uint64 { return p.rid }
+func (p *PrefixWalk) RID() uint64 { return p.rid }
 
 // Close closes the iterator and returns its error.
-func (p *Walk) Close() error {
+func (p *PrefixWalk) Close() error {
 	if p.it == nil {
 		return nil
 	}

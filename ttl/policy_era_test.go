@@ -17,20 +17,22 @@ func TestNextEra(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		life ttl.Life
+		life ttl.Lifetime
 		base int64
-		want ttl.Life
+		want ttl.Lifetime
 	}{
-		{"ended by the rule", ttl.Life{TS: 180, Generation: 1}, 500,
-			ttl.Life{TS: 180, Generation: 2, Ended: true, Base: 200}},
-		{"ended by a floor", ttl.Life{TS: 90}, 500, ttl.Life{TS: 90, Generation: 2, Ended: true, Base: 100}},
-		{"ended but for a lease", ttl.Life{TS: 150, Generation: 1, LeaseUntil: 900}, 500,
-			ttl.Life{TS: 150, Generation: 2, LeaseUntil: 900, Ended: true, Base: 170}},
-		{"alive", ttl.Life{TS: 181, Generation: 1}, 5, ttl.Life{TS: 181, Generation: 2, Based: true, Base: 5}},
-		{"with a ttl", ttl.Life{TS: 150, Own: 60, Generation: 1}, 5,
-			ttl.Life{TS: 150, Own: 60, Generation: 2, Based: true, Base: 5}},
-		{"without end", ttl.Life{TS: 1, Own: ttl.Never}, 5,
-			ttl.Life{TS: 1, Own: ttl.Never, Generation: 2, Based: true, Base: 5}},
+		{"ended by the rule", ttl.Lifetime{TS: 180, Generation: 1}, 500,
+			ttl.Lifetime{TS: 180, Generation: 2, Ended: true, Base: 200}},
+		{"ended by a floor", ttl.Lifetime{TS: 90}, 500,
+			ttl.Lifetime{TS: 90, Generation: 2, Ended: true, Base: 100}},
+		{"ended but for a lease", ttl.Lifetime{TS: 150, Generation: 1, LeaseUntil: 900}, 500,
+			ttl.Lifetime{TS: 150, Generation: 2, LeaseUntil: 900, Ended: true, Base: 170}},
+		{"alive", ttl.Lifetime{TS: 181, Generation: 1}, 5,
+			ttl.Lifetime{TS: 181, Generation: 2, Based: true, Base: 5}},
+		{"with a ttl", ttl.Lifetime{TS: 150, Own: 60, Generation: 1}, 5,
+			ttl.Lifetime{TS: 150, Own: 60, Generation: 2, Based: true, Base: 5}},
+		{"without end", ttl.Lifetime{TS: 1, Own: ttl.Never}, 5,
+			ttl.Lifetime{TS: 1, Own: ttl.Never, Generation: 2, Based: true, Base: 5}},
 	} {
 		if !era.Holds(c.life) || era.Holds(c.want) {
 			t.Errorf("%s: of the era: %v, afterwards: %v", c.name, era.Holds(c.life), era.Holds(c.want))
@@ -46,7 +48,7 @@ func TestNextEra(t *testing.T) {
 		}
 	}
 	// A floor of before counts for nobody any more, and what it had ended stays so.
-	if l := era.Next(ttl.Life{TS: 181, Generation: 1}, 5, true); after.Expired(l, 1000) {
+	if l := era.Next(ttl.Lifetime{TS: 181, Generation: 1}, 5, true); after.Expired(l, 1000) {
 		t.Errorf("%+v has expired", l)
 	}
 	var back ttl.Policy
