@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// incomingRequest is a request in the form that is common to all protocols. Its headers are in exchange.sent.
+// incomingRequest is a request in the form that is common to all protocols. Its headers are in
+// operationExchange.sent.
 type incomingRequest struct {
 	context     context.Context // ends when the client disconnects, or when Shutdown cancels the request
 	method      string

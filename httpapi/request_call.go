@@ -81,7 +81,7 @@ func (c *requestCall) set(name, value string) {
 	}
 }
 
-// setBytes is like set. It does not keep value.
+// setBytes sets a response header. name must have the form that set requires. The value is copied.
 func (c *requestCall) setBytes(name string, value []byte) {
 	if c.mapped || name[0] < 'a' && c.r != nil {
 		c.set(name, string(value))

@@ -6,11 +6,10 @@ type Fault struct {
 	id string
 }
 
-// Fail adds a rule by which requests to the server fail: the operations on documents that clients send to
-// URL. Calls of the test itself through Store never fail. Rules for messages are accepted but select no
-// request, since the server has no endpoint for Service Bus. Rules that were added earlier are tried first. A
-// rule that sets no end holds until the test ends or Fault.End is called. An invalid rule fails the test at
-// once.
+// Fail adds a rule by which requests to the server fail: the operations that clients send to URL. Calls of
+// the test itself through Store never fail. Rules for messages are accepted but select no request, since the
+// server has no endpoint for Service Bus. Rules that were added earlier are tried first. A rule that sets no
+// end holds until the test ends or Fault.End is called. An invalid rule fails the test at once.
 //
 //	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
 //	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,

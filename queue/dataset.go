@@ -233,8 +233,8 @@ func (m *dataset) find(a entity.Address) (*entityState, error) {
 	return e, nil
 }
 
-// lookup is like find, and also finds an entity that another server has created. The caller does not hold
-// the catalog's lock.
+// lookup returns the entity with an address, or CodeEntityNotFound, as find does. In contrast to find, it
+// also finds an entity that another server has created. The caller must not hold the catalog's lock.
 func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
 	e, err := m.find(a)
 	if err == nil || !m.shared {

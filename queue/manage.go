@@ -41,8 +41,8 @@ func (m *dataset) findPath(path string) (*entityState, error) {
 	return m.find(a)
 }
 
-// lookupPath is like findPath, and also finds an entity that another server has created. The caller does not
-// hold the catalog's lock.
+// lookupPath returns the entity with a path given by a client, also if another server has created the entity.
+// The caller must not hold the catalog's lock.
 func (m *dataset) lookupPath(ctx context.Context, path string) (*entityState, error) {
 	a, err := entityAddress(path)
 	if err != nil {

@@ -194,15 +194,16 @@ func (r *Receiver) Receive(ctx context.Context, max int) ([]Delivery, error) {
 	}
 }
 
-// TryReceive is like Receive, but does not wait.
+// TryReceive returns at most max messages, as Receive does, or none if no message is available. It does not
+// wait.
 func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) {
 	list, _, err := r.tryReceive(ctx, max, 0)
 	return list, err
 }
 
-// tryReceive is like TryReceive, but lets the caller wait for the memory of a large message. need is the
-// number of bytes that the next message needs, if there is too little memory. paid is the number of bytes
-// that the caller has already taken for it, or 0.
+// tryReceive does the work of TryReceive. If there is too little memory for the next message, it returns the
+// number of bytes that the message needs, so that the caller can wait for them. paid is the number of bytes
+// that the caller has already taken for the next message, or 0.
 func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64,
 	err error) {
 	if err := r.Err(); err != nil {

@@ -134,8 +134,9 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	return nil
 }
 
-// adoptOne is like adoptAll, for one entity. If complete is not set, an entity that is not in memory is only
-// loaded if its topic is in memory with an older version; otherwise adoptOne returns nil for it.
+// adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
+// entity that is not in memory if complete is set, or if the entity's topic is in memory with an older
+// version; otherwise it returns nil for that entity.
 func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {

@@ -23,10 +23,11 @@ import (
 // entries of the new policy for each. When it has finished, the older specs are removed from the record. If
 // the policy changes again before that, the record gets one more older spec, and the work starts again.
 //
-// It works like the reaper. It computes the entries of a few documents in a view, without any lock, and
-// writes them in a short transaction. It skips documents that have been written since (their LSN differs),
-// because these have the right entries already. It does not wait for the disk. Its progress is stored in
-// the same transaction, so it is never ahead of the work. Work that a crash undoes is repeated.
+// The reindexer works in small steps, as the reaper does. It computes the entries of a few documents in a
+// view, without any lock, and writes them in a short transaction. It skips documents that have been written
+// since (their LSN differs), because these have the right entries already. It does not wait for the disk. Its
+// progress is stored in the same transaction, so it is never ahead of the work. Work that a crash undoes is
+// repeated.
 
 const (
 	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time

@@ -363,7 +363,8 @@ func ScanRecords[T any](r engine.Reader, kind byte, fn func(key []byte, rec T) e
 	return scanRecords(r, CatalogKind(kind), fn)
 }
 
-// scanRecords is like ScanRecords, for all records in a range of keys.
+// scanRecords decodes all records in a range of keys, in order, and passes each to fn. If fn fails,
+// scanRecords returns the error.
 func scanRecords[T any](r engine.Reader, rg engine.Range, fn func(key []byte, rec T) error) (err error) {
 	it := r.Scan(rg, false)
 	defer func() {

@@ -66,8 +66,8 @@ type Handler interface {
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (LinkAnswer, error)
 	// Authorized reports whether the client has been authorized. It must not block.
 	Authorized() bool
-	// MayWait reports whether the sinks and sources may wait on purpose, as for a fault on demand. It must
-	// not block.
+	// MayWait reports whether the sinks and sources may wait on purpose, for example because of a fault on
+	// demand. It must not block.
 	MayWait() bool
 	// Closed is called once all links are detached and the connection is closed.
 	Closed()
