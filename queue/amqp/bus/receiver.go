@@ -122,7 +122,7 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	}
 	list, err := take(ctx, max)
 	if entity.CodeOf(err) != entity.CodeSessionLockLost {
-		n.waiting.Store(false)
+		n.waiting.Store(err == nil && wait && len(list) < max) // there is credit left, and no more messages
 	}
 	if err != nil {
 		if entity.CodeOf(err) == entity.CodeCancelled && ctx.Err() != nil {
