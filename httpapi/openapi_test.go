@@ -279,6 +279,16 @@ func (w *world) isOpen(t *testing.T, what, path, method string, open bool) {
 	}
 }
 
+// TestSchemaOfOperations: the explorer's page of faults reads the names of operations from this schema.
+func TestSchemaOfOperations(t *testing.T) {
+	t.Parallel()
+	d := newWorld(t).do("GET", "/_mayfly/openapi.json", "").want(200)
+	names := gjson.GetBytes(d.body, "components.schemas.OperationNames.items.enum").String()
+	if !strings.Contains(names, `"createItem"`) {
+		t.Errorf("the names of operations are %q", names)
+	}
+}
+
 // A path is split before it is unescaped: an id may hold what else would end it.
 func TestOwnPathsEscaped(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ function requestOf(fault: string, when: string, operations: string[], d: Draft) 
 // operationsOf are the operations that the server knows, of its own description.
 async function operationsOf(): Promise<string[]> {
 	const { components } = await get(own('openapi.json'))
-	return components.schemas.Operations.items.enum
+	return components.schemas.OperationNames.items.enum
 }
 
 function NewFault(p: { made: () => void }) {
