@@ -2,6 +2,8 @@ package queue
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -60,9 +62,21 @@ func TestKeptCounters(t *testing.T) {
 	}
 }
 
-// TestTripsOfSoleServer counts what operations read and write if one server has the engine alone.
+// TestTripsOfSoleServer counts what operations read and write if one server has the engine alone. The server
+// renews its leases in the background; if that falls into an operation, all are counted again.
 func TestTripsOfSoleServer(t *testing.T) {
 	volatile(t)
+	var wrong []string
+	for range 20 {
+		if wrong = tripsOfSoleServer(t); len(wrong) == 0 {
+			return
+		}
+	}
+	t.Error(strings.Join(wrong, "\n"))
+}
+
+func tripsOfSoleServer(t *testing.T) (wrong []string) {
+	t.Helper()
 	e, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -95,9 +109,10 @@ func TestTripsOfSoleServer(t *testing.T) {
 		counted.Take()
 		c.do()
 		if got := counted.Take().String(); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+			wrong = append(wrong, fmt.Sprintf("%s: %s, want %s", c.name, got, c.want))
 		}
 	}
 	w.check()
 	w.expect("q", "B+1 E")
+	return wrong
 }
