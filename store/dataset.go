@@ -86,7 +86,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		sweepSizes: sweepSizesOf(in.Engine()), tallies: work.NewTallies(),
+		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewTallies(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
 	db.rids.Seed()

@@ -51,7 +51,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 	o = db.opts
 	_, err = host.Open(ctx, e, host.Options{
 		Clock: o.Clock, Wall: o.Wall, Logger: o.Logger, ManualReaper: o.ManualReaper,
-		Batch: sweepSizesOf(e).step, FirstNumber: o.FirstNumber, Server: o.Server,
+		Batch: sweepLimitsOf(e).step, FirstNumber: o.FirstNumber, Server: o.Server,
 	}, append([]host.Tenant{db.Tenant()}, neighbours...)...)
 	if err != nil {
 		return nil, classify.ToFault(err)

@@ -28,10 +28,10 @@ type sweepLimits struct {
 	clear int
 }
 
-// sweepSizesOf returns the limits for an engine. On an engine without a network, a transaction costs little
+// sweepLimitsOf returns the limits for an engine. On an engine without a network, a transaction costs little
 // in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
 // less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
-func sweepSizesOf(e engine.Engine) sweepLimits {
+func sweepLimitsOf(e engine.Engine) sweepLimits {
 	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
 		return sweepLimits{step: n, items: n, bytes: 4 << 20}
 	}

@@ -36,24 +36,24 @@ func TestTripsOfPostgres(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
 			tr := &tripCounter{t: t}
-			turn := newTurn()
+			turn := trips.NewTurn()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return &quietDatabase{quietEngine{e, e, turn}, e, e}
+				return trips.QuietOf(e, turn)
 			}
 			tr.begin = func() {
-				turn.take()
+				turn.Take()
 				wire.Take()
 			}
 			tr.end = func() (int, string) {
-				defer turn.give()
+				defer turn.Give()
 				return tripsOn(wire)
 			}
 			tr.b = newBenchOf(t, tr.open(), `"defaultTtl":-1`, tr.options(ranges))
-			tr.b.ctx = counted(tr.b.ctx)
+			tr.b.ctx = trips.Counted(tr.b.ctx)
 			tr.all()
 			tr.b.close()
 			if err := wire.Close(); err != nil {

@@ -65,26 +65,26 @@ type tripCounter struct {
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	tr := &tripCounter{t: t, fs: testdisk.New(t)}
 	var e *trips.Engine
-	turn := newTurn()
+	turn := trips.NewTurn()
 	tr.open = func() engine.Engine {
 		p, err := tr.fs.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		e = trips.Over(p)
-		return &quietEngine{e, e, turn}
+		return trips.Quiet(e, turn)
 	}
 	tr.begin = func() {
-		turn.take()
+		turn.Take()
 		e.Take()
 	}
 	tr.end = func() (int, string) {
-		defer turn.give()
+		defer turn.Give()
 		n := e.Take()
 		return n.Total(), n.String()
 	}
 	tr.b = newBenchOf(t, tr.open(), `"defaultTtl":-1`, tr.options(ranges))
-	tr.b.ctx = counted(tr.b.ctx)
+	tr.b.ctx = trips.Counted(tr.b.ctx)
 	return tr
 }
 
