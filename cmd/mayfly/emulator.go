@@ -113,8 +113,8 @@ func emulatorLevel(value string) (string, error) {
 	return value, nil
 }
 
-// whenFalse returns a function that converts the value of a boolean variable to a flag's value: flag for
-// false, and nothing for true.
+// whenFalse returns a function that converts the value of a boolean environment variable to the value of a
+// flag: false becomes flag, and true becomes "".
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))
