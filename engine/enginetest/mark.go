@@ -75,7 +75,8 @@ func testMarks(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testMarksAreNotBehind checks that no position has a mark older than the data read with it.
+// testMarksAreNotBehind checks that the mark of a scope, returned together with data of the scope, is never
+// older than these data.
 func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	stop := make(chan bool)
 	var readers sync.WaitGroup

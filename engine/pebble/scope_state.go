@@ -65,8 +65,8 @@ func (s *scopeState) withdraw(r *updateRequest) bool {
 	return true
 }
 
-// join removes the first request from the queue and returns it, to run in the holder's group. It returns
-// nil if the queue is empty or the request names several scopes.
+// join removes the first request from the queue and returns it; the transaction that holds the scope commits
+// it together with its own writes. It returns nil if the queue is empty or the request names several scopes.
 func (s *scopeState) join() *updateRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,8 @@ func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 // may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// releasedMark is the progress of a scope when its holder released it.
+// releasedMark is a point in the history of a scope, such as that at which its holder released it: the number
+// of commits applied until then and the last LSN that the scope has issued.
 type releasedMark struct {
 	scope   *scopeState
 	applied uint64
@@ -128,16 +129,16 @@ func (s *scopeState) mark() releasedMark {
 	return m
 }
 
-// reached returns the progress of a scope; the caller need not hold it. It loads the LSN after the number of
-// commits, so the LSN is not behind that number.
+// reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
+// the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
 func (s *scopeState) reached() releasedMark {
 	applied := s.applied.Load()
 	return releasedMark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
-// settle records that everything before the mark is durable. It may be called for marks in any order. The
-// horizon is raised before the number of durable commits, so a reader of that number finds the matching
-// horizon.
+// settle records that everything in the scope up to this point is durable. It may be called for the points of
+// a scope in any order. It raises the horizon (the highest durable LSN) before the number of durable commits,
+// so that a reader of that number finds the matching horizon.
 func (m releasedMark) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
@@ -159,14 +160,15 @@ func (s *scopeState) start(ceiling uint64) {
 	s.known.Store(true)
 }
 
-// promote makes the pending ceiling the ceiling of the scope once it is durable.
+// promote makes the pending ceiling the ceiling of the scope if the commit that stores it has become durable.
 func (s *scopeState) promote() {
 	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
 		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
 	}
 }
 
-// setMark publishes a mark that is about to be committed, so that a reader of the commit also finds the mark.
+// setMark makes a new mark of the scope (see engine.TxnControl.SetMark) visible before its transaction
+// commits. So a reader that sees the commit also sees the new mark.
 func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
 // readMark returns the scope's mark. It reads the mark with get if it has not been read yet.

@@ -292,7 +292,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {

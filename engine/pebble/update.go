@@ -111,9 +111,9 @@ func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether r may run in the group of a scope's holder, that is, whether it has only one scope.
-// r.scopes must contain each scope only once. Update and scope.join must decide this in the same way: Update
-// sends requests that do not join to updateMany, which runs them itself.
+// joins reports whether the goroutine that holds a scope may run r in its group, that is, whether r has only
+// this scope. r.scopes must contain each scope only once. Update and scopeState.join must decide this in the
+// same way: Update sends requests that do not join to updateMany, which runs them itself.
 func (r *updateRequest) joins() bool { return len(r.scopes) == 1 }
 
 func (r *updateRequest) recycle() {
@@ -225,8 +225,8 @@ func (e *Engine) updateMany(r *updateRequest) {
 	e.run(r)
 }
 
-// barrier makes everything applied so far durable and signals first and its followers. self is the caller and
-// gets no signal.
+// barrier makes everything applied so far durable, gives first and the requests in its list of followers the
+// outcome, and wakes their goroutines. self is the request of the caller, which needs no signal.
 func (e *Engine) barrier(first, self *updateRequest) {
 	err := e.sync()
 	if err == nil {

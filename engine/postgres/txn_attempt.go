@@ -149,7 +149,8 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the results of the statements that lock scopes without a ceiling; it sets isNew.
+// lockedUnmade reads the results of the statements that lock scopes which have no stored ceiling yet, by rows
+// of the table mayfly_newscope. It sets isNew of these scopes.
 func (a *txnAttempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err

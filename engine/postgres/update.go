@@ -177,7 +177,8 @@ func (g *updateGroup) runUntilDone() {
 	}
 }
 
-// finish continues runUntilDone if the leader's function has ended the goroutine.
+// finish is deferred by the leader. If the leader's function has ended its goroutine (runtime.Goexit), finish
+// continues runUntilDone, so that the other members get an outcome.
 func (g *updateGroup) finish() {
 	if !g.announced {
 		g.runUntilDone()
