@@ -226,7 +226,8 @@ func (x *Indexer) Own() []*Composite {
 	return x.markReady(x.composites)
 }
 
-// Unnamed returns the number of entries per document that belong to indexes outside of the policy.
+// Unnamed returns the number of entries per document that belong to composite indexes which are not part of
+// the indexing policy.
 func (x *Indexer) Unnamed() int {
 	if x == nil {
 		return 0
