@@ -36,8 +36,9 @@ func (c *operationCall) session() []store.SessionPosition {
 	return c.in.Session
 }
 
-// setReceiptOf copies the position and the charge of a store operation to the response. It must be called
-// before the error of the operation is checked, because a failed operation has a receipt as well.
+// setReceiptOf copies the partition range, the LSN and the charge of a store operation to the response. It
+// must be called before the error of the operation is checked, because a failed operation has a receipt as
+// well.
 func (c *operationCall) setReceiptOf(r store.Receipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint

@@ -39,7 +39,9 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// operationNames holds the names of the operations on one kind, as far as they follow the general pattern.
+// operationNames holds the telemetry names of the operations on one kind of resource, by operation, such as
+// create_item; list is the name of reading the feed. TelemetryName has the names that do not consist of a
+// verb and the kind, such as execute_batch.
 type operationNames struct {
 	by   [opCount]string
 	list string

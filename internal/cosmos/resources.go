@@ -105,7 +105,8 @@ func (s *Service) resourceFeed(c *operationCall) (f resourceFeed[store.Resource]
 	}, nil
 }
 
-// resourcePosition returns the number in the rid of a small resource, which increases with each new one.
+// resourcePosition returns, as hexadecimal text that sorts in the order of creation, the number in the rid of
+// a user, permission, client encryption key or script.
 func resourcePosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil || len(b) < 8 {
