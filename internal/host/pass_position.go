@@ -103,8 +103,8 @@ type PassStep struct {
 // is opened.
 func (s *PassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
-// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns for each
-// entry whether it is purged now.
+// Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
+// to purge it now, to skip it, or to stop before it; if judge is nil, Walk takes all of them.
 func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 	judge func(DeadlineEntry) SweepAction) ([]DeadlineEntry, error) {
 	from := s.Pass.at.Load()
@@ -151,8 +151,8 @@ func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 	return found, it.Close()
 }
 
-// Ahead returns the moment of the first entry above the cutoff, or Never if there is none. It is called in
-// the view, after Walk or without it.
+// Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
+// there is none. It is called in the view, after Walk or without it.
 func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 	if s.seen {
 		return s.ahead, nil
@@ -160,9 +160,10 @@ func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the pass past the entries of the walk. Skipped entries must have been recorded by
-// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry
-// may be purged, or Never if none was skipped or if the pass continues before.
+// Finish moves the position of the pass past the entries that Walk has visited. Skipped entries must have
+// been recorded by Pass.Survived. more reports that Walk stopped at its limit, before the cutoff. If the pass
+// has ended, again is the moment at which the first of the skipped entries may be purged; it is Never if none
+// was skipped or more is true.
 func (s *PassStep) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {
