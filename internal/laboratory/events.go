@@ -41,7 +41,7 @@ type Events struct {
 	Lost     bool    `json:"lost" description:"Entries behind the position are not kept any more."`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*Events) Verbatim() {}
 
 // Event is an expiry event.
@@ -236,8 +236,8 @@ func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseContro
 	return &eventWriter{out: ec.Response(), limits: limits}
 }
 
-// page writes the events of a page. The id of the last event is the position of the page, so that a client
-// that resumes there does not read the skipped entries again.
+// page writes the events of a page of the expiry log. The id of the last event is the position at which the
+// page ends. So a client that resumes there does not read again the entries that the page has left out.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+
