@@ -64,7 +64,7 @@ type headBuffer struct{ text []byte }
 // statusRoom is the number of bytes that suffices for a status line.
 const statusRoom = 64
 
-// headBuffers is the pool of buffers.
+// headBuffers is a pool of headBuffer values.
 var headBuffers = sync.Pool{New: func() any { return &headBuffer{make([]byte, statusRoom, 8<<10)} }}
 
 // appendHeader appends a header line. As in net/http, the value cannot begin another line.

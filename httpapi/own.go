@@ -138,7 +138,7 @@ func labFailure(err error) laboratory.Failure {
 // uses.
 type laboratoryAdapter struct{}
 
-// Body implements route.HTTPAdapter.
+// Body implements route.HTTPAdapter: it returns the body of the request.
 func (laboratoryAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.HTTPAdapter: it opens the container that the request's path names and sets it

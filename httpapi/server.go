@@ -236,7 +236,7 @@ func (s *Server) shut() bool {
 	}
 }
 
-// Headers of every answer.
+// The values of headers that every response has.
 const (
 	noStore        = "no-store, no-cache"
 	noCache        = "no-cache"

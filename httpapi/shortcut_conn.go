@@ -33,14 +33,14 @@ const (
 	becameIdle
 )
 
-// States of a connection that serves a request by itself (sniffConn.serving).
+// States of a connection that serves a request itself, without net/http (sniffConn.serving).
 const (
 	notServing = iota
 	servingNow
 	servingLast // the connection is closed after the response
 )
 
-// shortcutConfig holds what the connections of a server need to serve requests by themselves.
+// shortcutConfig holds what the connections of a server need to serve requests without net/http.
 type shortcutConfig struct {
 	serve   func(*shortcutConn)
 	base    context.Context

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// Limits of a request that a connection serves by itself.
+// Limits of a request that a connection serves itself, without net/http.
 const (
 	maxShortcutFields = 48
 	maxShortcutBody   = 16 << 10 // bytes

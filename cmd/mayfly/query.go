@@ -71,7 +71,7 @@ func (c *queryCall) registerParams(flags *pflag.FlagSet) {
 		"parameter of the query, NAME=VALUE; the value is JSON, or else text; may be repeated")
 }
 
-// checkQuery checks the flags of registerQuery.
+// checkQuery returns a usage error if --json and --ndjson are both given, or if a --param is not NAME=VALUE.
 func (c *queryCall) checkQuery() error {
 	if c.JSON && c.lines {
 		return cli.Misuse("--json and --ndjson exclude each other")

@@ -40,8 +40,8 @@ func testCrash(t *testing.T, s *testedEngine) {
 }
 
 // testCrashAfterEachWrite cuts the power after each of a few transactions of different kinds. Acknowledged
-// writes must have survived. Relaxed writes must have survived if any later write has, and if a barrier
-// followed them.
+// writes must have survived. Writes with Relax, whose Update returns before they are durable, must have
+// survived if a later write has, if a later transaction of the scope has returned, or after Settle.
 func testCrashAfterEachWrite(t *testing.T, s *testedEngine) {
 	if s.data.Cut == nil {
 		return // Cut is optional
@@ -136,7 +136,7 @@ func (l *observedResults) settle(t *testing.T, d DataSet, e engine.Engine, rng *
 	return known, err
 }
 
-// crashScopes are the scopes of a history.
+// crashScopes are the scopes in which the writers of Crash write.
 var crashScopes = []string{"a", "b", "c"}
 
 // observedResults records the results that clients of the engine have received. After a crash the data must

@@ -220,8 +220,8 @@ func testLSNsInCommitOrder(t *testing.T, s *testedEngine) {
 	reader.Wait()
 }
 
-// testScopeEmptied deletes everything in a scope, including its ceiling, in a transaction that then continues
-// to use the scope.
+// testScopeEmptied deletes everything in a scope, including the stored upper bound of its LSNs, in a
+// transaction that then continues to use the scope.
 func testScopeEmptied(t *testing.T, s *testedEngine) {
 	s.next("a/")
 	var lsn uint64

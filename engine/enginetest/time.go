@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// timeless returns a position without its time.
+// timeless returns a copy of a Position with Now set to 0, for comparisons.
 func timeless(at engine.Position) engine.Position {
 	at.Now = 0
 	return at

@@ -133,7 +133,8 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
-// failed records an error on a file that Pebble survives.
+// failed records an error on a file. It concerns only files on which Pebble survives an error, and errors for
+// want of room: from then on wait delays the creation of tables.
 func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return

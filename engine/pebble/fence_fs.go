@@ -81,7 +81,7 @@ func (f *fenceFS) cut(cause error) bool {
 	return first
 }
 
-// err returns nil until the fence trips, and then engine.ErrFailed with the cause.
+// err returns nil, or, once the disk is cut off after a failed write, engine.ErrFailed with the cause.
 func (f *fenceFS) err() error {
 	if p := f.cause.Load(); p != nil {
 		return *p
@@ -345,7 +345,8 @@ func (f *fencedFile) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
-// Close may be the first to report a write that failed.
+// Close closes the file. A failure counts as a failed write, because Close may be the first call that reports
+// one.
 func (f *fencedFile) Close() error {
 	err := f.File.Close()
 	if err != nil && f.kind == critical {

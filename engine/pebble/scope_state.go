@@ -35,8 +35,8 @@ type scopeState struct {
 	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
 }
 
-// acquire makes r the holder of the scope if it is free and returns true. Otherwise it appends r to the
-// queue.
+// acquire makes r the holder of the scope, which all other requests then wait for, if the scope is free, and
+// returns true. Otherwise it appends r to the queue.
 func (s *scopeState) acquire(r *updateRequest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +152,8 @@ func raise(a *atomic.Uint64, v uint64) {
 	}
 }
 
-// start makes the scope issue LSNs from the stored ceiling on. LSNs below the ceiling must not be issued
-// again.
+// start makes the scope issue LSNs from the stored ceiling on. LSNs below it may have been issued before the
+// engine was opened, and must not be issued again.
 func (s *scopeState) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
@@ -171,7 +171,7 @@ func (s *scopeState) promote() {
 // commits. So a reader that sees the commit also sees the new mark.
 func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
-// readMark returns the scope's mark. It reads the mark with get if it has not been read yet.
+// readMark returns the scope's mark (see engine.TxnControl.SetMark). The first call reads it with get.
 func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
@@ -191,10 +191,12 @@ func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) 
 	return s.marked.Load() - 1, nil
 }
 
-// storedCeiling returns the highest ceiling that is, or is about to be, on disk.
+// storedCeiling returns the highest ceiling of the scope's LSNs that is stored, including one whose commit is
+// not durable yet.
 func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
-// readCeiling reads a scope's ceiling. It returns first if no ceiling is stored.
+// readCeiling reads the stored ceiling of a scope: the first LSN that must not be issued yet. It returns
+// first if no ceiling is stored.
 func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {
 	v, err := get(engine.CeilingKey(scope))
 	if errors.Is(err, engine.ErrNotFound) {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the maximum number of closures that a holder runs before it returns to its own caller.
+// maxGroup is the maximum number of transactions that the goroutine which holds a scope runs, its own and
+// those of waiting callers, before it returns to its caller.
 const maxGroup = 128
 
 // updateRequest is the state of one running Update.
@@ -138,7 +139,8 @@ func (r *updateRequest) wait(s *scopeState) queueSignal {
 	}
 }
 
-// updateOne runs a transaction of one scope, by itself or through the scope's holder.
+// updateOne runs a transaction of one scope: on this goroutine if it gets the scope, otherwise on that of the
+// request that holds the scope.
 func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {

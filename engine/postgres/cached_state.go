@@ -279,7 +279,8 @@ func (s *cachedState) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position returns the position of a scope from its stored ceiling and mark.
+// position decodes the stored ceiling and mark of a scope to the scope's position: the LSN below the ceiling,
+// and the mark.
 func position(ceiling, mark []byte) (at engine.Position, err error) {
 	at.Settled = true
 	if ceiling != nil {
@@ -295,7 +296,7 @@ func position(ceiling, mark []byte) (at engine.Position, err error) {
 	return at, err
 }
 
-// positions returns the stored positions of scopes.
+// positions reads the stored ceilings and marks of scopes and returns them as positions.
 func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
 	var keys [][]byte
 	for _, scope := range scopes {

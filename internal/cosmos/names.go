@@ -47,7 +47,8 @@ type operationNames struct {
 	list string
 }
 
-// telemetryNames is precomputed because every request needs a name.
+// telemetryNames holds the names of operations in telemetry, by kind. They are computed once, because every
+// request needs one.
 var telemetryNames = makeTelemetryNames()
 
 func makeTelemetryNames() (names [kindCount]operationNames) {

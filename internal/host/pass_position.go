@@ -34,7 +34,8 @@ func (p *PassPosition) Restart(at int64) {
 	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
-// Survived records that the item of an entry has turned out to be live, so that the pass skips the entry.
+// Survived records that the item of a due entry is live after all and was not purged, so that the pass skips
+// the entry. at is the entry's moment.
 func (p *PassPosition) Survived(at int64) {
 	if p.lowestSkipped == 0 || at < p.lowestSkipped {
 		p.lowestSkipped = at
@@ -60,7 +61,8 @@ func (p *PassPosition) end(cutoff int64) {
 // maxHeldBack is the maximum number of entries that one step skips.
 const maxHeldBack = 4096
 
-// SweepAction is what a step does with an entry that is due.
+// SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
+// it, or stop before it.
 type SweepAction struct {
 	kind  sweepActionKind
 	until int64
@@ -75,14 +77,14 @@ const (
 	actionAllWait
 )
 
-// Take is the action for an entry that the step purges.
+// Take returns the action that purges an entry of a deadline index.
 func Take() SweepAction { return SweepAction{} }
 
-// Wait is the action for an entry that the step skips, because it may not be purged before until.
+// Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
-// AllWait is the action that ends the step before the entry: neither this entry nor a later one may be purged
-// before until.
+// AllWait returns the action that ends the step before an entry of a deadline index: neither this entry nor a
+// later one may be purged before until.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
 // PassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,

@@ -42,7 +42,7 @@ func decode(text string) any {
 	return v
 }
 
-// Values returns the parameters in the form of package naive.
+// Values returns the parameters by name, as package naive, the simple evaluator of queries, takes them.
 func (q Query) Values() map[string]any {
 	values := map[string]any{}
 	for _, p := range q.Params {

@@ -31,7 +31,7 @@ func stringTokens() []string {
 	return list
 }
 
-// scalar draws a null, a boolean, a number or a string.
+// scalar draws null, a boolean, a number or a string.
 func scalar(r *rand.Rand) string {
 	switch r.IntN(8) {
 	case 0:
