@@ -160,8 +160,9 @@ func idOf(op store.Operation) string {
 	return jsondoc.Of(op.Body).Member("id").Str()
 }
 
-// unmatched returns the error of a write of the given kind that was executed as op. If an Upsert with IfMatch
-// was executed as a Replace, ErrNotFound becomes ErrPreconditionFailed. All other errors stay as they are.
+// unmatched returns the error for the caller of a write of the given kind; op is the operation that was
+// executed, and err its error. If an Upsert with IfMatch was executed as a Replace, ErrNotFound becomes
+// ErrPreconditionFailed. All other errors stay as they are.
 func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err

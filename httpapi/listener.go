@@ -45,7 +45,8 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// sniffConn is a connection that is HTTP or HTTPS. Deadlines and addresses are those of the raw connection.
+// sniffConn is a connection that detects from the first byte whether the client speaks HTTP or HTTPS.
+// Deadlines and addresses are those of the raw connection.
 type sniffConn struct {
 	net.Conn
 	conf   *tls.Config

@@ -306,8 +306,8 @@ func keysOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares the data after a power cut with the results that clients observed before it, and then adds
-// the data found to the observed results.
+// verify compares the data after a power cut with the results that clients observed before it: see ErrLost,
+// ErrTorn and ErrReissued. It also takes the next LSN of each scope and adds it to the observed results.
 func (l *observedResults) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -337,7 +337,8 @@ func (l *observedResults) verify(e engine.Engine) error {
 	return nil
 }
 
-// checkNextLSN checks that a scope continues with LSNs above all that clients have received.
+// checkNextLSN takes the next LSN of a scope and checks that it, and the scope's horizon (the highest durable
+// LSN), are not below what clients have received. found are all keys in the data.
 func (l *observedResults) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {

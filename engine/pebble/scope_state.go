@@ -105,8 +105,8 @@ func (s *scopeState) unlink(r *updateRequest) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether commits that may not be durable are visible in the scope. Only the holder may call
-// it.
+// dirty reports whether commits that may not be durable are visible in the scope. Only the request that holds
+// the scope may call it.
 func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
 // mayShowUnsynced reports whether commits that are not durable may be visible in the scope. Any goroutine

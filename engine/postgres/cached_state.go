@@ -51,9 +51,9 @@ func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	return allRows, []any{stored}
 }
 
-// covered returns how many of the leading keys a statement of rowsOf has answered with rows: each of keys[:n]
-// is either in rows or absent from the database. If the statement stopped early because of room, keys[n-1] is
-// the last key with a row; otherwise n is len(keys).
+// covered returns how many of the first keys a statement of rowsOf has answered completely: a key of keys[:n]
+// that is not in rows does not exist in the database. If the statement stopped early because of room,
+// keys[n-1] is the last key with a row; otherwise n is len(keys).
 func covered(keys [][]byte, rows []keyValue, room int) (n int) {
 	bytes := 0
 	found := make(map[string]bool, len(rows))

@@ -154,7 +154,8 @@ func (r *updateRequest) run(t *txn) {
 // ended reports whether r must not run again.
 func (r *updateRequest) ended() bool { return r.panicked || r.exited }
 
-// updateGroup is a leader and the requests that run in its transaction.
+// updateGroup is an Update that holds a scope, the leader, together with the Updates that run in its database
+// transaction.
 type updateGroup struct {
 	e         *Engine
 	lead      *updateRequest

@@ -84,8 +84,8 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir str
 	return err
 }
 
-// passMinute runs the reader and the writer while the clock moves through the minute, and then until the
-// reaper has purged everything.
+// passMinute runs the reader and the writer while the clock moves through the minute in which all documents
+// expire, and then until the reaper has purged everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foregroundClients,
 	first time.Time) (all waveFigures, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())

@@ -28,7 +28,8 @@ func (s *Service) item(c *operationCall) (*store.Container, store.Key, error) {
 	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
 }
 
-// session returns the session positions that a read requires; writes require none.
+// session returns the positions in the request's session token: the LSNs, by partition range, that a read
+// must have reached. It returns none for a write, which need not wait for them.
 func (c *operationCall) session() []store.SessionPosition {
 	if c.req.Operation != OpRead {
 		return nil

@@ -130,9 +130,10 @@ func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	return at.Mark == c.version.Load(), err
 }
 
-// CatchUp loads changes that another host has made into memory. It waits for a change that this host is
-// making. It does not report whether there were any, since another caller may have loaded them at the same
-// time. So a caller that has not found something should look again after any call of CatchUp.
+// CatchUp loads into memory the changes that another host has made to the stored catalog. It waits for a
+// change that this host is making. It does not report whether there were any, since another caller may have
+// loaded them at the same time. So a caller that has not found something should look again after any call of
+// CatchUp.
 func (c *Catalog) CatchUp(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -144,7 +145,8 @@ func (c *Catalog) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Follow loads changes that another host has made into memory. The caller holds the catalog's lock.
+// Follow loads into memory the changes that another host has made to the stored catalog. The caller holds the
+// catalog's lock.
 func (c *Catalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err

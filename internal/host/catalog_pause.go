@@ -17,7 +17,7 @@ import (
 
 const pauseName = "reaper"
 
-// pauseRecord is the stored record that the purging of a container, or of all data, is paused.
+// pauseRecord is the stored record that says that the purging of a container, or of all data, is paused.
 type pauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }
@@ -111,7 +111,8 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 	return err
 }
 
-// eachPause calls fn for each stored record that the purging of a container, or of all data, is paused.
+// eachPause calls fn for each stored record that says that the purging of a container, or of all data, is
+// paused.
 func eachPause(r engine.Reader, fn func(number uint32, rec pauseRecord)) (err error) {
 	it := r.Scan(CatalogKind(kindHost), false)
 	defer func() {

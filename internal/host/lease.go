@@ -80,7 +80,8 @@ func leaseKey(parent uint32, name string) []byte {
 // leaseName returns the name of the lease whose record has a key.
 func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
 
-// leaseRecords returns the range of the records of servers or of leases.
+// leaseRecords returns the range of the keys of all records of servers (parent leaseServer) or of leases
+// (leaseWork).
 func leaseRecords(parent uint32) engine.Range {
 	return engine.Prefix(AppendCatalogHead(nil, kindLease, parent))
 }

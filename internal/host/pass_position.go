@@ -26,8 +26,8 @@ type PassPosition struct {
 // entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
 func (p *PassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
-// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
-// of the last step is cleared, since that step has moved the pass already.
+// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. Restart also
+// withdraws the cutoff that Announce has published, since the position now says how far the pass has come.
 func (p *PassPosition) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
@@ -101,8 +101,8 @@ type PassStep struct {
 	seen   bool  // ahead has been set
 }
 
-// Announce publishes the end of the step, for writers that call IsPast. It must be called before the view
-// is opened.
+// Announce publishes the step's cutoff, up to which the step will read, for writers that call IsPast. It must
+// be called before the view is opened.
 func (s *PassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
 // Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
@@ -162,10 +162,10 @@ func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the position of the pass past the entries that Walk has visited. Skipped entries must have
-// been recorded by Pass.Survived. more reports that Walk stopped at its limit, before the cutoff. If the pass
-// has ended, again is the moment at which the first of the skipped entries may be purged; it is Never if none
-// was skipped or more is true.
+// Finish moves the position of the pass past the entries that Walk has visited. Entries that Walk has
+// returned but whose items are live must have been recorded by Pass.Survived before. more reports that Walk
+// stopped at its limit, before the cutoff. If the pass has ended, again is the moment at which the first of
+// the skipped entries may be purged; it is Never if none was skipped or more is true.
 func (s *PassStep) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {

@@ -236,8 +236,9 @@ func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseContro
 	return &eventWriter{out: ec.Response(), limits: limits}
 }
 
-// page writes the events of a page of the expiry log. The id of the last event is the position at which the
-// page ends. So a client that resumes there does not read again the entries that the page has left out.
+// page writes the events of a page of the expiry log, and before them an event "lost" if entries before the
+// page are no longer kept. The id of an event is the position in the log just after it, at which a client can
+// resume.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+
