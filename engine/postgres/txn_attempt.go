@@ -149,8 +149,7 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the results of the statements that lock scopes which have no stored ceiling yet, by rows
-// of the table mayfly_newscope. It sets isNew of these scopes.
+// lockedUnmade reads the results of the statements that lock scopes without a stored ceiling; it sets isNew.
 func (a *txnAttempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err
