@@ -242,7 +242,8 @@ func (r *Receiver) stopWaiting(w *cursor.Waiter) {
 	r.cursor().Waiters.Leave(w)
 }
 
-// cursor returns the receiver's cursor: the cursor of its session, or that of the store.
+// cursor returns the position from which the receiver looks for the next message: that of its session, or
+// that of the store.
 func (r *Receiver) cursor() *cursor.Cursor {
 	if r.lock != nil {
 		return &r.lock.cursor

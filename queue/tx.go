@@ -132,8 +132,8 @@ func (w *messageTx) partOf(s *messageStore) (*storeChanges, error) {
 	return p, nil
 }
 
-// setFirst notes for the rest of the transaction which message is the first active one of a session; 0: there
-// is none.
+// setFirst remembers for the rest of the transaction which message is the first active one of a session; 0:
+// there is none.
 func (p *storeChanges) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
@@ -141,7 +141,7 @@ func (p *storeChanges) setFirst(session string, seq int64) {
 	p.firsts[session] = seq
 }
 
-// setUnlinked notes for the rest of the transaction that a message has no index entries.
+// setUnlinked remembers for the rest of the transaction that a message has no index entries.
 func (p *storeChanges) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
@@ -246,8 +246,9 @@ func (w *messageTx) take(p *storeChanges, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link writes the index entries of an active message, for receivers and for the reaper. A message that has
-// just arrived is the last one of its session. A message whose lock has ended may come before others.
+// link writes the index entries of an active message: for receivers, for the reaper and, if the message is
+// now the first one of its session, the session's head. Only a message whose lock has ended can come before
+// others of its session.
 func (w *messageTx) link(p *storeChanges, seq int64, h *layout.Header) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]

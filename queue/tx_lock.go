@@ -115,7 +115,8 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 	return nil
 }
 
-// bringLocks reads the locks and headers of messages ahead, in one round trip.
+// bringLocks makes the engine read the locks and headers of messages in one round trip, before the
+// transaction needs them.
 func (w *messageTx) bringLocks(p *storeChanges, list []int64) {
 	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {

@@ -86,7 +86,8 @@ type detectedConn struct {
 	secure bool // within TLS
 }
 
-// Resumes reports whether a Write that has timed out can be continued, for package amqp.
+// Resumes reports whether a Write that has timed out can be continued with the remaining bytes: true for
+// plain TCP, false for TLS. Package amqp calls it.
 func (c *detectedConn) Resumes() bool {
 	_, plain := c.Conn.Conn.(*net.TCPConn)
 	return plain
@@ -144,7 +145,7 @@ func (h *connListener) Close() error {
 	return nil
 }
 
-// Addr implements net.Listener.
+// Addr implements net.Listener. It returns an empty address, because the listener has no port of its own.
 func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // isTransient reports whether an error of Accept is temporary: there are no free file descriptors, or the

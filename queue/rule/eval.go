@@ -242,8 +242,8 @@ func cut(pattern string, escape rune) (list []patternPiece) {
 	return list
 }
 
-// matches reports whether a text matches a pattern. Its time is at most the product of both lengths, because
-// it goes back only to the last wildcard for a sequence.
+// matches reports whether a text matches a LIKE pattern. On a mismatch it goes back only to the last % of the
+// pattern, so that its time is at most proportional to the product of both lengths.
 func matches(text string, pattern []patternPiece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {
@@ -269,7 +269,7 @@ func matches(text string, pattern []patternPiece) bool {
 	return p == len(pattern)
 }
 
-// textOf returns the text of a tree.
+// textOf returns the text of an expression's tree.
 func textOf(n node) string {
 	var b strings.Builder
 	n.write(&b)

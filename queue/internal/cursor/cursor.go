@@ -32,14 +32,14 @@ func (p *Cursor) Release(seq int64) {
 	}
 }
 
-// Restart makes receivers begin at the first message again.
+// Restart moves the position back to the first message of the store or session.
 func (p *Cursor) Restart() {
 	p.generation++
 	p.next, p.returned = 0, nil
 }
 
-// Advance moves the cursor behind the message with the number behind. moves is the count that Position has
-// returned; if Release or Restart was called since, Advance does nothing.
+// Advance moves the position to the message after the sequence number behind. moves is the count that
+// Position has returned; if Release or Restart was called since then, Advance does nothing.
 func (p *Cursor) Advance(behind int64, moves uint64) {
 	if p.generation == moves {
 		p.next = max(p.next, behind+1)
@@ -69,8 +69,8 @@ func (n *sequenceHeap) Pop() any {
 	return seq
 }
 
-// Position returns the number of the first message that may not have been handed out, and the count that
-// Advance expects as moves.
+// Position returns the lowest sequence number that may not have been handed out, and a count that the caller
+// passes to Advance as moves.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
 // PopReturned removes and returns the lowest number among the messages below the position that have become

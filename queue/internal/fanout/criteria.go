@@ -58,7 +58,8 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 // appendKey joins keys such that different lists have different results.
 func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key)) + ":" + key }
 
-// joined returns the name of the index over criteria.
+// joined returns the name under which a filterTable for these properties is stored. Different lists have
+// different names.
 func joined(list []criterion) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)

@@ -17,7 +17,8 @@ type MessageView struct {
 	Header  *layout.Header
 }
 
-// slotOf returns the message slot of a system property; ok is false for a property without a slot.
+// slotOf returns the field of the AMQP properties section that holds a system property. ok is false if none
+// does.
 func slotOf(s rule.SystemProperty) (slot message.PropertyField, ok bool) {
 	switch s {
 	case rule.ContentType:
@@ -71,7 +72,8 @@ func (v *MessageView) System(s rule.SystemProperty) rule.Value {
 	return rule.NullValue()
 }
 
-// User implements rule.Message.
+// User implements rule.Message: it returns an application property, or no value if the message does not have
+// it.
 func (v *MessageView) User(name string) rule.Value {
 	raw := v.Message.GetFold(name)
 	if raw == nil {
@@ -97,7 +99,7 @@ func (v *MessageView) SetSystem(s rule.SystemProperty, to rule.Value) {
 	}
 }
 
-// SetUser implements rule.EditableMessage.
+// SetUser implements rule.EditableMessage: it sets an application property.
 func (v *MessageView) SetUser(name string, to rule.Value) {
 	var old any
 	if raw := v.Message.GetFold(name); raw != nil {

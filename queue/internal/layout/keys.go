@@ -65,7 +65,8 @@ const (
 	FamilyAccessed     = 'a'
 )
 
-// storeNumberBit marks an entity's number in keys.
+// storeNumberBit is set in an entity's number where the number begins a key. It separates the keys of
+// messages from those of documents.
 const storeNumberBit = uint32(1) << 30
 
 // StoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in common:
@@ -103,12 +104,13 @@ func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
 
-// MomentKey returns a key of a family that is ordered by time.
+// MomentKey returns a key of a family whose letter is followed by a time in milliseconds and a sequence
+// number.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
 }
 
-// TextKey returns a key of a family whose letter is followed by text.
+// TextKey returns a key of a family whose letter is followed by text, such as a session id or message id.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
