@@ -15,7 +15,7 @@ import (
 // clock dates the catalog's records, a database's clock dates the contents of its containers.
 type clockObserver struct{ ds *dataset }
 
-// Clocks returns the clocks that date something in the store.
+// Clocks returns the clocks of the databases, which determine the times that are stored in their containers.
 func (w clockObserver) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
@@ -35,9 +35,9 @@ func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold takes the gates of all containers that use one of the clocks, so that none of them is written until
-// release. It takes the gates in the order in which the containers were created, as does every operation
-// that takes several.
+// Hold takes the gates (locks) of all containers that use one of the clocks, so that none of them is written
+// until release. It takes the gates in the order in which the containers were created, as does every
+// operation that takes several.
 func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
@@ -117,10 +117,11 @@ func (w clockObserver) Moved(clocks []*host.Clock) {
 	}
 }
 
-// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
-// is none. A clock that is set back behind such a second would revive the item. For a purged item, c.marks
-// has the second of the purge. So a clock cannot be set back behind the last expiry, whether the item is
-// purged or not, and this does not depend on the speed of the reaper. The caller holds the container's gate.
+// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there is
+// none. A clock that is set back behind that second would revive the item. It does not find purged items, for
+// which the second of the purge is recorded (recordTime). So a clock cannot be set back behind the last
+// expiry, whether the item is purged or not, and this does not depend on the speed of the reaper. The caller
+// holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {

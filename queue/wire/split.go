@@ -118,7 +118,7 @@ func known(code byte) bool {
 	return false
 }
 
-// elements reads the number of elements of a compound value, and checks that its data can hold so many.
+// elements reads the number of elements of a list, map or array, and checks that its data can hold so many.
 func (it *encodedItem) elements() error {
 	width := 1
 	if it.code&0x10 != 0 {

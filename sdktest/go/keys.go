@@ -126,7 +126,7 @@ func (t *T) atlas() C {
 	return c
 }
 
-// under returns the ids of atlas whose partition keys begin with prefix.
+// under returns the ids of those documents created by atlas whose partition keys begin with prefix.
 func under(prefix ...string) []string {
 	ids := []string{}
 	for _, p := range places {

@@ -351,7 +351,7 @@ func twentieth(i int) M {
 	}
 }
 
-// everything returns the ids of the twenty documents.
+// everything returns the ids of the twenty documents that scenarios.md defines.
 func everything() (ids []string) {
 	for i := range 20 {
 		ids = append(ids, twentieth(i)["id"].(string))

@@ -54,8 +54,8 @@ const (
 	Expire  Kind = layout.Expired  // purged after its time to live
 )
 
-// StartPosition is the point at which a reader of a change feed begins. The zero Start is the beginning of
-// the feed.
+// StartPosition is the point at which a reader of a change feed begins. The zero StartPosition is the
+// beginning of the feed.
 type StartPosition struct {
 	// Now begins with the changes that are made after the call. The returned page is empty; its Position is
 	// the start of the next one. Now overrides After.

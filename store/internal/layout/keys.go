@@ -151,7 +151,8 @@ func IndexedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
 }
 
-// LeasedKey returns the key under which the last grant or end of a lease is stored.
+// LeasedKey returns the key under which a range stores when a lease on one of its documents was last granted
+// or ended. A lease keeps a document from expiring.
 func LeasedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyLeased)
 }
@@ -267,7 +268,8 @@ func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, da
 // DropKey returns the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
 
-// TombstoneKey returns the key of the tombstone of one logical partition: see store/tombstone.go.
+// TombstoneKey returns the key of the record that all items of one logical partition were deleted: see
+// store/tombstone.go.
 func TombstoneKey(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyTombstone), name...)
 }

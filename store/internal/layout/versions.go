@@ -132,8 +132,9 @@ func DecodeVersion(value []byte) (ItemVersion, error) {
 	return v, nil
 }
 
-// VersionEPK returns the effective partition key of an entry of the family v, a slice of value. It
-// returns nil for a floor, which a split copies to both halves.
+// VersionEPK returns the effective partition key of an entry of the feed of all versions (family v), a slice
+// of value. It returns nil for a floor, the entry that stands for all older ones that were removed; a split
+// copies it to both halves.
 func VersionEPK(value []byte) ([]byte, error) {
 	v, err := DecodeVersion(value)
 	if err != nil || v.Kind == Floor {
@@ -181,7 +182,8 @@ func DecodeExpiry(value []byte) (e ExpiryEntry, err error) {
 	return e, err
 }
 
-// ExpiryEPK returns the effective partition key of an entry of the family e; nil for a floor.
+// ExpiryEPK returns the effective partition key of an entry of the log of expiries (family e). It returns nil
+// for a floor, the entry that stands for all older ones that were removed.
 func ExpiryEPK(value []byte) ([]byte, error) {
 	if len(value) < ExpiryFixed {
 		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))

@@ -31,15 +31,15 @@ type postingCursor struct {
 	done   bool // all rids of the posting have been read into ahead
 }
 
-// The number of rids that a cursor reads at first, and the maximum.
+// The number of rids that a postingCursor reads ahead at first, and the maximum.
 const (
 	minChunk = 16
 	maxChunk = 1024
 )
 
 // Merge returns the union of the postings with the given prefixes, starting at rid from, in descending order
-// if reverse is set. Each prefix must have free capacity for a rid behind it, because the cursors append one
-// to it.
+// if reverse is set. Each prefix slice must have free capacity for a rid, because the union appends one to
+// it.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *PostingUnion {
 	u := &PostingUnion{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {

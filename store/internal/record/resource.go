@@ -41,7 +41,8 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// ResourceFamily is a kind and the number of the owner. Names are unique within a family.
+// ResourceFamily identifies all small resources of one kind that belong to one owner: the users of a
+// database, for example. Names are unique within a family.
 type ResourceFamily struct {
 	Kind  ResourceKind
 	Owner uint32

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Documents iterates over the documents of a scope: all of a range, or those in the posting of a
-// partition.
+// Documents iterates over the documents of a scope in one partition range: all of the range, or those of one
+// logical partition, found by its posting.
 type Documents struct {
 	s       *Source
 	items   engine.Iterator
