@@ -129,7 +129,8 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	return nil
 }
 
-// families returns all families of small resources that belong to a container.
+// families returns all families of small resources (a family is the resources of one kind and owner) that
+// belong to a container.
 func (c *Container) families() []record.ResourceFamily {
 	return []record.ResourceFamily{
 		record.FamilyOf(KindStoredProcedure, c.cid),
@@ -138,8 +139,8 @@ func (c *Container) families() []record.ResourceFamily {
 	}
 }
 
-// families returns all families of small resources that belong to a database, without those of its
-// containers. The caller holds the catalog's lock.
+// families returns all families of small resources (a family is the resources of one kind and owner) that
+// belong to a database, without those of its containers. The caller holds the catalog's lock.
 func (d *Database) families() []record.ResourceFamily {
 	all := []record.ResourceFamily{
 		record.FamilyOf(KindUser, d.rec.Num),

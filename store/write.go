@@ -147,7 +147,8 @@ func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State
 }
 
 // committed updates the container in memory with the results of a transaction, and returns the lint rules
-// that its writes have broken. It is called after the commit, inside the gate.
+// that its writes have broken. It is called after the commit, while the container's gate (its lock) is held
+// shared.
 func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 	c.ds.purged.Add(uint64(t.Purged))
 	c.purged.Add(uint64(t.Purged))

@@ -50,8 +50,9 @@ const (
 	itemPlain     = 8
 )
 
-// HasBase reports whether the header has a base: the second from which the time to live counts, if that is
-// not _ts. It is stored between the EPK and the body.
+// HasBase reports whether the header has a base, which is stored between the EPK and the body: the second
+// from which the item's time to live counts, if that is not _ts, or in which the item had already expired
+// when the ttlPropertyPath was changed.
 func (h *Header) HasBase() bool { return h.Life.Based || h.Life.Ended }
 
 // Len is the length of the header in bytes.
@@ -121,8 +122,8 @@ func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	return h, body, err
 }
 
-// decodeBase reads the base (the second from which the time to live counts) of a version 2 header, which
-// follows its first n bytes, and returns the body.
+// decodeBase reads the base (see HasBase) of a version 2 header, which follows its first n bytes, and returns
+// the body.
 func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
 	if value[0] != itemVersionBased {
 		return nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])

@@ -163,7 +163,8 @@ func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
 	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
 }
 
-// entryRange returns the range of the index entries in [lo, hi). A nil hi is the end of the index.
+// entryRange returns the engine's key range for the index entries in [lo, hi). A nil hi is the end of the
+// index.
 func (s *Source) entryRange(lo, hi []byte) engine.Range {
 	rg := engine.Range{Start: layout.ScopePrefix(s.Range.Scope, lo)}
 	if hi == nil {

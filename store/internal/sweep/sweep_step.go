@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
-// visits the keys in the order of time, a few in each step.
+// ExpiryPasses are the positions of the reaper's two passes over the index of expiry: one over the family w,
+// the other over the family x. A pass visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.PassPosition }
 
 // Restart makes both passes continue at the entries of a second.
@@ -39,8 +39,8 @@ type ExpiryCandidate struct {
 	Next   int64 // if the item is live: when it will expire; 0: never
 }
 
-// Matches reports whether an item with this life still has the key in w or x by which the candidate was
-// found.
+// Matches reports whether an item with this life still has the key in the index of expiry (family w or x) by
+// which the candidate was found.
 func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	if c.Family == 0 {
 		return true
@@ -49,8 +49,8 @@ func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// SweepStep is one step of the passes over the two families: it finds the items that may have expired by the
-// policy.
+// SweepStep is one step of the reaper's passes over the families w and x of the index of expiry: it finds the
+// items that may have expired by the policy.
 type SweepStep struct {
 	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []ExpiryCandidate
@@ -171,9 +171,9 @@ func (l *SweepStep) NextExpiry(r engine.Reader) error {
 	return nil
 }
 
-// ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
-// key. The item may have expired later, because of a lease or of an earlier policy (a floor: see package
-// ttl). The result never decreases from one entry to the next.
+// ExpiredAt returns the second in which the item of an entry in the index of expiry (family w or x) expired,
+// computed from the entry's key. The item may have expired later, because of a lease or of an earlier policy
+// (a floor: see package ttl). The result never decreases from one entry to the next.
 func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

@@ -92,7 +92,7 @@ func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 	return old, t.replace(old, &p.Item)
 }
 
-// ConditionResult is the result of a condition for one version of an item.
+// ConditionResult is the result of a patch's condition for one version of an item.
 type ConditionResult struct {
 	RID uint64 // 0: there is no result
 	Seq layout.Sequence

@@ -95,8 +95,8 @@ func (t *Tx) rescanBehind() bool {
 	return false
 }
 
-// rebase updates the header and the key in the index of expiry of an item of an earlier era. It creates no
-// new version, and no feed shows it.
+// rebase updates the header and the key in the index of expiry of an item that was written under an earlier
+// ttlPropertyPath. It creates no new version, and no feed shows it.
 func (t *Tx) rebase(item *StoredItem) {
 	before := item.Head.Life
 	after := t.State.Life(&item.Item)
@@ -159,8 +159,9 @@ func (t *Tx) Prefetch(list []*PreparedOperation) {
 	far.Prefetch(items)
 }
 
-// ClearAround deletes, as one range, the place of deleted items in the families whose keys are in the order
-// of creation or of time. at is one of these items, which was found by its expiry.
+// ClearAround deletes the empty part of the key space around a deleted item as one key range, in each of the
+// families whose keys are in the order of creation or of time. at is the deleted item, which was found by its
+// expiry.
 //
 // After a purge of many items, each of these families has a long run of deleted keys. An iterator must step
 // over them one by one until compactions have removed them, but it skips a range at once. ClearAround only

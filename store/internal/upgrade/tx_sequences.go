@@ -65,9 +65,10 @@ const (
 	upgradeBytes = 1 << 20
 )
 
-// PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything,
-// if documents of a deleted partition key are still stored: their rids would be indistinguishable from
-// those of later documents.
+// PlaceSequences upgrades data of format 1, where each write has its own LSN, to format 2, where a sequence
+// is an LSN and a position. It fails with engine.ErrOlderFormat, before it changes anything, if documents of
+// a deleted partition key are still stored: their rids would be indistinguishable from those of later
+// documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
 	var at sequenceProgress

@@ -87,8 +87,9 @@ func (s *ContainerState) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
-// Tombstoned reports whether an item is deleted by one of the tombstones. pk returns the ordered encoding
-// of the item's partition key; it is not called if there are no tombstones.
+// Tombstoned reports whether an item was deleted with its whole partition key. tombstones maps names of
+// partition keys (layout.TombstoneName) to the LSN up to which their items are deleted. pk returns the
+// ordered encoding of the item's partition key; it is not called if there are no tombstones.
 func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(tombstones) == 0 {
 		return false

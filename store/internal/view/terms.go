@@ -41,7 +41,8 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed reports whether the shape with this name is recorded in the range whose scope is given.
+// IsListed reports whether the partition range with this scope has a record of the shape (set of document
+// paths) with this name.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {
