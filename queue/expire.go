@@ -20,8 +20,8 @@ type expiryProgress struct {
 // restart makes the reaper's next sweep of the store begin again at the message that expires first.
 func (e *expiryProgress) restart() { e.again.Store(true) }
 
-// noteArrival makes the reaper begin again if a message arrives that expires before the position it has
-// reached.
+// noteArrival makes the reaper begin again if a message arrives whose index entry by expiry time is before
+// the entries that the reaper has already read.
 func (e *expiryProgress) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {

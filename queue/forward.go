@@ -51,8 +51,8 @@ func (w *messageTx) sources() (list []*messageStore) {
 	return list
 }
 
-// forward forwards the messages of stores. If these arrive in stores that forward in turn, it forwards them
-// further.
+// forward forwards the messages of stores. If messages arrive in stores that forward in turn, it forwards
+// them further.
 func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]

@@ -18,7 +18,8 @@ import (
 //
 // Catalog.CatchUp of package host finds entities that another server has created or deleted.
 
-// errOutdated is returned by a transaction over the scope of an entity that another server has changed.
+// errOutdated is returned by a transaction on an entity that another server has changed, so that its state in
+// memory is outdated.
 var errOutdated = errors.New("queue: another server has changed the entity")
 
 // current fails with errOutdated if the state in memory of an entity whose scope the transaction t uses is
@@ -49,7 +50,8 @@ func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
 	return next
 }
 
-// firstVersion sets the version of the scope of a new queue or topic.
+// firstVersion sets the version of a new queue or topic, which the engine keeps for its scope, and returns
+// it. Other servers compare it with the version that they have in memory.
 func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0

@@ -61,8 +61,8 @@ type BatchResult struct {
 // its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed the limit
 // fails with CodeTooLarge; a write that would exceed it succeeds and returns an Item whose Body is nil.
 //
-// pk is the partition key of the operations that have none. The receipt has the sum of the charges and the
-// position of the range that was written or read last.
+// pk is the partition key of the operations that have none. The receipt has the sum of the charges, and the
+// id and LSN of the partition range that was written or read last.
 func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
 	o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {

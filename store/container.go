@@ -260,7 +260,7 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 	return st, c.moment(), nil
 }
 
-// leave releases the gate that enter has taken.
+// leave releases the container's gate (its lock), which enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
 // stateAndTime returns a state and a second of the container's clock that belong together, without holding

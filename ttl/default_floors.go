@@ -46,8 +46,8 @@ type defaultFloor struct {
 // field Before rises and the field At falls. It must not be modified, because policies share it.
 type defaultFloors []defaultFloor
 
-// raise returns f with n appended and without the floors that n makes superfluous. n must be newer than all
-// floors in f.
+// raise returns f with n, the record of a newer change of the default, appended, and without the records that
+// n makes superfluous. n must be newer than all records in f.
 func (f defaultFloors) raise(n defaultFloor) defaultFloors {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)

@@ -113,7 +113,8 @@ type listenerConn struct {
 	once   sync.Once
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn: it closes the connection and signals that to connListener.pass, which waits for
+// it.
 func (c *listenerConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.detectedConn.Close()
@@ -129,7 +130,7 @@ func (h *connListener) pass(c *detectedConn, p *connPermit) {
 	}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener: it returns the next connection whose protocol was detected as HTTP.
 func (h *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
@@ -139,7 +140,7 @@ func (h *connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener: it ends Accept with an error.
 func (h *connListener) Close() error {
 	h.once.Do(func() { close(h.done) })
 	return nil

@@ -34,7 +34,7 @@ func Ghosts(state *view.ContainerState, s *view.Range, r engine.Reader, limit in
 	return g.out, err
 }
 
-// ghostCount is a running count of the ghosts in one partition range.
+// ghostCount is a running count of the ghosts (expired items that are not purged yet) in one partition range.
 type ghostCount struct {
 	state *view.ContainerState
 	s     *view.Range

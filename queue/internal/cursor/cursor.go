@@ -4,7 +4,8 @@ import (
 	"container/heap"
 )
 
-// maxReturned is the maximal number of messages below its position that a cursor lists as returned.
+// maxReturned is the maximal number of messages that a cursor lists as available again. If there are more,
+// the cursor goes back to the lowest of them.
 const maxReturned = 1024
 
 // Cursor is the position up to which the active messages of a store, or of a session, have been handed out.
@@ -73,8 +74,8 @@ func (n *sequenceHeap) Pop() any {
 // passes to Advance as moves.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
-// PopReturned removes and returns the lowest number among the messages below the position that have become
-// available again.
+// PopReturned removes and returns the lowest sequence number among the messages that were already passed and
+// have become available again. ok is false if there are none.
 func (p *Cursor) PopReturned() (seq int64, ok bool) {
 	if len(p.returned) == 0 {
 		return 0, false

@@ -35,9 +35,10 @@ import (
 //	    4        1     1    8
 //
 // number is the entity's catalog number with bit 30 set, so that the first byte is from 40 to 7F. store is
-// the value of entity.SubQueue: 0, 1 or 2. The engine stores the highest LSN of the scope under number and
-// 's', which is no store, and its mark under number and 'M'. Times are milliseconds since 1970. Dead letters
-// have no entries in w and x, because they do not expire.
+// the value of entity.SubQueue: 0, 1 or 2. The number of a queue or topic is also its engine scope, in which
+// writing transactions run one after the other: the engine stores the highest LSN of the scope under number
+// and 's', which is no store, and a version of the scope under number and 'M'. Times are milliseconds since
+// 1970. Dead letters have no entries in w and x, because they do not expire.
 //
 // The families k, u, y, g, v and a are used only in an engine that several servers share. A message that is
 // locked there has no entries in r, q, h, w and x.

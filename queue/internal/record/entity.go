@@ -52,7 +52,8 @@ func (r *Entity) Key() []byte {
 	return Key(KindEntity, r.Topic, name)
 }
 
-// Scope returns the engine scope of the entity. That of a subscription is the scope of its topic.
+// Scope returns the engine scope of the entity, in which writing transactions run one after the other. That
+// of a subscription is the scope of its topic.
 func (r *Entity) Scope() []byte {
 	if r.Topic != 0 {
 		return layout.EntityPrefix(r.Topic)

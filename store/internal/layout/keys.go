@@ -111,22 +111,25 @@ func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUi
 func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
 // RangeScope returns the prefix of all keys of the partition range with the given number. It is also the
-// scope of the range's transactions.
+// range's engine scope, in which writing transactions run one after the other.
 func RangeScope(cid uint32, number uint16) []byte {
 	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), number)
 }
 
-// AppendScopeKey appends a key of one of the families d, f, v and e: scope, letter, number.
+// AppendScopeKey appends a key of one of the families d, f, v and e: the key prefix scope of a partition
+// range, the family's letter, a number.
 func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
-// AppendSequenceKey appends a key of one of the families f, v and e: scope, letter, sequence.
+// AppendSequenceKey appends a key of one of the families f, v and e: the key prefix scope of a partition
+// range, the family's letter, a sequence.
 func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
 	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
-// AppendTimeKey appends a key of one of the families w and x: scope, letter, second, rid.
+// AppendTimeKey appends a key of one of the families w and x: the key prefix scope of a partition range, the
+// family's letter, a second, a rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
 	return host.AppendEntry(append(append(dst, scope...), family), host.DeadlineEntry{At: second, ID: rid})
 }
@@ -165,7 +168,8 @@ func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
 
-// ScopePrefix returns scope followed by prefix. The slice has capacity for a rid after it.
+// ScopePrefix returns scope, the key prefix of a partition range, followed by prefix. The slice has capacity
+// for a rid after it.
 func ScopePrefix(scope, prefix []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
 }

@@ -88,8 +88,8 @@ func TombstoneName(epk, pk []byte) string {
 // KeyTombstone returns the name of the partition key in a tombstone's key: see TombstoneName.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
-// TombstonePostings returns the prefix of the postings (family k) of the partition key that has the given
-// tombstone name. In each key a rid follows the prefix.
+// TombstonePostings returns the prefix of the index keys (family k) of the items of a partition key, which is
+// given by its TombstoneName. In each key a rid follows the prefix.
 func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }

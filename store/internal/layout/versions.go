@@ -151,14 +151,15 @@ func (v *ItemVersion) WrittenAt() int64 {
 	return v.TS
 }
 
-// ExpiryEntry is one entry of the family e. Its key holds the entry's sequence.
+// ExpiryEntry is one entry of the log of expiries (family e). Its key holds the entry's sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+
 //	| expired at  | the item: as a version of Expired        |
 //	+-------------+------------------------------------------+
 //
-// A floor is stored the same way, with a version of kind Floor.
+// A floor, the entry that stands for all older ones that were removed, is stored the same way, with a
+// version of kind Floor.
 type ExpiryEntry struct {
 	At int64 // the second from which on the item was expired
 	ItemVersion

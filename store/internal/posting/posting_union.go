@@ -55,7 +55,8 @@ func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Posti
 	return u
 }
 
-// fill reads rids ahead if the cursor has none left. It returns false at the end of the posting.
+// fill makes the reader l of one posting read rids ahead if it has none left. It returns false at the end of
+// the posting.
 func (u *PostingUnion) fill(l *postingCursor) bool {
 	if len(l.ahead) > 0 || l.done || u.err != nil {
 		return len(l.ahead) > 0
@@ -81,8 +82,8 @@ func (u *PostingUnion) fill(l *postingCursor) bool {
 	return len(l.ahead) > 0
 }
 
-// continueAfter makes a cursor continue after a rid: with the next smaller one if reverse is set, otherwise
-// with the next larger one.
+// continueAfter makes the reader of one posting continue after a rid: with the next smaller one if reverse is
+// set, otherwise with the next larger one.
 func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:

@@ -92,8 +92,8 @@ func (sp *ResolvedScope) ofPartition(state *view.ContainerState, only *view.Rang
 }
 
 // partOfContainer is hashed for every scope that is not the whole container. All such scopes of a container
-// have the same hash, so that a continuation of a range of EPKs is also valid for a partition key in that
-// range.
+// have the same hash, so that a continuation token of a range of EPKs is also valid for a partition key in
+// that range.
 const partOfContainer = "a part"
 
 // behindPrefix returns an EPK above all EPKs that begin with epk, the EPK of a prefix of a hierarchical
@@ -168,7 +168,8 @@ func (sp *ResolvedScope) MayContain(first []byte) bool {
 		(len(sp.Max) == 0 || bytes.Compare(first, sp.Max) < 0)
 }
 
-// ContainsVersion reports whether a version is in the scope.
+// ContainsVersion reports whether a version of an item, an entry of the feed of all versions, is in the
+// scope.
 func (sp *ResolvedScope) ContainsVersion(v *layout.ItemVersion) bool {
 	return sp.Contains(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
 }

@@ -59,13 +59,14 @@ func SetUsed(t engine.Txn, cid uint32, second int64) {
 	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
 }
 
-// SetTombstone stores a partition tombstone: the items of a partition key that were created at or below lsn
-// are deleted.
+// SetTombstone stores the record that the items of a partition key that were created at or below lsn are
+// deleted. name is its layout.TombstoneName.
 func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 	t.Set(layout.TombstoneKey(cid, name), layout.Number(lsn))
 }
 
-// DropTombstone removes a partition tombstone.
+// DropTombstone removes the record that the items of a partition key were deleted. name is its
+// layout.TombstoneName.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
 // noteDeadline records the earliest second of the keys that were written in each of the families w and x.

@@ -121,7 +121,8 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	return nil
 }
 
-// noTombstones returns engine.ErrOlderFormat if the container has a tombstone.
+// noTombstones returns engine.ErrOlderFormat if the container has a deleted partition key whose items are not
+// purged yet.
 func noTombstones(r engine.Reader, cid uint32) (err error) {
 	it := r.Scan(engine.Prefix(layout.TombstoneKey(cid, "")), false)
 	defer func() { err = errors.Join(err, it.Close()) }()
