@@ -11,7 +11,7 @@ import (
 
 // claim reserves a message for one operation. It returns nil if the message is claimed already. If several
 // servers share the engine, a claim in memory could not exclude the other servers. The claim that is returned
-// then reserves nothing; instead each transaction checks that the message has no lock (work.isFree).
+// then reserves nothing; instead each transaction checks that the message has no lock (messageTx.isFree).
 func (s *messageStore) claim(seq int64, r *Receiver) *messageClaim {
 	if s.e.m.shared {
 		return &messageClaim{seq: seq, lockDeadline: lockDeadline{index: -1}}

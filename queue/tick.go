@@ -78,8 +78,8 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads when the next change of the store is due, if several servers share the engine: another one
-// may have changed that time.
+// learnDue reads when the next change of the store is due, if several servers share the engine: another
+// server may have changed that time.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil

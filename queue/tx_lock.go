@@ -19,7 +19,8 @@ func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	return !locked, err
 }
 
-// setLock stores the lock of a message that has no index entries.
+// setLock stores the lock of a message. The message must have no index entries for receivers and for the
+// reaper, which a locked message does not have.
 func (w *messageTx) setLock(p *storeChanges, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())

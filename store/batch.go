@@ -87,7 +87,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	return out, b.receipt, nil
 }
 
-// weightOfAll is weightOfOperation for the operations of a batch.
+// weightOfAll returns the sum of weightOfOperation for the operations of a batch.
 func weightOfAll(ops []Operation) (n int) {
 	for i := range ops {
 		n += weightOfOperation(&ops[i])

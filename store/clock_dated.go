@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// clockObserver gives the host, which owns the clocks, access to the data that they date: the server's
-// clock dates the catalog's records, a database's clock dates the contents of its containers.
+// clockObserver gives the host, which owns the clocks, access to the data with times from these clocks: the
+// catalog's records have times from the server's clock, the contents of containers from the clock of their
+// database.
 type clockObserver struct{ ds *dataset }
 
 // Clocks returns the clocks of the databases, which determine the times that are stored in their containers.
@@ -76,8 +77,8 @@ func (c *Container) loadLast(ctx context.Context) error {
 	})
 }
 
-// Latest returns the latest moment that is stored by one of the clocks. The clocks must not be set back
-// behind it.
+// Latest returns the latest time, by one of the clocks, that is stored with an item or a catalog record. The
+// clocks must not be set back behind it.
 func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
@@ -90,8 +91,8 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired returns the last expiry of an item that is dated by one of the clocks, whether or not the item is
-// purged, if that expiry is later than to. The clocks must not be set back behind it.
+// Expired returns the last expiry, by one of the clocks, of an item that may be purged or not, if that expiry
+// is later than to. The clocks must not be set back behind it.
 func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
 	error) {
 	for _, c := range w.containers(clocks) {

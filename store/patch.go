@@ -22,9 +22,9 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
-// A condition is evaluated before the transaction begins, on the current version of the item, so that other
-// writes of the range need not wait. If the transaction finds a newer version, it evaluates the condition
-// again. This limit applies then, because other writes of the range wait for it.
+// maxCondition is the time limit of a patch's condition when it is evaluated before the transaction begins,
+// on the current version of the item. Other writes of the range need not wait then. If the transaction finds
+// a newer version, it evaluates the condition again, within a shorter limit.
 const maxCondition = 5 * time.Second
 
 // evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// withSources runs fn with the sources of a scope, one for each partition range and in their order, and
-// with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
+// withSources runs fn with a scan.Source for each partition range of the scope, in the order of the ranges,
+// and with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
 // is durable.
 func (c *Container) withSources(ctx context.Context, scope Scope,
 	fn func(*scan.ResolvedScope, []*scan.Source, []*container.Partition) error) error {

@@ -188,7 +188,8 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange calls change, and repeats it as retryOutdated does.
+// againChange calls change, and repeats it with the new state of the container while the state turns out to
+// be outdated because another server has changed it.
 func (c *Container) againChange(ctx context.Context,
 	fn func(container.State, int64) (container.State, error)) error {
 	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })

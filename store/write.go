@@ -180,7 +180,8 @@ func (c *Container) large(ctx context.Context, n int, fn func()) error {
 	return c.ds.db.Large(ctx, n, fn)
 }
 
-// weightOfOperation returns the number of bytes of JSON that take as long as the input of an operation.
+// weightOfOperation returns how long an operation's document and condition take to parse, as the number of
+// bytes of JSON that would take as long: see DB.Large.
 func weightOfOperation(op *Operation) int {
 	n := len(op.Body)
 	if op.Patch != nil {

@@ -108,7 +108,8 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 	return list, nil
 }
 
-// ruleDifferences returns the differences in the rules of a subscription.
+// ruleDifferences returns the differences between the rules of a subscription in the file and its existing
+// rules.
 func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *declaredEntity) (list []error,
 	err error) {
 	if len(e.rules) == 0 {

@@ -9,7 +9,7 @@ import (
 // Kind is a kind of entity.
 type Kind uint8
 
-// The kinds.
+// The kinds of entities.
 const (
 	Queue Kind = iota + 1
 	Topic

@@ -63,7 +63,7 @@ type Property struct {
 // PropertyField is a field of the properties section.
 type PropertyField int
 
-// The fields, in the order of the encoding.
+// The fields of the properties section, in the order of their encoding.
 const (
 	MessageID PropertyField = iota
 	UserID

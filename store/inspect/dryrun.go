@@ -14,7 +14,7 @@ import (
 // TTLEffect is the effect of a changed default on a live item.
 type TTLEffect uint8
 
-// The effects. Each live item has exactly one.
+// The effects of a changed default. Each live item has exactly one.
 const (
 	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once

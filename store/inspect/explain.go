@@ -38,7 +38,7 @@ func (s ItemState) String() string { return stateNames[s] }
 // TTLSource is the setting or event that determines when an item expires.
 type TTLSource uint8
 
-// The sources.
+// The settings and events that determine when an item expires.
 const (
 	// SourceOff: the container's TTL is off, so no item expires, not even one with a ttl of its own.
 	SourceOff TTLSource = iota

@@ -12,7 +12,7 @@ import (
 // MessageState is the stored state of a message.
 type MessageState uint8
 
-// The states.
+// The stored states of a message.
 const (
 	Active MessageState = iota
 	Deferred

@@ -158,7 +158,7 @@ const (
 	feedEPKBytes = 16
 )
 
-// Append appends the entry's value.
+// Append appends the encoding of the feed entry, which is stored as the entry's value.
 func (f FeedEntry) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, f.RID)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.Last))

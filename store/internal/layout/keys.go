@@ -72,8 +72,8 @@ const (
 	FamilyUsed      = 'a'
 )
 
-// Kinds of catalog records; the kinds of small resources are in record.Kinds. The letter 's' is used by
-// the engine for the LSN ceiling of the catalog's scope.
+// Kinds of catalog records; the kinds of small resources are in record.Kinds. The letter 's' is not a kind:
+// the engine stores the LSN ceiling of the catalog under it.
 const (
 	KindDatabase  = 'd'
 	KindContainer = 'c'

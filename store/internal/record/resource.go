@@ -31,7 +31,7 @@ var Kinds = [...]struct {
 	KindFunction:        {Path: "udfs", Word: "user defined function", Record: 'f', RidType: 6},
 }
 
-// The kinds, with the owner of each.
+// The kinds of small resources, with the owner of each.
 const (
 	KindUser            ResourceKind = iota // of a database
 	KindPermission                          // of a user
@@ -61,7 +61,7 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// FamilyMembers are the members of one family, kept in memory.
+// FamilyMembers are the resources of one ResourceFamily, kept in memory.
 type FamilyMembers struct {
 	List  []*Resource // sorted by Num
 	Names map[string]*Resource
@@ -86,7 +86,8 @@ func (rec *Resource) Created() int64 {
 	return rec.TS
 }
 
-// Below returns the families that belong to a member and are deleted with it.
+// Below returns the families of resources that belong to the resource rec of this family and are deleted with
+// it: the permissions of a user.
 func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	if f.Kind == KindUser {
 		return []ResourceFamily{{KindPermission, rec.Num}}
@@ -94,7 +95,7 @@ func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	return nil
 }
 
-// Key returns the catalog key of the member with an id.
+// Key returns the catalog key of the resource of this family with an id.
 func (f ResourceFamily) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }

@@ -16,7 +16,7 @@ import (
 // the other over the family x. A pass visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.PassPosition }
 
-// Restart makes both passes continue at the entries of a second.
+// Restart makes both passes continue at the entries of second at.
 func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
@@ -68,7 +68,8 @@ type familyStep struct {
 	host.PassStep
 }
 
-// NewStep returns a SweepStep over the range of a scope.
+// NewStep returns a SweepStep over the partition range with the given engine scope. It continues at the
+// positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.PassPosition, cutoff int64) familyStep {

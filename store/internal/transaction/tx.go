@@ -127,7 +127,8 @@ func (t *Tx) itemKey(rid uint64) []byte {
 	return t.mem.Keep(layout.AppendScopeKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
 }
 
-// Load reads an item by its rid. It returns nil if there is none.
+// Load reads an item by its rid. It returns nil if there is none. ghost reports that it has expired or was
+// deleted with its whole partition key, but is still stored.
 func (t *Tx) Load(rid uint64) (item *StoredItem, ghost bool, err error) {
 	v, err := t.Get(t.itemKey(rid))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -148,7 +149,8 @@ func (t *Tx) entries(dst []view.KeyValue, item *StoredItem) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
-// Live reports whether an item exists for clients: it has not expired, and no tombstone deletes it.
+// Live reports whether an item exists for clients: it has not expired, and was not deleted with its whole
+// partition key.
 func (t *Tx) Live(item *StoredItem) bool {
 	return !t.State.Expired(&item.Head, item.Body, t.Now) &&
 		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })

@@ -64,7 +64,7 @@ func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
 	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-// DropConfirmed deletes the position of a subscriber.
+// DropConfirmed deletes the stored position up to which a subscriber has confirmed its events.
 func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
 	t.Delete(layout.ConfirmedKey(cid, webhook))
 }

@@ -133,7 +133,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 	return nil
 }
 
-// placeFamily changes one family of a range, from the progress on.
+// placeFamily changes the sequences in the keys and values of one family of a range, from the progress on.
 func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {

@@ -98,7 +98,7 @@ func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte)
 	return ok && h.Sequence.LSN() <= lsn
 }
 
-// Count counts the keys of a range, up to a limit.
+// Count counts the keys of a key range, up to a limit.
 func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	it := r.Scan(rg, false)
 	n = int64(engine.Skip(it, int(min(limit, math.MaxInt))))

@@ -49,7 +49,8 @@ type HeavyQueue struct {
 // priority can be lowered.
 const watchedAfterLong = 10_000
 
-// Run runs fn, which may take long. fn receives nil if its priority cannot be lowered.
+// Run runs fn, which may take long. fn receives the handle by which its priority can be lowered, or nil if it
+// cannot be lowered.
 func (w *HeavyQueue) Run(fn func(*priority.LongOperation)) {
 	if w.watched.Load() <= 0 {
 		fn(nil)

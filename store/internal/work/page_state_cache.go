@@ -23,7 +23,8 @@ type PageStateCache struct {
 	most int               // maximum of size
 }
 
-// cachedPageState is a cached state and the cursor of the page that it is for.
+// cachedPageState is a cached state, with the cursor (the position in the query's continuation token) of the
+// page that it is for.
 type cachedPageState struct {
 	cursor string
 	rows   *query.PageState
