@@ -105,8 +105,8 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.SweepRes
 }
 
 // sweepPostponed reports whether the reaper must skip the store in this sweep: it is paused, or expiry is
-// lazy and the store has not been received from for a while. A sweep that a caller requested is never
-// postponed.
+// lazy and the store has not been received from for a while. A sweep that purges everything in spite of
+// pauses and delays (host.Held is false) is never postponed.
 func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false

@@ -45,5 +45,5 @@ func (c *Container) lintDefault() {
 	}
 }
 
-// LintCounts returns for each rule how often writes to the container have broken it since Open.
+// LintCounts returns for each lint rule how often writes to the container have broken it since Open.
 func (c *Container) LintCounts() []LintCount { return c.lints.Counts() }

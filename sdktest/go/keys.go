@@ -80,7 +80,8 @@ var keys = []scenario{
 	without("partition-delete", "no such operation"),
 }
 
-// life creates, reads, replaces and deletes the document sent, whose id is "1", under a partition key.
+// life creates, reads, replaces and deletes a document with the id "1" under the partition key pk. sent is
+// the document as it is created.
 func (c C) life(pk azcosmos.PartitionKey, sent M) {
 	t := c.t
 	_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)

@@ -44,8 +44,8 @@ type ghostCount struct {
 	out   Backlog
 }
 
-// walk counts the expired items in one family of the index of expiry: those with keys up to the second
-// cutoff.
+// walk counts the expired items in one family of the index of expiry: those with a key whose second is at
+// most cutoff.
 func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil

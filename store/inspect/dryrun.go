@@ -55,7 +55,8 @@ type DryRunExample struct {
 	Before, After int64 // when it expires
 }
 
-// DryRunEffect is the number of items with one effect, and some of them.
+// DryRunEffect is the number of items on which the change has one effect, and some of these items as
+// examples.
 type DryRunEffect struct {
 	Count    int64
 	Examples []DryRunExample // empty for EffectNone

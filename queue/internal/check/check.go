@@ -130,8 +130,8 @@ func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
 	}
 }
 
-// sessionLocks checks that each stored session lock has its entry by end time and is not missing in the
-// counters' wake-up time.
+// sessionLocks checks that each stored session lock has its index entry by end time, and that the store's
+// next wake-up is not later than the end of the lock.
 func (k *storeChecker) sessionLocks(want layout.Counters) error {
 	prefix := k.Keys.Family(layout.FamilySessionLock)
 	it := k.r.Scan(engine.Prefix(prefix), false)

@@ -16,7 +16,8 @@ import (
 //	| ver | flag | range | sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
 //	+-----+------+-------+-----------+-------------+-----+------------+--------------+-----+-----+------+
 //
-// An item whose life is Based or Ended has version 2 and stores its base between EPK and body:
+// An item whose life is Based or Ended (see ttl.Lifetime) has version 2 and stores its base, the second from
+// which its time to live counts, between EPK and body:
 //
 //	 len | EPK | base | body
 //	+-----+-----+------+------+

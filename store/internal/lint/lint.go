@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LastViolation is the last write that broke a rule.
+// LastViolation is the last write that broke a lint rule.
 type LastViolation struct {
 	Key value.Key   // key of the item
 	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
 	At  int64       // _ts of the item
 }
 
-// Count is the number of writes since Open that broke a rule.
+// Count is the number of writes since Open that broke one lint rule.
 type Count struct {
 	Rule  definition.Lint // exactly one rule
 	Count uint64

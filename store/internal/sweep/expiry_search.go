@@ -47,7 +47,7 @@ type expirySearch struct {
 	died  int64
 }
 
-// walk checks the items whose entries in one family of the index of expiry (w or x) have a second up to
+// walk checks the items with entries in one family of the index of expiry (w or x) whose second is at most
 // cutoff. An item may have expired much later than by its entry, because of a lease.
 func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
