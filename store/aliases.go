@@ -143,7 +143,7 @@ type (
 	Grant     = resource.PermissionGrant // the access that a permission gives
 )
 
-// ResourceKind is a kind of small resource.
+// ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind = record.ResourceKind
 
 // The kinds of small resources, and the owner of each.

@@ -49,10 +49,11 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// tenant is the store as a tenant of its host.
+// tenant is the form in which a DB is passed to host.Open (host.Tenant).
 type tenant struct{ db *DB }
 
-// Tenant returns the store as a tenant, for host.Open.
+// Tenant returns the store in the form in which it is passed to host.Open, which opens it together with other
+// data on the same engine, such as queues.
 func (db *DB) Tenant() host.Tenant { return tenant{db} }
 
 // tenantName is the store's name in the host.

@@ -81,7 +81,8 @@ func (missingSink) take(*transaction.StoredItem) (bool, error) { return true, ni
 func (missingSink) finish()                                    {}
 func (h missingSink) leave(bool)                               { h.c.leave() }
 
-// tenantSink is an expiry sink that belongs to another tenant.
+// tenantSink is an expiry sink that does not belong to the store but to another tenant of its host: a queue
+// or topic.
 type tenantSink struct {
 	host.SinkTx
 	c     *Container

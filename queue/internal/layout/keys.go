@@ -90,12 +90,12 @@ func StoreKeysOf(number uint32, sub entity.SubQueue) StoreKeys {
 	return append(EntityPrefix(number), byte(sub))
 }
 
-// Family returns the common prefix of the keys of one family.
+// Family returns the common prefix of the store's keys of one family, which is a kind of key.
 func (s StoreKeys) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
-// Key returns a key of a family whose letter is followed by a sequence number.
+// Key returns a key of a family (a kind of key) whose letter is followed by a sequence number.
 func (s StoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
@@ -105,13 +105,14 @@ func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
 
-// MomentKey returns a key of a family whose letter is followed by a time in milliseconds and a sequence
-// number.
+// MomentKey returns a key of a family (a kind of key) whose letter is followed by a time in milliseconds and
+// a sequence number.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
 }
 
-// TextKey returns a key of a family whose letter is followed by text, such as a session id or message id.
+// TextKey returns a key of a family (a kind of key) whose letter is followed by text, such as a session id or
+// message id.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }

@@ -91,7 +91,8 @@ func (s *MessageStore) ListSessions(ctx context.Context, r engine.Reader, change
 	return ids, nil
 }
 
-// sessionIterator iterates over the sessions that have keys in a family, each once, in order.
+// sessionIterator iterates over the sessions that have keys of one kind (a family), each session once, in
+// order.
 type sessionIterator struct {
 	it     engine.Iterator
 	prefix []byte

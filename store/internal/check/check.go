@@ -218,7 +218,7 @@ func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }
 
-// findOrphans reports the keys of a family that belong to no item.
+// findOrphans reports the keys of a family (a kind of key) that belong to no item.
 func (k *checker) findOrphans(family byte) error {
 	it := k.r.Scan(layout.ContainerFamily(k.state.Keys.CID, family), false)
 	for !k.stopped && it.Next() {

@@ -134,12 +134,12 @@ func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []b
 	return host.AppendEntry(append(append(dst, scope...), family), host.DeadlineEntry{At: second, ID: rid})
 }
 
-// TimePrefix returns the prefix of the keys of one of the families w and x.
+// TimePrefix returns the prefix of the keys of one of the two families, w and x, of the index of expiry.
 func TimePrefix(scope []byte, family byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
-// ScopeFamily returns the key range of one family of a partition range.
+// ScopeFamily returns the key range of one family (a kind of key) of a partition range.
 func ScopeFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
@@ -177,8 +177,8 @@ func ScopePrefix(scope, prefix []byte) []byte {
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e. It returns false for a key of
-// another length.
+// ScopeKeyNumber returns the number at the end of a key of an item, a feed or a log (family d, f, v or e). It
+// returns false for a key of another length.
 func ScopeKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
@@ -186,14 +186,16 @@ func ScopeKeyNumber(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
 }
 
-// KeySequence returns the sequence at the end of a key of family f, v or e, or 0 if the key has none.
+// KeySequence returns the sequence at the end of a key of a feed or log (family f, v or e), or 0 if the key
+// has none.
 func KeySequence(key []byte) Sequence {
 	n, _ := ScopeKeyNumber(key)
 	return Sequence(n)
 }
 
 // AppendPartitionPrefix appends the prefix of the keys of one logical partition (or of a prefix of a
-// hierarchical key) in the families p, k and b.
+// hierarchical key) in a family: p (point keys), k (items in rid order) or b (deletion of the whole
+// partition).
 func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
 	dst = append(AppendCID(dst, cid), family)
 	dst = jsondoc.AppendEscaped(dst, epk)
@@ -225,7 +227,8 @@ func AppendEscapedString(dst []byte, s string) []byte {
 	return append(dst, 0, 1)
 }
 
-// ContainerFamily returns the key range of one family of a container: p, k, u, b or c.
+// ContainerFamily returns the key range of one family (a kind of key) whose keys do not contain a partition
+// range: p, k, u, b or c.
 func ContainerFamily(cid uint32, family byte) engine.Range {
 	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
 }
@@ -298,7 +301,8 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
 }
 
-// Behind returns the key range of a family's keys with sequences greater than seq.
+// Behind returns the key range of a family's keys with sequences greater than seq. The family is a feed or
+// log: f, v or e.
 func Behind(scope []byte, family byte, seq Sequence) engine.Range {
 	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// PostingUnion merges postings in the order of their rids. It reads some rids of each posting ahead, so that
-// hundreds of postings need neither an iterator each nor a seek per rid. The heap holds the postings that
-// have rids left.
+// PostingUnion merges postings (a posting is the list of the rids at the ends of the index keys with one
+// prefix) in the order of their rids. It reads some rids of each posting ahead, so that hundreds of postings
+// need neither an iterator each nor a seek per rid. The heap holds the postings that have rids left.
 type PostingUnion struct {
 	r       engine.Reader
 	heap    heap.Heap[*postingCursor]

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// ResourceKind is a kind of small resource.
+// ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind uint8
 
 // Kinds describes each kind. Path is the keyword of the kind in links. Record is the letter of its
@@ -48,10 +48,11 @@ type ResourceFamily struct {
 	Owner uint32
 }
 
-// FamilyOf returns the family of a kind that belongs to an owner.
+// FamilyOf returns the ResourceFamily of the resources of kind k that belong to an owner.
 func FamilyOf(k ResourceKind, owner uint32) ResourceFamily { return ResourceFamily{k, owner} }
 
-// Resource is the record of a small resource. Its key holds the ID.
+// Resource is the record of a small resource (a user, permission, client encryption key or script). Its key
+// holds the ID.
 type Resource struct {
 	ID   string          `json:"-"`
 	Num  uint32          `json:"num"` // never reused; its order is that of creation
@@ -125,7 +126,7 @@ func (s *FamilyMembers) Remove(rec *Resource) {
 	delete(s.Names, rec.ID)
 }
 
-// ParseKey returns the family and the id in a record's key.
+// ParseKey returns the ResourceFamily and the id in a record's catalog key.
 func ParseKey(k ResourceKind, key []byte) (ResourceFamily, string, error) {
 	id, err := layout.CatalogName(key)
 	return ResourceFamily{k, layout.CatalogParent(key)}, id, err

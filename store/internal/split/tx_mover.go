@@ -353,8 +353,8 @@ func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 	return nil
 }
 
-// termsOf returns the index entries of an item in a half. It adds the shape record if the item is the
-// first of its shape in the half.
+// termsOf returns the index entries of an item in a half. It adds the record of the item's shape (its set of
+// paths) if the item is the first of its shape in the half.
 func (m *Mover) termsOf(h *NewRange, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)

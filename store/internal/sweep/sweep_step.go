@@ -22,8 +22,9 @@ func (p *ExpiryPasses) Restart(at int64) {
 	p.deadline.Restart(at)
 }
 
-// IsPast reports whether the pass over a family may already have gone past a second, so that it will not find
-// a key that is written there now. A writer calls it when its commit is visible.
+// IsPast reports whether the pass over a family of the index of expiry (w or x) may already have gone past a
+// second, so that it will not find a key that is written there now. A writer calls it when its commit is
+// visible.
 func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
@@ -62,7 +63,8 @@ type SweepStep struct {
 	families [2]familyStep
 }
 
-// familyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
+// familyStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
+// order of time.
 type familyStep struct {
 	family byte
 	host.PassStep
@@ -101,7 +103,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	})
 }
 
-// walk collects candidates of one family.
+// walk collects candidates from one family of the index of expiry.
 func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {

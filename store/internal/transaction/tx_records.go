@@ -14,7 +14,7 @@ import (
 
 // Writes of records other than items: the ones that belong to a range or a container.
 
-// setShape writes the record of a shape.
+// setShape writes the record of a shape, the set of paths of a document.
 func (t *Tx) setShape(name, record []byte) {
 	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
 }
@@ -69,7 +69,8 @@ func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 // layout.TombstoneName.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline records the earliest second of the keys that were written in each of the families w and x.
+// noteDeadline records the earliest second of the keys that the transaction has written in each of the
+// families w and x of the index of expiry.
 func (t *Tx) noteDeadline(item *StoredItem) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
@@ -81,8 +82,8 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the families w
-// and x; never if there are none.
+// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the index of
+// expiry, in its families w and x; never if there are none.
 type earliestKeySeconds struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have gone
@@ -192,8 +193,8 @@ func ClearAround(t engine.Txn, scope []byte, at sweep.ExpiryCandidate) error {
 	return nil
 }
 
-// gapAround returns the largest range around an absent key, within a family, that has no keys. The range is
-// empty if the key exists.
+// gapAround returns the largest key range around an absent key that has no keys, within the key range family.
+// The result is empty if the key exists.
 func gapAround(r engine.Reader, family engine.Range, key []byte) (gap engine.Range, err error) {
 	gap = family
 	before := r.Scan(engine.Range{Start: family.Start, End: key}, true)

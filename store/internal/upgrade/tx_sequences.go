@@ -173,7 +173,8 @@ func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error
 	return nil
 }
 
-// lastEntries returns copies of the last entries of a family before p.Key, the last first.
+// lastEntries returns copies of the last keys and values of a family (a kind of key) before p.Key, the last
+// first.
 func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {

@@ -109,10 +109,10 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 // a range.
 const MaxGhosts = 10_000
 
-// KeyLife returns a life with the same expiry as the item whose key in family w or x has the given second.
-// Such a key does not contain the item's _ts and ttl separately, but expiry depends on their sum only. The
-// generation of the life is that of the first policy, so every floor (see package ttl) at or above its second
-// applies to it.
+// KeyLife returns a Lifetime with the same expiry as the item whose key in the index of expiry (family w or
+// x) has the given second. Such a key does not contain the item's _ts and ttl separately, but expiry depends
+// on their sum only. The generation of the result is that of the first policy, so every floor (see package
+// ttl) at or above its second applies to it.
 func KeyLife(family byte, second int64) ttl.Lifetime {
 	if family == layout.FamilyDeadline {
 		return ttl.Lifetime{TS: second - 1, Own: 1}
