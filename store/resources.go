@@ -109,7 +109,8 @@ func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id 
 	return err
 }
 
-// loadResources reads the records of all kinds. Databases and containers must be loaded before.
+// loadResources reads the records of small resources of all kinds: users, permissions, client encryption keys
+// and scripts. Databases and containers must be loaded before.
 func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
 		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {

@@ -179,8 +179,8 @@ func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFami
 	return records
 }
 
-// addOffer copies a throughput to the new database: that of the container that has number was in the
-// original and number is in the copy. If both are 0, it copies the throughput of the database itself.
+// addOffer copies a container's throughput to the new database. was and is are the container's numbers in the
+// original and in the copy. If both are 0, it copies the throughput of the database itself.
 func (b *databaseCopy) addOffer(next *host.CatalogChange, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {

@@ -247,7 +247,8 @@ func (v *Virtual) rebased() ClockState {
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
-// change applies f to the rebased state and fires the timers that are then due.
+// change counts the clock's state from the current moment, lets f modify it, and fires the timers that are
+// then due.
 func (v *Virtual) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()

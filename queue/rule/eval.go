@@ -11,7 +11,7 @@ import (
 // evalScope is the message on which an expression is evaluated.
 type evalScope struct{ Message }
 
-// truthIn returns the truth of a node. A value that is not Boolean is unknown.
+// truthIn returns the truth value of a node on the message s. A value that is not Boolean is unknown.
 func truthIn(s *evalScope, n node) truthValue {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
@@ -19,7 +19,7 @@ func truthIn(s *evalScope, n node) truthValue {
 	return unknown
 }
 
-// asValue returns a truth as a Boolean value, or Missing if it is unknown.
+// asValue returns a truth value as a Boolean Value, or Missing if it is unknown.
 func (t truthValue) asValue() Value {
 	switch t {
 	case yes:

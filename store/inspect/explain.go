@@ -222,7 +222,8 @@ type Place struct {
 	Point []byte // its point key
 }
 
-// Explain looks up an item, live or not. lsn is that of its last write, or of its purge if that is known.
+// Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
+// that of its last write, or of its purge if that is known.
 func Explain(state *view.ContainerState, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)

@@ -85,7 +85,7 @@ func EntityPrefix(number uint32) []byte {
 // NumberOf returns the number of the entity whose keys begin with a prefix.
 func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
-// StoreKeysOf returns the keys of a message store of an entity.
+// StoreKeysOf returns the StoreKeys by which the keys of one message store of an entity are built.
 func StoreKeysOf(number uint32, sub entity.SubQueue) StoreKeys {
 	return append(EntityPrefix(number), byte(sub))
 }

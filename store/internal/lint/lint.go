@@ -83,7 +83,7 @@ func (b *Counters) Note(found definition.Lint, last *LastViolation, warn func(ru
 	}
 }
 
-// Counts returns, for each rule, how many writes have broken it, and the last of them.
+// Counts returns, for each lint rule, how many writes have broken it, and the last of them.
 func (b *Counters) Counts() []Count {
 	out := make([]Count, definition.LintRules)
 	for i := range out {
