@@ -182,7 +182,8 @@ func (w *messageTx) dropSessionLock(p *storeChanges, id string, l *layout.Lock) 
 	w.Delete(p.Keys.SessionLapseKey(l.Until, id))
 }
 
-// holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
+// holdsSession fails with CodeSessionLockLost unless the session lock held is still stored and has not
+// lapsed.
 func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked the lock in memory

@@ -89,8 +89,8 @@ func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on
 // changed.
 const maxEvaluations = 10
 
-// updateConditional runs fn as one transaction, like update. Before the transaction it evaluates the
-// conditions of patches.
+// updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions
+// of the patches in list on the current items.
 func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
 	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {

@@ -274,7 +274,8 @@ func (b *databaseCopy) replaced() []*Container {
 	return nil
 }
 
-// load reads what was copied, as Open would, and fails if Open would fail.
+// load reads into memory, of the copied containers and their clock, what Open reads of stored ones, and fails
+// if Open would fail.
 func (b *databaseCopy) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {

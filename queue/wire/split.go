@@ -143,7 +143,8 @@ func (it *encodedItem) elements() error {
 	return nil
 }
 
-// arrayHead is the part of an array that applies to all elements.
+// arrayHead is an encoded array, split into the constructor and the descriptor, which its elements have in
+// common, and the elements.
 type arrayHead struct {
 	descriptor []byte // encoded; nil: none
 	code       byte   // the elements' constructor

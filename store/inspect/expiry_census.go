@@ -61,7 +61,7 @@ func (n *expiryCensus) run() (exact bool, err error) {
 	return exact, nil
 }
 
-// scan calls fn at each key of a range, until fn fails or the census has no time left.
+// scan calls fn at each key of a key range, until fn fails or the time for the count is over.
 func (n *expiryCensus) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {

@@ -41,7 +41,8 @@ func slotOf(s rule.SystemProperty) (slot message.PropertyField, ok bool) {
 	return 0, false
 }
 
-// System implements rule.Message. A message being published has no sequence number yet.
+// System implements rule.Message: it returns a system property, or null if the message does not have it. A
+// message being published has no sequence number yet.
 func (v *MessageView) System(s rule.SystemProperty) rule.Value {
 	if slot, ok := slotOf(s); ok {
 		if v.Message.Raw(slot) == nil {
@@ -86,8 +87,8 @@ func (v *MessageView) User(name string) rule.Value {
 	return entity.PropertyValue(x, raw)
 }
 
-// SetSystem implements rule.EditableMessage. If the session id changes and the message has a partition key,
-// that changes as well, because the two must be equal.
+// SetSystem implements rule.EditableMessage: it sets a system property. If the session id changes and the
+// message has a partition key, that changes as well, because the two must be equal.
 func (v *MessageView) SetSystem(s rule.SystemProperty, to rule.Value) {
 	slot, ok := slotOf(s)
 	if !ok {

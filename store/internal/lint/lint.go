@@ -31,8 +31,8 @@ type Counters [definition.LintRules]struct {
 	last  atomic.Pointer[LastViolation]
 }
 
-// Life returns the rules that an item breaks. def is the default time to live of its container, basis the
-// container's ttlPropertyPath, and vectors are the vectors of its policy.
+// Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
+// the container's ttlPropertyPath, and vectors are the vectors of its policy.
 func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own

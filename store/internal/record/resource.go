@@ -11,8 +11,8 @@ import (
 // ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind uint8
 
-// Kinds describes each kind. Path is the keyword of the kind in links. Record is the letter of its
-// records in the catalog. RidType is the type in the rid of a container's child.
+// Kinds describes each kind of small resource. Path is the keyword of the kind in links. Record is the letter
+// of its records in the catalog. RidType is the type in the rid of a container's child.
 var Kinds = [...]struct {
 	Path    string
 	Word    string // for messages

@@ -56,7 +56,7 @@ func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 
-// DropExpiries deletes a range of the log of expiries.
+// DropExpiries deletes the entries of the log of expiries in a key range.
 func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
 // SetConfirmed stores the position that a subscriber has confirmed.
