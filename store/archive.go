@@ -15,7 +15,8 @@ import (
 // takes several gates exclusively. A container cannot be deleted while it is the archive of another, except
 // with the whole database.
 
-// enterBoth takes the gates of the container and of its archive, shared, in the order of their creation.
+// enterBoth takes the locks (gates) of the container and of its archive, shared, in the order in which the
+// two were created.
 func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expirySink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
@@ -42,7 +43,8 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 	return b.State, &archiveSink{LockedArchive: b, c: c, archive: a}, nil
 }
 
-// Purge moves an expired item to the container's expiry sink, in a transaction of its own.
+// Purge moves an item that has expired, but is in the way of a write, to the container's expiry sink, in a
+// transaction of its own.
 func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
 	_, left, err := (*Container)(c).purge(ctx, s, []sweep.ExpiryCandidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
@@ -56,7 +58,7 @@ func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint6
 	return err
 }
 
-// archiveSink is the expiry sink that moves ghosts to the archive.
+// archiveSink is the expiry sink that moves expired items to the archive, another container.
 type archiveSink struct {
 	transaction.LockedArchive
 	c       *Container
@@ -99,8 +101,8 @@ func (a *archiveSink) begin(t *transaction.Tx) error {
 }
 
 // take creates the document in the archive for a ghost (an expired item that is not purged yet). It returns
-// false if the document belongs to a range of the archive whose scope is not part of the transaction; that
-// is known only once the document is built.
+// false if the document belongs to a partition range of the archive in which the transaction cannot write,
+// because it has not locked that range; which range it is, is known only once the document is built.
 func (a *archiveSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {

@@ -82,8 +82,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace returns a location in the range in which a procedure runs, and the full partition key on
-// which it runs. The key is zero for a system procedure that runs on a range.
+// scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full
+// partition key on which it runs. The key is zero for a system procedure that runs on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (transaction.Location,
 	definition.PartitionKey, error) {

@@ -19,8 +19,8 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 	return nil
 }
 
-// copyKeys copies all keys of one container to another container's number, in pieces and without waiting
-// for the disk. The transaction that makes the copy reachable is durable only together with all
+// copyKeys copies all keys of the container with the number was to the number is, in pieces and without
+// waiting for the disk. The transaction that makes the copy reachable is durable only together with all
 // transactions before it.
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)

@@ -126,8 +126,8 @@ func (k *checker) checkRange(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the first sequence that a range has not been allowed to issue. All stored sequences of the
-// range must be lower.
+// ceiling returns the lower bound of the sequences that a partition range is not yet allowed to issue. All
+// sequences stored in the range must be lower.
 func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
@@ -187,8 +187,9 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	return k.checkFeed(s, item, bounds)
 }
 
-// checkBase checks the stored base of an item of the current era (the second from which its time to live
-// counts): it must equal the one in its document.
+// checkBase checks the second from which an item's time to live counts: the stored second must equal the one
+// in the document, at the container's ttlPropertyPath. It does not check items that were written under an
+// earlier ttlPropertyPath.
 func (k *checker) checkBase(item *view.Item) {
 	l := k.state.Lives.Of(&item.Head, item.Body)
 	if base, based := k.state.Lives.Basis.Of(item.Body); !l.Ended && (l.Based != based || l.Base != base) {
@@ -217,7 +218,7 @@ func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }
 
-// findOrphans reports the keys of a family that belong to no item.
+// findOrphans reports the keys of a family (a kind of key) that belong to no item.
 func (k *checker) findOrphans(family byte) error {
 	it := k.r.Scan(layout.ContainerFamily(k.state.Keys.CID, family), false)
 	for !k.stopped && it.Next() {

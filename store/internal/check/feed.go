@@ -57,8 +57,8 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) 
 	return nil
 }
 
-// floor returns the sequence of a range's floor: the entry that stands for all older versions, which are no
-// longer kept. It returns 0 if the range has none.
+// floor returns the sequence of the floor of a partition range: the entry of the feed of all versions that
+// stands for all older versions, which are no longer kept. It returns 0 if the range has none.
 func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.Sequence

@@ -78,7 +78,8 @@ func (k *checker) checkIndex(s *view.Range) error {
 	return nil
 }
 
-// checkShapes checks the shape records and returns their number.
+// checkShapes checks the shape records of a range (one for each set of paths that documents have) and returns
+// their number.
 func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
 	prefix := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))
 	it := k.r.Scan(engine.Prefix(prefix), false)

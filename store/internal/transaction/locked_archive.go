@@ -49,7 +49,7 @@ import (
 // That purge moves the expired document as well. The write's transaction has the scope of its own range
 // only, so the transaction is rolled back, the expired document is moved, and the write is repeated.
 
-// LockedArchive is a container and its archive, while the gates of both are held.
+// LockedArchive is a container and its archive, while the gates (locks) of both are held.
 type LockedArchive struct {
 	From    *Container
 	Name    string // of the container
@@ -64,8 +64,8 @@ type ArchivedItem struct {
 	Range *container.Partition // of the archive
 }
 
-// Convert converts a ghost to the document that the archive stores. It chooses an id that no live item of the
-// archive has at now, a second of the archive's clock.
+// Convert converts a ghost (an expired item that is not purged yet) to the document that the archive stores.
+// It chooses an id that no live item of the archive has at now, a second of the archive's clock.
 func (b *LockedArchive) Convert(r engine.Reader, ghost *StoredItem, now int64) (*ArchivedItem, error) {
 	a := &ArchivedItem{PreparedOperation: PreparedOperation{Kind: value.OperationCreate}}
 	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.Item))
