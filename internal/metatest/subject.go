@@ -76,7 +76,7 @@ func (s *testedStore) do(step Step) (string, error) {
 	return "", &SyntaxError{step.String(), "the verb is not known here"}
 }
 
-// answer returns the outcome of an operation as text: done, or the error's code.
+// answer returns the text done if err is nil, and the error's code otherwise.
 func answer(done string, err error) string {
 	if err != nil {
 		return fault.ErrorCode(err).String()
@@ -84,7 +84,8 @@ func answer(done string, err error) string {
 	return done
 }
 
-// condition returns the etag for a role (see Step.IfMatch), as a client would send it.
+// condition returns the value of If-Match or If-None-Match, as a client would send it, for the notation of
+// Step.IfMatch: for "cur" the current etag of the item.
 func (s *testedStore) condition(k Key, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")

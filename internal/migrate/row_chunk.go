@@ -55,9 +55,9 @@ func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 // identical reports whether the values of a key have the same bytes. It is used by passes.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent reports whether the values of a key have the same meaning. It is used by Compare. It accepts a
-// higher ceiling of a scope's LSNs in the target, because the source has lowered its ceilings to the next
-// LSNs when it was closed.
+// equivalent reports whether two values of a key mean the same, for Compare. A ceiling is the highest LSN
+// that a scope may issue before it writes the next ceiling. The target's ceiling may be higher than the
+// source's, because the source lowers its ceilings to the next LSNs when it is closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true
@@ -70,7 +70,8 @@ func equivalent(key, source, target []byte) bool {
 	return err == nil && err2 == nil && below <= above
 }
 
-// compare determines the differences between the chunk and the target, and stores them in the chunk.
+// compare sets the fields sets and deletes of the chunk to the writes that would make the target equal to it.
+// same decides whether two values of a key are equal.
 func (m *Migration) compare(ctx context.Context, c *rowChunk, same func(key, source,
 	target []byte) bool) error {
 	return m.o.Target.View(ctx, func(r engine.Reader) (err error) {

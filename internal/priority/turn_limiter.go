@@ -34,8 +34,9 @@ type TurnLimiter struct {
 	clock ttl.Clock
 }
 
-// NewTurns returns the turns of a process. If GOMAXPROCS is higher than the number of processors, because of
-// threads with lowered priority, as many connections run at a time as there are processors, else one fewer.
+// NewTurns returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a time, at
+// least one. If GOMAXPROCS is higher than the number of processors, because other threads have lowered
+// priority, it admits as many as there are processors.
 func NewTurns(clock ttl.Clock) *TurnLimiter {
 	n := runtime.NumCPU()
 	if most := runtime.GOMAXPROCS(0); most <= n {
@@ -76,7 +77,8 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Leave ends the turn. A connection calls it before it waits for anything else than input.
+// Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
+// than input.
 func (r *TurnReader) Leave() {
 	if r.turn != nil {
 		r.turn.leave()
@@ -84,14 +86,15 @@ func (r *TurnReader) Leave() {
 	}
 }
 
-// connectionTurn is a turn of a connection. It ends only once.
+// connectionTurn is the permission of one connection to be served. It ends when the connection reads again,
+// or after maxTurn.
 type connectionTurn struct {
 	turns *TurnLimiter
 	ended atomic.Bool
 	stop  func() // ends the timer
 }
 
-// take waits for a turn. It returns nil if ctx ends first.
+// take waits until the connection may be served and returns its turn. It returns nil if ctx ends first.
 func (t *TurnLimiter) take(ctx context.Context) *connectionTurn {
 	if t.free.Acquire(ctx, 1) != nil {
 		return nil
