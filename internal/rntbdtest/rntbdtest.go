@@ -60,7 +60,7 @@ func Frame(resource, operation uint16, activity [16]byte, payload []byte, tokens
 	return b
 }
 
-// Context returns the first frame of a connection.
+// Context returns the encoded connection context, which is the first frame that a client sends.
 func Context() []byte {
 	return Frame(0, 0, [16]byte{1}, nil, Number(0, 1), Token{1, SmallString, []byte("2020-07-15")},
 		Token{2, SmallString, []byte("a test")})
@@ -74,7 +74,7 @@ type Answer struct {
 	Body     []byte
 }
 
-// answerTypes holds the types with which clients decode the tokens of responses that they know.
+// answerTypes maps the ids of the response tokens that clients read to the types by which they decode them.
 var answerTypes = map[uint16]byte{
 	0x00: Byte,
 	0x03: String,
@@ -107,7 +107,7 @@ var answerTypes = map[uint16]byte{
 	0x66: Byte, 0x51: Double,
 }
 
-// contextTypes holds the types of the tokens in the response to a connection context.
+// contextTypes maps the ids of the tokens in the response to a connection context to their types.
 var contextTypes = map[uint16]byte{
 	0: ULong,
 	1: SmallString,
