@@ -125,7 +125,8 @@ type PreviousImagePolicy struct {
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures holds the kinds of changes with a previous version.
+// PreviousImageFeatures lists the features of Cosmos DB that can get the previous version of a changed
+// document, such as the change feed with all versions and deletes.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
@@ -133,7 +134,8 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature is a kind of change with a previous version.
+// PreviousImageFeature says for which changes (replaces, deletes) one feature of Cosmos DB gets the previous
+// version of a document.
 type PreviousImageFeature struct {
 	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
 	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`

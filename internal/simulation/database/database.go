@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Database is the data that the engines of several servers share. Its methods are safe for concurrent use.
+// Database simulates the PostgreSQL database that several servers share: its data, locks, connections and
+// failures. Its methods are safe for concurrent use.
 type Database struct {
 	o     Options
 	clock ttl.Clock
@@ -98,7 +99,7 @@ func (d *Database) Fail() {
 	}
 }
 
-// loseLocked goes back to the state at a moment.
+// loseLocked restores the data as they were at a moment, for InjectedDefects.LoseOnFail. The caller holds mu.
 func (d *Database) loseLocked(at time.Time) {
 	for _, s := range d.recent {
 		if !s.at.Before(at) {
@@ -188,7 +189,7 @@ func (d *Database) reportLocked(scopes [][]byte) {
 	}
 }
 
-// chance returns true with the probability that p returns.
+// chance returns true with a probability, which p reads from the settings of the network.
 func (d *Database) chance(p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txnAttempt is one transaction of the database, in which the functions of a group run.
+// txnAttempt is one transaction of the database. It runs the functions of several Updates, which are
+// committed together.
 type txnAttempt struct {
 	e       *Engine
 	s       *session
@@ -113,7 +114,7 @@ func (a *txnAttempt) statement() error {
 	return a.lost
 }
 
-// txn is the engine.Txn of one function that runs in an attempt.
+// txn is the engine.Txn of one Update, whose function runs in a txnAttempt.
 type txn struct {
 	sourceReader
 	a      *txnAttempt
@@ -136,8 +137,8 @@ func (a *txnAttempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes if keep is set, and otherwise undoes them. wrote reports whether there were
-// any.
+// end is called after the function of an Update. If keep is set, it keeps the function's writes, otherwise it
+// undoes them. wrote reports whether it has kept any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a
@@ -308,7 +309,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, by which callers notice that cached data have changed: see
+// engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := txnWrite{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -317,7 +319,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the number that SetMark has stored with a scope, or 0: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0
