@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// operation is the key of a context whose calls belong to an operation that is counted.
+// operation is the key of a context value that marks the calls of an operation whose round trips are counted.
 type operation struct{}
 
 // Counted returns a context for operations that are counted.
@@ -46,7 +46,8 @@ func (u *Turn) Give() {
 	u.changed.Broadcast()
 }
 
-// call makes a call when its turn has come.
+// call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
+// being counted.
 func (u *Turn) call(ctx context.Context, fn func() error) error {
 	if ctx.Value(operation{}) == nil {
 		u.mu.Lock()
@@ -88,7 +89,8 @@ func (e *QuietEngine) Shared() bool { return true }
 // Advice returns the advice of the engine.
 func (e *QuietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
 
-// View is that of the engine, when its turn has come.
+// View calls View of the engine. A call of background work first waits for the end of an operation that is
+// being counted.
 func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
 }

@@ -45,7 +45,8 @@ func (c *Compiler) call(e *syntax.Call) ValueFunc {
 	return x
 }
 
-// isFullText reports whether the first argument of a function is a text that has a language.
+// isFullText reports whether a function searches a text whose language matters: its first argument is this
+// text.
 func isFullText(name string) bool {
 	switch name {
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
