@@ -6,8 +6,8 @@ import (
 )
 
 // OrderValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
-// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges. It
-// keeps only the hash of the last returned row.
+// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges: of the
+// last returned row it keeps only this hash.
 type OrderValue struct {
 	kind  jsondoc.Kind
 	value jsondoc.Value // unless it is an array or an object

@@ -114,8 +114,8 @@ func (rs *CompiledBlock) OfItem() bool {
 	return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem
 }
 
-// BindPaths binds the sources that are one path of the item, as in FROM c.a x. It makes no rows, since ORDER
-// BY needs its keys before rows are made. A path that the item does not have is undefined.
+// BindPaths binds only the sources that are one path of the item, as in FROM c.a x, so that ORDER BY keys can
+// be computed before any rows are made. A path that the item does not have is undefined.
 func (rs *CompiledBlock) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {

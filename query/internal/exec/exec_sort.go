@@ -142,7 +142,7 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a value of Bookmark.Rows for a DISTINCT whose equal rows are adjacent. It means that
+// noneReturned is a value of PagePosition.Rows for a DISTINCT whose equal rows are adjacent. It means that
 // neither the document at the position nor an earlier one with the same values has made a row. If a later
 // document with these values has a row, the row must be returned.
 const noneReturned = 1

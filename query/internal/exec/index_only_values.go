@@ -95,8 +95,8 @@ func (x *Execution) sumValues(sum *lang.SumAggregate, arg plan.IndexOnlyArg, dea
 // errInexact ends a sum that would depend on the order of its numbers.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// indexOnlyFilter returns a filter that tests terms against the conditions. It returns nil if the spans are
-// exact, so that all their terms match.
+// indexOnlyFilter returns a filter that tests index terms against the condition. It returns nil if there is
+// no condition.
 func (x *Execution) indexOnlyFilter() *termFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
@@ -199,7 +199,8 @@ func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	return found, err
 }
 
-// groupTerms makes one group of each term of a path. Terms that are not exact are skipped.
+// groupTerms makes one group of each value in the index of a path, without reading documents. For index terms
+// that do not hold the whole value, such as long strings, it reads the documents.
 func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
@@ -224,7 +225,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	return x.Run.Err
 }
 
-// groupBounds returns the spans of the terms that become groups.
+// groupBounds returns the spans of index keys whose terms become groups.
 func (x *Execution) groupBounds() []plan.KeySpan {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
@@ -322,7 +323,8 @@ func (t *termGroups) leap() (more bool, err error) {
 	return t.terms.Next(), err
 }
 
-// entry processes one entry.
+// entry adds the index entry of a term (key) and a document (rid) to the term's group. If the term does not
+// decide whether the document matches, it reads the document.
 func (t *termGroups) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
 		t.key, t.one, t.read, t.rest, t.passed = append(t.key[:0], key...), nil, 0, 0, false

@@ -162,8 +162,9 @@ func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
 
-// measure records the counts of the current document for one part. If gather is set, it also adds them to
-// the statistics.
+// measure appends to d what one score of ORDER BY RANK needs of the current document: the distance of its
+// vector, or the length of its text and how often the text has each term. If gather is set, it also adds the
+// text to the statistics.
 func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()

@@ -155,7 +155,8 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 	return s, false, err
 }
 
-// wants reports whether the current document is one that rest has to return.
+// wants reports whether the current document was not in the heap because the index has no score for it: these
+// documents follow after the others.
 func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)

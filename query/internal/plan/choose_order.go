@@ -193,8 +193,8 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether a run should also read an access: whether the access
-// restricts the documents further than the walk does, and is short to read. w is nil if there is no walk.
+// Beside returns a function that reports whether an access can list fewer documents than a walk over the
+// index w, because it is not a range of the same keys or of a whole path. w is nil if there is no walk.
 func Beside(w *OrderedWalk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)

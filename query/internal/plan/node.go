@@ -41,7 +41,8 @@ func OfDocuments(n node) bool {
 	return false
 }
 
-// chain makes the nodes of a plan whose rows are compiled.
+// chain makes the list of the plan's nodes, from the one that returns rows to the one that reads documents.
+// The expressions of rows must have been compiled.
 func (p *Plan) chain() {
 	p.Nodes = append(p.Nodes[:0], &PageNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)
