@@ -52,7 +52,8 @@ func New(o Options) *TokenVerifier {
 	return g
 }
 
-// GrantedRights is the set of rights that a token grants. The zero Grant grants nothing.
+// GrantedRights is the set of rights that a token grants on an entity or namespace. The zero GrantedRights
+// grants nothing.
 type GrantedRights struct {
 	Key     string   // the name of the signing key; "" for none
 	Rights  Rights   // on Path and all paths below it

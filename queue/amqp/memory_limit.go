@@ -238,7 +238,7 @@ func (c *conn) awaitRoom() {
 	c.limitFrames()
 }
 
-// limitFrames sets the maximal size of the next frame.
+// limitFrames sets the maximal size of the next frame. It is smaller while the client is not authorized.
 func (c *conn) limitFrames() {
 	most := c.o.MaxFrameSize
 	if c.isUnauthorized() {

@@ -128,7 +128,8 @@ func (l *valueLimits) note(e syntax.Expr) bool {
 	return true
 }
 
-// limitOf returns the limit of the value of an expression; nil if the value has no name.
+// limitOf returns the set of values that an expression can still have. It returns nil if the expression is
+// not a path, since only paths are tracked.
 func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
@@ -282,7 +283,7 @@ func (l *valueLimits) negated(x syntax.Expr) bool {
 	return true
 }
 
-// called applies a function call that is true. It returns false if no value remains.
+// called applies the condition that a function call is true. It returns false if no value remains.
 func (l *valueLimits) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// receiver is the source of the messages of a message store.
+// receiver provides the messages of a queue, subscription or dead-letter queue to a link on which a client
+// receives.
 type receiver struct {
 	c    *conn
 	link *amqp.Link
@@ -159,8 +160,8 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	return out, err
 }
 
-// awaitEnd reports whether a link whose session lock is lost must stay attached. If wait is set, it waits
-// until the link may end.
+// awaitEnd is called when the session lock of the link is lost. It returns true if the link must still stay
+// attached (lostSessionTime). If wait is set, it first waits until the link may end or ctx ends.
 func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {
