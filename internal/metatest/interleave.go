@@ -38,8 +38,8 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 	return b
 }
 
-// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *coroutine
-// of an act.
+// roleKey is the key of a context value that identifies the caller of the engine: a callerRole, or the
+// *runningOperation of a concurrent operation.
 type roleKey struct{}
 
 // callerRole identifies a caller of the engine. A context without a role is that of a background loop.
@@ -222,7 +222,7 @@ func (v *runningOperation) resume() (waits bool) {
 	return <-v.off
 }
 
-// wait suspends the coroutine until resume is called.
+// wait suspends the operation until resume is called.
 func (v *runningOperation) wait(ctx context.Context) error {
 	if !v.mayWait {
 		<-ctx.Done()
@@ -234,8 +234,8 @@ func (v *runningOperation) wait(ctx context.Context) error {
 }
 
 // noWaitContext is a context that ends as soon as anybody waits with it, which is when Done is called. The
-// store calls Done only if a lock or a gate is not free. So whether an act succeeds depends on the state of
-// the locks and not on time.
+// store calls Done only if a lock is not free. So whether a concurrent operation succeeds depends on the
+// state of the locks and not on time.
 type noWaitContext struct {
 	context.Context
 	done chan struct{}

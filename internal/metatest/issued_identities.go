@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// issuedIdentities records the etags, rids and LSNs that a store has issued, and what each stands for.
+// issuedIdentities records the etags, rids and LSNs that a store has issued, and the version of an item to
+// which each etag belongs.
 type issuedIdentities struct {
 	etags   map[string]*itemVersion
 	rids    map[string]int    // in the order in which they appeared, from 1

@@ -103,8 +103,8 @@ type testedStore struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
-// cursorPosition is the position of a cursor of a history: the scope of its list, and the continuation of its
-// last page.
+// cursorPosition is how far a history has read one of its lists: the scope of the list, and the continuation
+// of the last page that was read.
 type cursorPosition struct {
 	scope        Step
 	continuation string

@@ -220,7 +220,8 @@ func (s *testedStore) scope(step Step) store.Scope {
 // inPartition reports whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead reports whether a full page of the scope has a continuation only if an item follows the page.
+// looksAhead reports whether a full page has a continuation only if an item follows the page. This is so for
+// a list with a condition on u, and for a list of one logical partition.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *testedStore) list(step Step) (string, error) {
@@ -261,8 +262,8 @@ func (s *testedStore) page(p *cursorPosition, from string) (string, error) {
 }
 
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
-// rules of pages: no page is longer than requested; a full page has a continuation, except with a condition
-// and in one logical partition; a shorter page without a continuation is the last.
+// rules of pages: no page is longer than requested. A full page has a continuation, unless looksAhead is true
+// and no item follows. A shorter page without a continuation is the last.
 func (s *testedStore) drain(step Step, scope store.Scope, want int, from string) (items []store.Item,
 	next string,
 	err error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Limits of a chunk. A chunk is written in one transaction of the target.
+// Limits of a chunk: the adjacent keys of the source that are read together and written in one transaction of
+// the target.
 const (
 	chunkKeys  = 2000
 	chunkBytes = 1 << 20

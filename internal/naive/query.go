@@ -195,8 +195,8 @@ next:
 	return groups
 }
 
-// compareRows compares the values of one key of two rows. Two arrays are compared by their hashes, and so
-// are two objects.
+// compareRows compares the values that two rows have for one ORDER BY key. Two arrays are compared by their
+// hashes, and so are two objects.
 func compareRows(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c

@@ -12,7 +12,8 @@ import (
 // of processor time by about a quarter, if both threads are busy.
 const niceness = 5
 
-// LongOperation is an operation that runs in a goroutine of its own.
+// LongOperation is an operation in a goroutine of its own, which can lower its own priority so that short
+// requests run first.
 type LongOperation struct {
 	mu      sync.Mutex
 	thread  int // the number of its thread, once the goroutine is locked to the thread

@@ -57,7 +57,7 @@ type TurnReader struct {
 	turn  *connectionTurn
 }
 
-// Reader returns a reader of in. ctx ends with the connection.
+// Reader returns a TurnReader over in, the input of a connection. ctx must end with the connection.
 func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnReader {
 	return &TurnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
 }

@@ -59,7 +59,8 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 	return v.Place.Wrap("", t.Validate())
 }
 
-// form returns a throughput in the form that it has in a seed.
+// form returns a throughput as a seed file contains it: a number of RU/s, or an object for autoscale and
+// performance levels.
 func form(t definition.Throughput) any {
 	switch {
 	case t.Level != "":

@@ -182,7 +182,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 	return w.Error()
 }
 
-// csvToOutput exports the container as CSV to an output that cannot be read again.
+// csvToOutput exports the container as CSV to an output that cannot be read again, such as a pipe.
 func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	spool, err := os.CreateTemp("", "mayfly-export-*.ndjson")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 // operation is the key of a context value that marks the calls of an operation whose round trips are counted.
 type operation struct{}
 
-// Counted returns a context for operations that are counted.
+// Counted returns a context that marks the calls of an operation whose round trips are counted. They do not
+// wait for a Turn.
 func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, operation{}, true) }
 
 // Turn separates the calls of counted operations from those of background work. It is safe for concurrent use.

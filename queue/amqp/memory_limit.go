@@ -127,7 +127,8 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	}
 }
 
-// takeMore increases the memory of the current message to next.
+// takeMore increases the memory of the link's current message to next. It returns false if the memory is not
+// available or the link has ended.
 func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	more := next
 	if !next.large {
@@ -247,8 +248,8 @@ func (c *conn) limitFrames() {
 	c.r.SetMax(most)
 }
 
-// outputFits reports whether less than most bytes of output are waiting. It takes memory for the bytes above
-// freeOutput, and returns false if there is none. The caller holds the lock.
+// outputFits reports whether fewer bytes of output are waiting than the limit most. It takes memory for the
+// bytes above freeOutput, and returns false if there is none. The caller holds the lock.
 func (c *conn) outputFits(most int) bool {
 	n := len(c.out.buf)
 	if n >= most || c.o.Memory == nil || c.out.dead {

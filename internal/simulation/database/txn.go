@@ -83,7 +83,7 @@ func (a *txnAttempt) drop() {
 	})
 }
 
-// rebase updates the state to the data that are committed now, with the writes of the attempt.
+// rebase reads the data that are committed now, and applies the writes of the attempt to them.
 func (a *txnAttempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -94,7 +94,7 @@ func (a *txnAttempt) rebase() {
 	}
 }
 
-// statement is an exchange within the transaction.
+// statement sends one request within the transaction to the database and waits for the response.
 func (a *txnAttempt) statement() error {
 	if a.lost != nil {
 		return a.lost
@@ -341,7 +341,7 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 	return list
 }
 
-// positions returns the positions of scopes after the transaction.
+// positions returns the LSN and the mark that each scope has after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {

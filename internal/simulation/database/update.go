@@ -135,7 +135,8 @@ func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
 	}
 }
 
-// forget ends the use of a queue, and removes the queue if nobody uses it.
+// forget is called when a request does not use a scopeQueue any more. It removes the queue if no other
+// request uses it.
 func (e *Engine) forget(q *scopeQueue) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -53,7 +53,7 @@ func Run(ctx context.Context, image string, opts ...testcontainers.ContainerCust
 	return &Container{started}, nil
 }
 
-// URL is the address for clients of Cosmos DB, without TLS.
+// URL returns the address for clients of Cosmos DB, without TLS.
 func (c *Container) URL(ctx context.Context) (string, error) {
 	return c.PortEndpoint(ctx, cosmosPort, "http")
 }

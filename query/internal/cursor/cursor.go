@@ -88,7 +88,8 @@ func (p PagePosition) Encode(hash uint64, spans []Span) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// KeySum returns the hash of a whole key. A cursor holds this hash beside the beginning of the key.
+// KeySum returns the hash of a whole ORDER BY or GROUP BY key. A cursor holds this hash beside the beginning
+// of the key.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail

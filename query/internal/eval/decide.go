@@ -100,7 +100,7 @@ func (c *Compiler) comparison(e *syntax.Binary) TruthFunc {
 	}
 }
 
-// comparedWith compiles a comparison with a parameter.
+// comparedWith compiles the comparison of x with the i-th parameter.
 func comparedWith(x ValueFunc, op syntax.BinaryOp, i int) TruthFunc {
 	switch op {
 	case syntax.Eq:

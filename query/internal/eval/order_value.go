@@ -55,7 +55,7 @@ func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 // lastKey encodes a value that sorts after all others. No other encoding begins with this byte.
 const lastKey = 0xFE
 
-// AppendKey appends the encoding of one expression's value to a key.
+// AppendKey appends the encoding of v, the value of the ORDER BY expression k, to the sort key of a row.
 func AppendKey(k *bind.OrderKey, dst []byte, v OrderValue) []byte {
 	if k.Distance && !k.Desc && v.kind == jsondoc.Undefined {
 		return append(dst, lastKey)

@@ -329,7 +329,8 @@ func (x *Execution) rows(rs *eval.CompiledBlock, fn func() bool) bool {
 	return rs.Each(x.f, 0, fn)
 }
 
-// passed moves the position behind the current document.
+// passed records that all rows of the current document have been returned: the next page begins after the
+// document.
 func (x *Execution) passed() {
 	rows := 0
 	if x.distinct() > 0 && !x.repeated() {
@@ -339,7 +340,8 @@ func (x *Execution) passed() {
 	x.done.Rows = rows
 }
 
-// consumed moves the position behind the current row, within its document.
+// consumed records that the current row has been returned: the next page begins after it, within the same
+// document.
 func (x *Execution) consumed() {
 	x.done.Source, x.done.Rid = x.current.source, x.current.rid
 	x.done.Key = append(x.done.Key[:0], x.current.key...)

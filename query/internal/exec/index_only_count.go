@@ -8,12 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is the maximum number of dead (expired but not purged) documents that a source is asked to list.
-// If a source has more, documents are read instead of counting their index entries.
+// onlyDead is the maximum number of dead documents (expired or deleted, but not purged) that a source is
+// asked to list. If a source has more, documents are read instead of counting their index entries.
 const onlyDead = 10_000
 
-// deadRIDs holds, for each source, the rids of its dead documents: those that have expired but still have
-// index entries.
+// deadRIDs holds, for each source, the rids of its dead documents: those that have expired, or were deleted
+// with their partition key, but still have index entries.
 type deadRIDs [][]uint64
 
 // listDead returns the dead documents of all sources, whose index entries must not be counted. ok is false if
@@ -58,8 +58,8 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Key
 	return nil
 }
 
-// readAndMatch reads a document whose index term did not decide whether it matches, and reports whether it
-// matches the conditions. It sets the frame to the document.
+// readAndMatch reads a document whose index term did not decide whether it matches, makes it the current
+// document, and reports whether it matches the conditions.
 func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {

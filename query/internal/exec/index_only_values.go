@@ -170,9 +170,10 @@ func (e *extremeValueFinder) first(s plan.KeySpan, reverse bool) (key []byte, er
 	return key, err
 }
 
-// take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
-// the value from those documents, in their order. The first document is enough, unless the key is a string
-// that was cut: its documents then have different values. found is false if none of the documents matches.
+// take adds the value of an index key, if one of the documents with this key matches. If the key does not
+// hold the whole value, take reads the value from those documents, in their order. The first document is
+// enough, unless the key is a string that was cut: its documents then have different values. found is false
+// if none of the documents matches.
 func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)

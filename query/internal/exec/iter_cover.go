@@ -15,12 +15,12 @@ import (
 // that path needs only one of the entries with the same key, so the walk then seeks the next key. All of
 // this requires that a term stands for exactly one value, and that the source lists its dead documents.
 
-// coverDead is the maximum number of dead (expired but not purged) documents that a walk asks a source to
-// list. It is small, since a page often ends before the walk reaches one of them.
+// coverDead is the maximum number of dead documents (expired or deleted, but not purged) that a walk asks a
+// source to list. It is small, since a page often ends before the walk reaches one of them.
 const coverDead = 256
 
 // cover decides whether the walk can return rows, or skip those of OFFSET, from index entries alone. For this
-// it must know the dead documents (expired but not purged), whose entries are skipped.
+// it must know the dead documents (expired or deleted, but not purged), whose entries are skipped.
 func (wk *indexWalker) cover() {
 	x, o := wk.x, wk.x.Plan.Order
 	if o.Walk != wk.w {
@@ -87,7 +87,7 @@ func (wk *indexWalker) orderKey(dst []byte) []byte {
 	return dst
 }
 
-// needs reports whether the document of an entry with an exact key will be read.
+// needs reports whether the walk will read the document of an index entry whose key holds the whole value.
 func (wk *indexWalker) needs(rid uint64) bool {
 	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
 	return !covered && wk.allowed.has(rid)

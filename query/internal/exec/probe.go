@@ -140,7 +140,8 @@ func (p *pathProbes) ended() bool {
 	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
-// rids returns the sorted intersection of all paths that have ended. At least one path must have ended.
+// rids returns the sorted intersection of all access paths that have been read completely. At least one must
+// have been.
 func (p *pathProbes) rids() []uint64 {
 	var all []uint64
 	first := true
@@ -280,8 +281,8 @@ func (p *pathProbes) lists() (source.Postings, bool, error) {
 	return p.x.intersect(list), true, nil
 }
 
-// shortest returns the intersection of the paths that have ended. It includes the other posting lists if
-// that reads fewer documents.
+// shortest returns the intersection of the access paths that have been read completely. It includes the other
+// posting lists if that reads fewer documents.
 func (p *pathProbes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}

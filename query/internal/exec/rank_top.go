@@ -34,8 +34,8 @@ func (s scoredDocument) before(o scoredDocument) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next sets the
-// frame (see package eval) to the document that it returns.
+// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next makes the
+// document that it returns the current one.
 type topRankedDocuments struct {
 	x *Execution
 	r *rankedScore
@@ -48,7 +48,8 @@ type topRankedDocuments struct {
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
 
-// newTopRanked returns the iterator for one part, or nil if its index cannot be used.
+// newTopRanked returns the iterator for one score of ORDER BY RANK, or nil if the index for this score cannot
+// be used.
 func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDocuments, error) {
 	b := &topRankedDocuments{x: x, r: r, allowed: only,
 		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
@@ -198,9 +199,9 @@ func (b *topRankedDocuments) close() (err error) {
 	return err
 }
 
-// rankFromIndex sets the frame to each document in the order of ORDER BY RANK and calls row after each, as
-// rankRows does, but reads the scores from indexes. done is false, and row has not been called, if the
-// indexes cannot be used.
+// rankFromIndex makes each document the current one in the order of ORDER BY RANK and calls row, as rankRows
+// does, but reads the scores from indexes. done is false, and row has not been called, if the indexes cannot
+// be used.
 func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

@@ -26,9 +26,9 @@ func (x *Execution) rowsOf(i int, row func() bool) bool {
 	return more
 }
 
-// runNode runs the i-th node: it sets the frame to each row of the node and calls row after each. The node's
-// input is the rows of the node behind it in the plan. runNode returns false if row has returned false or the
-// run has failed.
+// runNode runs the i-th node of the plan: it makes each row of the node the current one and calls row. The
+// input of a node is the rows of the next node in the list. runNode returns false if row has returned false
+// or the run has failed.
 func (x *Execution) runNode(i int, row func() bool) bool {
 	in := i + 1
 	switch n := x.Plan.Nodes[i].(type) {

@@ -123,8 +123,8 @@ func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	})
 }
 
-// hasComposite reports whether a composite index consists of paths compared with = followed by the single
-// key.
+// hasComposite reports whether a composite index consists of paths that the conditions compare with =,
+// followed by the only ORDER BY key.
 func (p *Planner) hasComposite(constraints []*Constraint) bool {
 	return p.compositeWalk(p.Plan.Top.Order, constraints) != nil
 }
@@ -184,7 +184,8 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Order
 	return w
 }
 
-// Narrow restricts a walk to the comparisons of the conditions with the first ORDER BY key.
+// Narrow restricts a walk over a composite index to the entries that satisfy the conditions on the first
+// ORDER BY key. fixed are the values of the index's paths before that key.
 func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {

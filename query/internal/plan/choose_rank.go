@@ -65,15 +65,15 @@ func (r *Ranker) Compare(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams reports whether indexes return the best documents of all parts in order, and these are enough. A
-// fusion without a limit needs all documents.
+// Streams reports whether indexes return the best documents by each score of ORDER BY RANK in order, and
+// these are enough. A fusion without a limit needs all documents.
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
 		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
 }
 
-// Streams reports whether an index returns the best documents of the part in order.
+// Streams reports whether an index returns the best documents by this score in order.
 func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
 
 // rankText describes the indexes of the parts.

@@ -56,7 +56,8 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Pl
 	return Of(b)
 }
 
-// Of makes the plan, which takes ownership of the query's blocks.
+// Of makes the plan of a query whose names have been resolved. The plan takes ownership of the query's
+// blocks.
 func Of(b *bind.Query) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
