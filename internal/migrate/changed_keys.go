@@ -24,8 +24,8 @@ type changedKeys struct {
 	ranges []engine.Range
 }
 
-// add records a change of the source, if a pass has already read the changed keys. It is the callback of
-// WatchedSource.Watch. single says that r is the range of one key.
+// add records a change of the source, unless the running pass will read the changed keys anyway. It is the
+// callback of WatchedSource.Watch. single says that r is the range of one key.
 func (c *changedKeys) add(r engine.Range, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,8 @@ func (c *changedKeys) reading() {
 	c.open = true
 }
 
-// read records that a pass has read the source up to end, which is nil at the end of the source. From now on
-// only changes below end are recorded.
+// read records that a pass has read the source up to end. From now on changes below end are recorded, and
+// changes above it are not. If end is nil, the pass has read the whole source, and all changes are recorded.
 func (c *changedKeys) read(end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

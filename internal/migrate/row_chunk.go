@@ -55,9 +55,9 @@ func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 // identical reports whether the values of a key have the same bytes. It is used by passes.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent reports whether two values of a key mean the same, for Compare. A ceiling is the highest LSN
-// that a scope may issue before it writes the next ceiling. The target's ceiling may be higher than the
-// source's, because the source lowers its ceilings to the next LSNs when it is closed.
+// equivalent reports whether two values of a key mean the same, for Compare. A scope issues only LSNs below
+// its stored ceiling. The target's ceiling may be higher than the source's, because the source lowers its
+// ceilings to the next LSNs when it is closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true

@@ -124,7 +124,8 @@ type QuietDatabase struct {
 	notifier engine.Notifier
 }
 
-// Await calls Await of the database, after it has waited for the end of an operation that is being counted.
+// Await calls Await of the database. A call of background work first waits for the end of an operation that
+// is being counted.
 func (e *QuietDatabase) Await(ctx context.Context, scopes [][]byte) error {
 	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
 }

@@ -95,8 +95,8 @@ func (x *Execution) sumValues(sum *lang.SumAggregate, arg plan.IndexOnlyArg, dea
 // errInexact ends a sum that would depend on the order of its numbers.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// indexOnlyFilter returns a filter that tests index terms against the condition. It returns nil if there is
-// no condition.
+// indexOnlyFilter returns a filter that tests index terms against the condition. It returns nil if all terms
+// in the spans match: if there is no condition, or if the spans contain only matching terms.
 func (x *Execution) indexOnlyFilter() *termFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))

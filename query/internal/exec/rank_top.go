@@ -156,8 +156,8 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 	return s, false, err
 }
 
-// wants reports whether the current document was not in the heap because the index has no score for it: these
-// documents follow after the others.
+// wants reports whether the current document follows after those in the heap: a text that scores 0 if zero is
+// set, and otherwise a document without a score.
 func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
