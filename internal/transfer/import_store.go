@@ -185,8 +185,7 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the path under which the import records, in a state file, that the server has begun
-// to store the definitions.
+// definitionsNote returns the path of the note that the server has begun to store the definitions.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"
