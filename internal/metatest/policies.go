@@ -16,7 +16,7 @@ const (
 	CompositePolicy = "composite" // all paths, and several composite indexes
 )
 
-// PolicyNames lists the policies.
+// PolicyNames returns the names of the indexing policies that histories use.
 func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }

@@ -13,7 +13,7 @@ type Query struct {
 	Params []Param
 }
 
-// Param is a parameter of a query.
+// Param is a parameter of a Query: its name and its value.
 type Param struct {
 	Name  string // including the @
 	Value string // JSON token

@@ -192,7 +192,7 @@ func (s *testedStore) readMany(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// labels formats items as the model does.
+// labels formats items as [key:etag ...], with etags numbered like those of the model.
 func (s *testedStore) labels(items []store.Item) (string, error) {
 	words := make([]string, len(items))
 	for i, it := range items {
@@ -205,7 +205,7 @@ func (s *testedStore) labels(items []store.Item) (string, error) {
 	return "[" + strings.Join(words, " ") + "]", nil
 }
 
-// scope returns the scope of a list.
+// scope returns the part of the container that a list or query step covers.
 func (s *testedStore) scope(step Step) store.Scope {
 	var scope store.Scope
 	if step.In != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// keyValue is a key with its value.
+// keyValue is a row of an engine: a key and its value.
 type keyValue struct{ key, value []byte }
 
 // rowChunk is the rows of the source with keys in [start, end); a nil end means no upper bound.
@@ -130,7 +130,7 @@ func (m *Migration) writeRound(ctx context.Context, round []*rowChunk) (uint64, 
 // deletesOnce is the maximum number of keys that one transaction deletes.
 const deletesOnce = 10_000
 
-// write sets and deletes keys of the target.
+// write sets and deletes keys of the target in transactions of one worker.
 func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, deletes [][]byte) error {
 	for len(sets)+len(deletes) > 0 {
 		n := min(len(deletes), deletesOnce)
@@ -153,7 +153,7 @@ func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, dele
 	return nil
 }
 
-// copyKeys copies single keys.
+// copyKeys copies these keys of the source to the target, and deletes those that the source does not have.
 func (m *Migration) copyKeys(ctx context.Context, keys [][]byte) error {
 	var sets []keyValue
 	var deletes [][]byte

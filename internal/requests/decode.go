@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// encodedEntry is an entry in its encoded form.
+// encodedEntry is a log entry in the form in which a shard's block holds it.
 type encodedEntry []byte
 
 func (e encodedEntry) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// masked replaces a secret.
+// masked takes the place of a secret in the log.
 const masked = "***"
 
 // isSecretHeader reports whether the value of a header is or contains a secret.

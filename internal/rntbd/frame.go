@@ -59,7 +59,7 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // never 0.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readUint32 reads a number.
+// readUint32 reads four bytes as a little-endian number.
 func readUint32(r *bufio.Reader) (uint32, error) {
 	b, err := r.Peek(4)
 	if err != nil {

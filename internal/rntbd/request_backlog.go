@@ -23,7 +23,7 @@ type requestBacklog struct {
 
 func newBacklog() *requestBacklog { return &requestBacklog{less: make(chan struct{}, 1)} }
 
-// add adds n bytes; n may be negative.
+// add changes the number of bytes that the requests in progress hold by n, which may be negative.
 func (b *requestBacklog) add(n int) {
 	b.mu.Lock()
 	b.n += n

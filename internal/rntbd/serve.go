@@ -64,7 +64,7 @@ const readAhead = 16 << 10
 // ErrProtocol reports that a client does not use RNTBD, or an unknown version of it.
 var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol")
 
-// conn is one connection.
+// conn is a connection of a client in direct mode, while Serve serves it.
 type conn struct {
 	net.Conn
 	o       Options

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// Types of tokens.
+// The types of the values of tokens.
 const (
 	Byte        = 0x00
 	ULong       = 0x02
@@ -27,13 +27,13 @@ type Token struct {
 	Value []byte // without its length
 }
 
-// Text returns a token with a string.
+// Text returns a token whose value is a string.
 func Text(id uint16, value string) Token { return Token{id, String, []byte(value)} }
 
-// Flag returns a token with one byte.
+// Flag returns a token whose value is one byte.
 func Flag(id uint16, value byte) Token { return Token{id, Byte, []byte{value}} }
 
-// Number returns a token with 32 bits.
+// Number returns a token whose value is a number of 32 bits.
 func Number(id uint16, value uint32) Token {
 	return Token{id, ULong, binary.LittleEndian.AppendUint32(nil, value)}
 }
@@ -66,7 +66,7 @@ func Context() []byte {
 		Token{2, SmallString, []byte("a test")})
 }
 
-// Answer is a decoded response.
+// Answer is a decoded response of the server.
 type Answer struct {
 	Status   int
 	Activity [16]byte

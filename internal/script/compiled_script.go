@@ -39,7 +39,7 @@ const maxStuck = 8
 // maxPrograms is the number of compiled scripts that are cached.
 const maxPrograms = 256
 
-// compiledScript is a compiled script.
+// compiledScript is the compiled code of a script, and the name of the function that a run calls.
 type compiledScript struct {
 	code *goja.Program
 	main string // the function to call; "": the value of the code is the function

@@ -150,7 +150,7 @@ func (m *regexpMatcher) place(n int) int {
 	return n
 }
 
-// matched converts a match to the result of exec.
+// matched converts a match to the array that JavaScript's RegExp.exec returns.
 func (r *Runtime) matched(m *regexpMatcher, found *regexp2.Match) goja.Value {
 	var named *goja.Object
 	list := found.Groups()

@@ -30,7 +30,7 @@ type IndexingPolicy struct {
 	FullText  []Path            `json:"fullTextIndexes,omitempty"`
 }
 
-// Path is a path of a property.
+// Path is a JSON path of a property, such as /name.
 type Path struct {
 	Path string `json:"path" required:"true"`
 }
@@ -47,14 +47,14 @@ type CompositePath struct {
 	Order string `json:"order,omitempty" enum:"ascending,descending"`
 }
 
-// SpatialPath is a path of spatial values.
+// SpatialPath is a path in documents with geometries, and the types of geometries that are indexed.
 type SpatialPath struct {
 	Path
 	Types       []SpatialType `json:"types,omitempty"`
 	BoundingBox AnyValue      `json:"boundingBox,omitempty"`
 }
 
-// SpatialType is a type of spatial value.
+// SpatialType is a type of geometry in GeoJSON, such as Point.
 type SpatialType string
 
 // Enum returns the allowed values: see jsonschema.Enum.

@@ -185,7 +185,7 @@ func (r *reader) folder(dir string) error {
 	return nil
 }
 
-// file reads a file with any contents.
+// file reads a file that may define databases, containers, queues and topics.
 func (r *reader) file(name string) error {
 	v, err := r.parse(name)
 	if err != nil {

@@ -87,7 +87,7 @@ func Quiet(e RemoteEngine, turn *Turn) *QuietEngine { return &QuietEngine{e, e, 
 // Shared reports true: other servers may have the data open.
 func (e *QuietEngine) Shared() bool { return true }
 
-// Advice returns the advice of the engine.
+// Advice returns what the underlying engine recommends: see engine.Advice.
 func (e *QuietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
 
 // View calls View of the engine. A call of background work first waits for the end of an operation that is

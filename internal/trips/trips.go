@@ -14,7 +14,7 @@ import (
 // Kind is the kind of call that takes a round trip.
 type Kind int
 
-// The kinds of trips.
+// The kinds of calls that take a round trip.
 const (
 	Get Kind = iota
 	Scan

@@ -32,7 +32,7 @@ const (
 	closeTime = 2 * time.Second
 )
 
-// conn is one connection.
+// conn is a connection of an AMQP client, while Serve serves it.
 type conn struct {
 	o       Options
 	raw     net.Conn

@@ -35,7 +35,7 @@ type Database struct {
 	started  uint64 // number of sessions so far
 }
 
-// dataCopy is a copy of the data as of a moment.
+// dataCopy is a copy of all data as they were at a moment.
 type dataCopy struct {
 	at   time.Time
 	rows *rowSet
@@ -154,7 +154,7 @@ func (d *Database) arrive() error {
 	}
 }
 
-// work occupies a processor for a while.
+// work occupies one of the simulated processors of the database for the time cost.
 func (d *Database) work(cost time.Duration) {
 	if d.cores == nil || cost <= 0 {
 		return

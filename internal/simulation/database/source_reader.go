@@ -37,7 +37,7 @@ var (
 	_ engine.Prefetcher = (*sourceReader)(nil)
 )
 
-// finish closes the iterators.
+// finish closes the iterators that the function of a View or Update has left open.
 func (r *sourceReader) finish() {
 	for _, it := range r.iterators {
 		it.end()
@@ -262,7 +262,7 @@ func (it *iterator) Close() error {
 
 func (it *iterator) end() { it.ended, it.at = true, nil }
 
-// viewSource is the snapshot of a View.
+// viewSource is the snapshot that a View reads.
 type viewSource struct {
 	e       *Engine
 	ctx     context.Context

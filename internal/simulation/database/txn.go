@@ -26,7 +26,7 @@ type txnAttempt struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// scopeState is a scope that an attempt has locked.
+// scopeState is a scope that an attempt has locked, with the next LSN that it issues.
 type scopeState struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning

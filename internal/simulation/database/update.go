@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// request is a running Update.
+// request is a call of Update that has not returned yet.
 type request struct {
 	ctx   context.Context
 	given [][]byte // scopes as the caller named them

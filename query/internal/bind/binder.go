@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The limits of Cosmos DB.
+// Cosmos DB's limits on the text of a query.
 const (
 	maxJoins = 10
 	MaxUDFs  = 10
@@ -83,7 +83,7 @@ type aggRef struct {
 	Block *Block
 }
 
-// StepKind is the way in which a step makes rows.
+// StepKind says which rows a Step makes of one input row.
 type StepKind uint8
 
 const (

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Parameter is a named value of a query.
+// Parameter is a parameter of a query, such as @user, with its value.
 type Parameter struct {
 	Name  string // including its @
 	Value jsondoc.Value

@@ -108,7 +108,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 	}
 }
 
-// operands evaluates two expressions.
+// operands evaluates two expressions, and counts the memory of the first while the second is evaluated.
 func operands(f *Frame, x, y ValueFunc) (a, b jsondoc.Value) {
 	a = x(f)
 	held := f.Run.Retain(a)
@@ -193,7 +193,7 @@ func TypeTests() map[string]KindSet {
 	}
 }
 
-// KindSet is a set of kinds, one bit for each.
+// KindSet is a set of types of JSON values, one bit for each.
 type KindSet uint8
 
 // Kinds returns the set of the given kinds.
@@ -204,5 +204,5 @@ func Kinds(list ...jsondoc.Kind) (s KindSet) {
 	return s
 }
 
-// Has reports whether a kind is in the set.
+// Has reports whether the type k is in the set.
 func (s KindSet) Has(k jsondoc.Kind) bool { return s>>k&1 == 1 }

@@ -18,7 +18,7 @@ type (
 	jsonWriteFunc func(f *Frame, dst []byte) (out []byte, defined bool)
 )
 
-// Truth is true, false or undefined.
+// Truth is the result of a condition: true, false or undefined (Unknown).
 type Truth uint8
 
 const (

@@ -90,7 +90,7 @@ func (s *Stats) Add(o Stats) {
 	s.Elapsed, s.Load, s.Filter = s.Elapsed+o.Elapsed, s.Load+o.Load, s.Filter+o.Filter
 }
 
-// Execution is one run of a plan.
+// Execution is one run of a plan, which makes one page.
 type Execution struct {
 	Plan    *plan.Plan
 	sources []source.Source

@@ -290,7 +290,7 @@ type termGroups struct {
 	over   bool             // neither key nor any later key has a group on this page
 }
 
-// walk reads the terms from lo on.
+// walk reads the index entries with keys from lo up to the end of the span.
 func (t *termGroups) walk(lo []byte) (err error) {
 	t.terms = t.src.Terms(lo, t.hi, false)
 	for more := t.terms.Next(); more && err == nil && !t.over; {

@@ -31,7 +31,7 @@ type Ranker struct {
 	Weight  float64
 }
 
-// compileRankers compiles ORDER BY RANK.
+// compileRankers compiles the scores of ORDER BY RANK.
 func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Ranker {
 	list := make([]Ranker, len(parts))
 	for i, part := range parts {
@@ -76,7 +76,7 @@ func (p *Plan) Streams() bool {
 // Streams reports whether an index returns the best documents by this score in order.
 func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
 
-// rankText describes the indexes of the parts.
+// rankText describes, for the output of a plan, the indexes that serve the scores of ORDER BY RANK.
 func rankText(parts []Ranker) string {
 	texts := make([]string, len(parts))
 	for i, r := range parts {

@@ -22,7 +22,7 @@ import (
 // and the frame (package eval) holds the values of one row at a time. If any of these calls returns false,
 // the page ends.
 
-// node is one operator of a plan.
+// node is one operator of a plan, such as a filter or a join. It takes rows and makes rows.
 type node interface {
 	// String returns the node's line in the plan; empty if it needs none.
 	fmt.Stringer

@@ -143,7 +143,7 @@ func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
 	return l.of[name]
 }
 
-// hasValues reports whether any value remains.
+// hasValues reports whether the set contains any value.
 func (d *allowedValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()

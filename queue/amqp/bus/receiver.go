@@ -87,7 +87,8 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 // with the lock.
 const lostSessionTime = 2 * time.Second
 
-// watch detaches the link when the receiver ends.
+// watch waits until the queue's receiver ends, for example because its session lock is lost, and then
+// detaches the link.
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()

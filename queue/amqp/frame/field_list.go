@@ -118,7 +118,7 @@ func (l *fieldList) body(v interface {
 	l.dst, l.n = appendBody(l.dst, v), l.n+1
 }
 
-// OptionalNumber is an optional number.
+// OptionalNumber is a number of up to 32 bits that a performative may lack.
 type OptionalNumber struct {
 	Value uint32
 	Set   bool
