@@ -42,7 +42,8 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 // *runningOperation of a concurrent operation.
 type roleKey struct{}
 
-// callerRole identifies a caller of the engine. A context without a role is that of a background loop.
+// callerRole identifies a caller of the engine in its context. A call whose context has no role comes from a
+// background loop.
 type callerRole int
 
 const (

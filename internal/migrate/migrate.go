@@ -207,8 +207,8 @@ func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChu
 	return round, nil
 }
 
-// CatchUp copies the keys that the source has changed since they were copied, and returns their number. The
-// next call copies the changes that are made while this one runs.
+// CatchUp copies the keys that the source has changed since they were copied, and returns their number.
+// Changes that are made during a call are copied by the next call.
 func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
 	keys, ranges := m.noted.take()
 	defer func() { m.noted.putBack(keys, ranges) }() // after an error, the keys that have not been copied

@@ -57,7 +57,7 @@ func (w *LongOperation) Lower() {
 }
 
 // LowerAfter lowers the priority of the work after d, if it is still running. Only the work itself may call
-// it. stop cancels that.
+// it. The returned function cancels the timer.
 func (w *LongOperation) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
 	w.pin()
 	return ttl.AfterFunc(clock, d, w.lower)

@@ -46,8 +46,9 @@ func NewTurns(clock ttl.Clock) *TurnLimiter {
 }
 
 // TurnReader reads the input of a connection. It measures how long the connection waits for input and how
-// long its input is served. Between two calls of Read the connection has a turn, if it needs one. Only one
-// goroutine at a time may use a TurnReader.
+// long its input is served. If it has lately been served for much longer than it has waited, it needs a turn,
+// the permission of its TurnLimiter, to be served between two calls of Read. Only one goroutine at a time may
+// use a TurnReader.
 type TurnReader struct {
 	in    io.Reader
 	ctx   context.Context

@@ -295,7 +295,8 @@ func (c *conn) admitFrame(b frame.Body) bool {
 	return !over
 }
 
-// watchToken closes the connection if the client is not authorized within the time limit. stop cancels that.
+// watchToken starts a timer that closes the connection if the client is not authorized in time. stop ends the
+// timer.
 func (c *conn) watchToken() (stop func()) {
 	return ttl.AfterFunc(c.o.Wall, c.o.TokenTime-c.o.Wall.Now().Sub(c.since), func() {
 		c.mu.Lock()

@@ -112,9 +112,9 @@ func passed(list []*dischargeRequest) bool {
 	return true
 }
 
-// finish records that the work of a turn has been processed, and wakes what waits for it. done says whether
-// the work has become part of its transaction or, for a discharge, whether the transaction has been
-// committed.
+// finish records that a message or settlement, whose turn is w, has been processed, and wakes everything that
+// waits for it. done says whether it has become part of its transaction or, for a discharge, whether the
+// transaction has been committed.
 func (c *conn) finish(w *processingTurn, done bool) {
 	if w.of != nil {
 		w.of.pending--

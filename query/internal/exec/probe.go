@@ -257,8 +257,8 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	return p.shortest(), true, nil
 }
 
-// lists intersects the posting lists alone. It returns false if the only posting list is that of the
-// partition, which a scan uses anyway.
+// lists intersects the posting lists alone. It returns false if the only posting list is the one of the
+// logical partition, which a scan uses anyway.
 func (p *pathProbes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.paths {

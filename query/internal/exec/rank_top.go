@@ -131,8 +131,8 @@ func (b *topRankedDocuments) Next() (s scoredDocument, ok bool, err error) {
 	}
 }
 
-// nextOfRest returns the next document of a source that was not in the heap. ok is false if the source has no
-// more documents.
+// nextOfRest returns the next document that was not in the heap. ok is false if the current source has no
+// more such documents.
 func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {

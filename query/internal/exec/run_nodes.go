@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// rowsOf runs a node of the plan. If the run is traced, it measures the time. The result is that of runNode.
+// rowsOf calls runNode for the i-th node and returns its result. If the run is traced, it measures the time.
 func (x *Execution) rowsOf(i int, row func() bool) bool {
 	n := x.Plan.Nodes[i]
 	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {

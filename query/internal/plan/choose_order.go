@@ -26,7 +26,7 @@ type rowOrdering struct {
 	Texts *textOrder
 }
 
-// OrderedWalk is a walk over an index whose order is that of the query.
+// OrderedWalk is a walk over an index that returns documents in the order of the query's ORDER BY.
 type OrderedWalk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
