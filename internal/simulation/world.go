@@ -33,7 +33,7 @@ type Config struct {
 	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
 }
 
-// Report is the result of a simulation.
+// Report is the result of a simulation: the violated invariants, and what was done.
 type Report struct {
 	Violations []string
 	Trace      []string // the actions of clients and operators
@@ -43,7 +43,7 @@ type Report struct {
 	Servers    int // that were started
 }
 
-// World is a running simulation.
+// World is the state of a running simulation: its database, servers and clients.
 type World struct {
 	config  Config
 	clock   ttl.Clock
@@ -144,7 +144,7 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start(w.config.Sessions, w.queues.receiveSessions)
 }
 
-// client is a program that uses the servers.
+// client simulates a program that uses the servers.
 type client struct {
 	w    *World
 	name string
