@@ -27,19 +27,6 @@ func sessionOf(c *pgconn.PgConn) *connState {
 	return s
 }
 
-const (
-	insertStamp = `INSERT INTO mayfly_stamp(conn, n) VALUES ($1, 0)`
-
-	// setPlanner makes a connection plan each statement once, since planning takes longer than reading a few
-	// keys. The plan must be good for all arguments and for a table that grows: it always uses the primary
-	// key. If that is impossible, its estimated cost is so high that jit must be off. Settings that the
-	// database does not have are skipped.
-	setPlanner = `SELECT set_config(name, value, false) FROM (VALUES
-			('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),
-			('jit', 'off')) AS wanted(name, value)
-		WHERE current_setting(name, true) IS NOT NULL`
-)
-
 // pool opens one of the two pools. A connection of either pool writes its stamp before it is used. So if the
 // server has just become the primary or has restarted, everything that the connection reads later is durable
 // there.
@@ -56,10 +43,7 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		s := &connState{stamp: random()}
 		c.PgConn().CustomData()[sessionKey] = s
-		batch := &pgx.Batch{}
-		batch.Queue(setPlanner)
-		batch.Queue(insertStamp, s.stamp)
-		err := c.SendBatch(ctx, batch).Close()
+		_, err := c.Exec(ctx, `INSERT INTO mayfly_stamp(conn, n) VALUES ($1, 0)`, s.stamp)
 		if err == nil && s.warned.Load() {
 			return fmt.Errorf("the database could not reach its standby")
 		}
