@@ -147,10 +147,20 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		step.Announce()
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		for i, step := range steps {
+		stopped := false
+		for _, step := range steps {
+			if stopped && len(due) == limit {
+				break
+			}
 			if due, err = step.Walk(r, due, limit-len(due), s.sweepAction); err != nil {
 				return err
 			}
+			stopped = stopped || step.Stopped()
+		}
+		if stopped { // another step follows at once
+			return nil
+		}
+		for i, step := range steps {
 			ahead, err := step.Ahead(r)
 			if err != nil {
 				return err

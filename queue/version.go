@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
@@ -188,16 +187,6 @@ func (m *dataset) changed(ctx context.Context, top *entityState, version uint64,
 	if top.version.Load() < version {
 		fn()
 		top.version.Store(version)
-	}
-}
-
-// again runs fn, which changes the catalog, and repeats it if another server has changed the catalog at the
-// same time.
-func again(fn func() error) error {
-	for {
-		if err := fn(); !errors.Is(err, host.ErrCatalogMoved) {
-			return err
-		}
 	}
 }
 

@@ -62,6 +62,11 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 		if err != nil {
 			return QueryPage{}, c.refused(), classify.ToFault(err)
 		}
+		if plan.CallsFunctions() {
+			if err := c.ds.in.Catalog().CatchUp(ctx); err != nil {
+				return QueryPage{}, c.refused(), classify.ToFault(err)
+			}
+		}
 		page, r, err := c.run(ctx, st, plan, q)
 		// A range was split during the query.
 		if err != errStale && !(q.ByRange && q.Scope.Range == "" &&

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -45,7 +46,11 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Execution{}, c.refused(), err
 	}
-	res, err := c.scripts().Procedure(id)
+	scripts, err := c.currentScripts(ctx)
+	if err != nil {
+		return Execution{}, c.refused(), err
+	}
+	res, err := scripts.Procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
@@ -53,7 +58,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
-	if err := c.scripts().Ready(&res); err != nil {
+	if err := scripts.Ready(&res); err != nil {
 		return Execution{}, c.refused(), err
 	}
 	var out script.ProcedureResult
@@ -64,7 +69,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
 			}
-			h := c.scripts().Host(&scriptTransaction{c: c, t: t}, pk)
+			h := scripts.Host(&scriptTransaction{c: c, t: t}, pk)
 			var err error
 			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
@@ -126,7 +131,11 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
-	found, err := c.scripts().TriggersOf(op)
+	scripts, err := c.currentScripts(ctx)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	found, err := scripts.TriggersOf(op)
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -155,7 +164,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 			c.items.Locate(key, ""),
 			[]*transaction.PreparedOperation{patch},
 			func(t *transaction.Tx) error {
-				h := c.scripts().Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
+				h := scripts.Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
 				var err error
 				done, reply, err = h.Write(ctx, op, found)
 				charge = h.Charge
@@ -172,7 +181,14 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	return done.Item, r, nil
 }
 
-// scripts returns a runner for the scripts of the container.
+// currentScripts returns a runner for the scripts of the container, including the changes that other servers
+// have made to them. It must not be called in a transaction or a view of the engine.
+func (c *Container) currentScripts(ctx context.Context) (*procedure.Runner, error) {
+	err := c.ds.in.Catalog().CatchUp(ctx)
+	return c.scripts(), classify.ToFault(err)
+}
+
+// scripts returns a runner for the scripts of the container that this store knows.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,

@@ -153,6 +153,9 @@ func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 	return found, it.Close()
 }
 
+// Stopped reports whether the limit stopped Walk before the cutoff.
+func (s *PassStep) Stopped() bool { return s.more }
+
 // Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
 // there is none. It is called in the view, after Walk or without it.
 func (s *PassStep) Ahead(r engine.Reader) (int64, error) {

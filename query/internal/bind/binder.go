@@ -156,7 +156,7 @@ type Binder struct {
 	Subs   map[*syntax.Query]*Block
 	Aggs   map[*syntax.Call]aggRef
 	Keys   map[syntax.Expr]int // parts of a select list that equal a GROUP BY key, with the number of the key
-	calls  []*syntax.Call      // calls of UDFs
+	UDFs   int                 // number of calls of user defined functions
 	Slots  int
 	Groups int // number of GROUP BY keys
 	joins  int

@@ -156,6 +156,9 @@ func (p *Plan) Streamable() bool {
 // name one partition. The tests of the SDK for Python require this.
 func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
+// CallsFunctions reports whether the query calls user defined functions.
+func (p *Plan) CallsFunctions() bool { return p.Shape.UDFs > 0 }
+
 // IndexUse lists the indexes that a query uses and those that would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
 type IndexUse struct {

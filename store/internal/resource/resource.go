@@ -247,13 +247,22 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 }
 
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
-// nil means that the record is new.
+// nil means that the record is new. write may call replaced more than once.
 func (r Resources) write(ctx context.Context, body []byte,
-	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
+	replaced func(checkedBody) (*record.Resource, error)) (res Resource, err error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, err
 	}
+	err = host.RetryMoved(func() (err error) {
+		res, err = r.writeOnce(ctx, d, replaced)
+		return err
+	})
+	return res, err
+}
+
+func (r Resources) writeOnce(ctx context.Context, d checkedBody,
+	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
 	if err := r.in.Lock(ctx); err != nil {
 		return Resource{}, err
 	}
@@ -268,6 +277,10 @@ func (r Resources) write(ctx context.Context, body []byte,
 // Delete removes a resource and everything that belongs to it. It returns CodeNotFound if there is none,
 // and CodePreconditionFailed if o.IfMatch is another etag.
 func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
+	return host.RetryMoved(func() error { return r.deleteOnce(ctx, id, o) })
+}
+
+func (r Resources) deleteOnce(ctx context.Context, id string, o value.WriteOptions) error {
 	if err := r.in.Lock(ctx); err != nil {
 		return err
 	}

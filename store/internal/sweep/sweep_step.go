@@ -83,7 +83,8 @@ func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int
 	}}
 }
 
-// Take collects the expired items that the step may purge, the candidates, and sets Next.
+// Take collects the expired items that the step may purge, the candidates. It sets Next unless the limit has
+// stopped it, since another step then follows at once.
 func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {
@@ -91,12 +92,14 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 		}
 	}
 	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+		stopped := false
 		for i := range l.families {
-			if l.limit > 0 && err == nil {
+			if l.limit > 0 && err == nil && !(stopped && len(l.Items) == l.limit) {
 				err = l.walk(r, &l.families[i])
+				stopped = stopped || l.families[i].Stopped()
 			}
 		}
-		if err == nil {
+		if err == nil && !stopped { // else another step follows at once
 			err = l.NextExpiry(r)
 		}
 		return err
