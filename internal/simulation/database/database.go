@@ -170,6 +170,13 @@ func (d *Database) snapshot() (*rowSet, uint64, int64) {
 	return d.rows.Copy(), d.version, d.clock.Now().UnixMicro()
 }
 
+// changes returns the number of changes of the data so far.
+func (d *Database) changes() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.version
+}
+
 // reportLocked sends notifications for scopes. The caller holds mu.
 func (d *Database) reportLocked(scopes [][]byte) {
 	if d.o.Defects.Silent {

@@ -174,8 +174,27 @@ func (e *Engine) delay() {
 }
 
 // exchange runs execute at the database after the delay of a request, and returns after the delay of the
-// response. giveUp is closed when limit has passed. It returns errLost if the connection breaks.
-func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct{}) error) error {
+// response. giveUp is closed when limit has passed. It returns errLost if the connection breaks. x says for
+// what the exchange is: its operation and its keys.
+func (e *Engine) exchange(x Exchange, limit time.Duration,
+	execute func(giveUp <-chan struct{}) error) error {
+	x.Err = e.transmit(limit, func(giveUp <-chan struct{}) error {
+		x.Version = e.d.changes()
+		return execute(giveUp)
+	})
+	e.exchanged(x)
+	return x.Err
+}
+
+// exchanged passes an exchange to Options.Exchanged.
+func (e *Engine) exchanged(x Exchange) {
+	if fn := e.d.o.Exchanged; fn != nil {
+		x.Server = e.name
+		fn(x)
+	}
+}
+
+func (e *Engine) transmit(limit time.Duration, execute func(giveUp <-chan struct{}) error) error {
 	d := e.d
 	e.Running(nil)
 	if e.killed() {
@@ -216,9 +235,9 @@ func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct
 }
 
 // ask runs an exchange that only reads. It repeats the exchange a few times if the connection breaks.
-func (e *Engine) ask(ctx context.Context, execute func() error) error {
+func (e *Engine) ask(ctx context.Context, x Exchange, execute func() error) error {
 	for try := 0; ; try++ {
-		err := e.exchange(readLimit, func(<-chan struct{}) error {
+		err := e.exchange(x, readLimit, func(<-chan struct{}) error {
 			e.d.work(e.d.o.Load.Trip)
 			return execute()
 		})
