@@ -173,10 +173,9 @@ func (c *client) think(ctx context.Context, mean time.Duration) bool {
 	defer stop()
 	select {
 	case <-alarm:
-		return true
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 func (w *World) count() {

@@ -93,21 +93,12 @@ func (e *Engine) tell(now int64) int64 {
 func (e *Engine) Kill() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	select {
-	case <-e.dead:
-	default:
+	if !isClosed(e.dead) {
 		close(e.dead)
 	}
 }
 
-func (e *Engine) killed() bool {
-	select {
-	case <-e.dead:
-		return true
-	default:
-		return false
-	}
-}
+func (e *Engine) killed() bool { return isClosed(e.dead) }
 
 // Pause stops the server until Resume: it neither sends requests nor receives responses.
 func (e *Engine) Pause() {
@@ -202,7 +193,6 @@ func (e *Engine) transmit(limit time.Duration, execute func(giveUp <-chan struct
 	}
 	d.count(func(s *Stats) { s.Trips++ })
 	giveUp := make(chan struct{})
-	over := false
 	if d.timed() {
 		stop := ttl.AfterFunc(d.clock, limit, func() { close(giveUp) })
 		defer stop()
@@ -223,12 +213,7 @@ func (e *Engine) transmit(limit time.Duration, execute func(giveUp <-chan struct
 	}
 	e.delay()
 	e.Running(nil)
-	select {
-	case <-giveUp:
-		over = true
-	default:
-	}
-	if over || e.killed() {
+	if isClosed(giveUp) || e.killed() {
 		return errLost
 	}
 	return err
