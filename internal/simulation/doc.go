@@ -33,9 +33,10 @@
 //
 // # What a seed determines
 //
-// The clients and the operator draw from the seed. The delays and failures of exchanges follow from the
-// seed, the server's name and the simulated time, so they do not depend on what other servers do. Delays
-// differ by nanoseconds, so as a rule one goroutine runs at a time.
+// The clients and the operator draw from the seed. The delay and the failure of an exchange follow from the
+// seed, the server's name, the simulated time, and the operation and the keys of the exchange. So they do not
+// depend on what other servers and goroutines do. Delays differ by nanoseconds, so as a rule one goroutine
+// runs at a time.
 //
 // Go itself makes more choices: the order of goroutines that wake at the same moment, when a goroutine is
 // preempted, which ready case a select takes, the order of the keys of a map, and when it collects garbage.
@@ -54,7 +55,7 @@
 // fault, the fault needs a test of its own where it was made.
 //
 // Outside of a sandbox a simulation takes about a tenth of the processor time, and the race detector can
-// check it. Its seed determines only the beginning of such a run.
+// check it. Most runs of a seed are equal there, too, but not all.
 //
 // # Steps
 //

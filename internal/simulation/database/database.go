@@ -196,11 +196,10 @@ func (d *Database) reportLocked(scopes [][]byte) {
 }
 
 // chance returns true with the probability that p returns.
-func (d *Database) chance(p func(Network) float64) bool {
+func (d *Database) chance(draws *rand.Rand, p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := p(d.o.Network)
-	return n > 0 && d.rng.Float64() < n
+	return draws.Float64() < p(d.o.Network)
 }
 
 // between returns a random duration.

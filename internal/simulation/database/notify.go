@@ -63,7 +63,7 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 		case <-ctx.Done():
 			return
 		}
-		e.delay()
+		e.delay(e.draws(ExchangeNotify, nil))
 		e.Running(ctx.Done())
 		for _, scope := range e.inbox.take() {
 			if ctx.Err() == nil {

@@ -284,7 +284,7 @@ func (a *txnAttempt) commit() error {
 		return nil
 	}
 	e, d := a.e, a.e.d
-	if d.chance(func(n Network) float64 { return n.LateCommit }) {
+	if d.chance(e.draws("late commit", a.s.scopes), func(n Network) float64 { return n.LateCommit }) {
 		return a.commitLate()
 	}
 	err := e.exchange(Exchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
