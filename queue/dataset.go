@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -262,14 +265,13 @@ func notFound(path string) *entity.Error {
 		Message: "The messaging entity '" + path + "' could not be found."}
 }
 
-// list returns all entities, in any order.
+// list returns all entities in the order of their numbers, so that a server always does the work of several
+// entities in the same order.
 func (m *dataset) list() []*entityState {
 	m.mu.RLock()
-	defer m.mu.RUnlock()
-	list := make([]*entityState, 0, len(m.numbers))
-	for _, e := range m.numbers {
-		list = append(list, e)
-	}
+	list := slices.AppendSeq(make([]*entityState, 0, len(m.numbers)), maps.Values(m.numbers))
+	m.mu.RUnlock()
+	slices.SortFunc(list, func(a, b *entityState) int { return cmp.Compare(a.number, b.number) })
 	return list
 }
 

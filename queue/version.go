@@ -123,7 +123,10 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 		if there[e.number] {
 			continue
 		}
-		if next := versions[e.top()]; complete || next > e.top().version.Load() {
+		// If the version in memory is higher than that of r, the entity may have been created after r.
+		have := e.top().version.Load()
+		next, known := versions[e.top()]
+		if next > have || complete && (!known || next == have) {
 			gone = append(gone, e)
 		}
 	}
@@ -138,13 +141,14 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 }
 
 // adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
-// entity that is not in memory if complete is set, or if the entity's topic is in memory with an older
-// version; otherwise it returns nil for that entity.
+// entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
+// set and the topic in memory is not newer; otherwise it returns nil for that entity.
 func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)
-		if !complete && (topic == nil || st.Version <= topic.version.Load()) {
+		if !complete && (topic == nil || st.Version <= topic.version.Load()) ||
+			topic != nil && st.Version < topic.version.Load() {
 			return nil, nil
 		}
 		return m.loadEntity(r, st)
