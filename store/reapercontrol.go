@@ -162,7 +162,7 @@ func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, fo
 }
 
 // starve returns how many items the reaper may purge in this second under the setting Starvation.
-func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
+func (c *Container) starve(s *definition.ReaperStarvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {
 			return 0

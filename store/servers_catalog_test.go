@@ -23,7 +23,7 @@ type movedCatalog struct {
 }
 
 func (m *movedCatalog) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	catalog := slices.ContainsFunc(scopes, func(s []byte) bool { return bytes.Equal(s, host.CatalogScope()) })
 	if catalog && m.before != nil {
 		if m.n++; m.n%2 == 1 {

@@ -31,7 +31,7 @@ func TestPlans(t *testing.T) {
 	update(func(tx engine.Txn) {
 		tx.NextLSN(scope)
 		for _, key := range keys {
-			tx.(engine.FreshKeySetter).SetFresh(key, key)
+			tx.(engine.NewKeySetter).SetFresh(key, key)
 		}
 	})
 	d.exec("ANALYZE "+quote(d.schema)+".mayfly_kv", "ANALYZE "+quote(d.schema)+".mayfly_stamp")
@@ -79,7 +79,7 @@ func readInAllWays(r engine.Reader, keys [][]byte) error {
 			}
 		}
 		it := r.Scan(rg, false)
-		if s, ok := it.(engine.Skipper); ok {
+		if s, ok := it.(engine.KeySkipper); ok {
 			s.Skip(10)
 		}
 		if err := it.Close(); err != nil {

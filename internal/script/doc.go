@@ -36,6 +36,6 @@
 // # Errors
 //
 // An *Error means that the script threw an exception or is not valid JavaScript. A *TimeoutError or a
-// *TooLargeError means that it was stopped, a *FaultError that the interpreter failed, and a *BusyError that
-// the script was not started.
+// *TooLargeError means that it was stopped, a *InterpreterPanicError that the interpreter failed, and a
+// *TooManyScriptsError that the script was not started.
 package script

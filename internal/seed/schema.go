@@ -14,7 +14,7 @@ import (
 // #/definitions/Container.
 func Schema() ([]byte, error) {
 	r := jsonschema.Reflector{}
-	s, err := r.Reflect(File{}, jsonschema.RootRef, closed, jsonschema.InterceptProp(required),
+	s, err := r.Reflect(SeedFile{}, jsonschema.RootRef, closed, jsonschema.InterceptProp(required),
 		jsonschema.InterceptDefName(func(t reflect.Type, _ string) string { return plain(t).Name() }))
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 const connections = 6
 
 // Engine is an engine that a Disk opens.
-type Engine = doors.ReadableEngine
+type Engine = doors.GetterEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
@@ -150,9 +150,9 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 // timedEngine is an engine for PostgreSQL with the clock of a test.
 type timedEngine struct {
 	*doors.TimedEngine
-	engine.Shared
-	engine.Notifier
-	engine.Adviser
+	engine.SharedEngine
+	engine.CommitNotifier
+	engine.SizeAdviser
 }
 
 func (d *Disk) database(ctx context.Context) (*postgres.Engine, error) {

@@ -18,8 +18,8 @@
 //	for it.Next() { ... it.Key(), it.Payload() ... }
 //	err = it.Err()
 //
-// A SumSet stores hashes in sorted files. For each file a filter in memory reports whether the file has to be
-// read.
+// A DiskHashSet stores hashes in sorted files. For each file a filter in memory reports whether the file has
+// to be read.
 //
 // The package starts no goroutines, and only a Dir is safe for concurrent use. Work is reported to a
 // function, spend, which can end the operation: see ErrStopped. Errors of files are an *Error; errors.Is(err,

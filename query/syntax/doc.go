@@ -13,7 +13,7 @@
 // with one loop for all binary operators (see the levels in expr.go). Positions are counted in characters,
 // as in the errors of Cosmos DB. For a text that is not a query, Parse returns an *Error with the code, the
 // token and the message of Cosmos DB. For a text that is too large or too deeply nested, it returns a
-// *LimitError.
+// *SizeLimitError.
 //
 // # Shape of the tree
 //

@@ -345,8 +345,8 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 }
 
 // positions returns the LSN and the mark that each scope has after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
-	list := make([]engine.Position, len(scopes))
+func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {

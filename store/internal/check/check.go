@@ -130,7 +130,7 @@ func (k *checker) checkRange(s *view.Range) error {
 
 // ceiling returns the lower bound of the sequences that a partition range is not yet allowed to issue. All
 // sequences stored in the range must be lower.
-func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
+func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.ID)
