@@ -10,7 +10,7 @@
 //	auth.go               authorization header -> a credential, or 401, 403
 //	headers.go            request headers -> typed fields, or 400
 //	dispatch.go           target, method and headers -> operation
-//	request_call.go       reading the body
+//	active_request.go       reading the body
 //	faults.go             injected faults
 //	write.go              the operation's response -> headers and body
 //	head.go               headers -> text or net/http's map

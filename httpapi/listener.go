@@ -27,7 +27,7 @@ type sniffListener struct {
 	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
 	// keep that. The function may be nil.
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcutConfig
+	shortcuts *fastPathConfig
 }
 
 // Accept waits while the limit of connections is reached. It never waits for the client to send: the first
@@ -53,8 +53,8 @@ type sniffConn struct {
 	frames func(*sniffConn)
 	// see sniffListener.refusal
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcutConfig // nil: net/http serves all requests
-	short     *shortcutConn   // nil until the connection serves a read by itself
+	shortcuts *fastPathConfig // nil: net/http serves all requests
+	short     *fastPathConn   // nil until the connection serves a read by itself
 	http1     atomic.Bool     // the last request was HTTP/1.1
 	between   atomic.Int32    // notBetween ...
 	serving   atomic.Int32    // notServing ...
@@ -68,7 +68,7 @@ type sniffConn struct {
 	closed    atomic.Bool
 	// head is the part of a response's head that Write inserts; nil: none. It is used only by the goroutine
 	// that serves HTTP/1.1.
-	head *headBuffer
+	head *headerBuffer
 	// request is the request in progress, for reports of requests that do not end.
 	request atomic.Pointer[incomingRequest]
 
@@ -83,7 +83,7 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read reads plain or decrypted bytes. It serves reads of items itself: see shortcut_conn.go.
+// Read reads plain or decrypted bytes. It serves reads of items itself: see fast_path_conn.go.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {

@@ -38,7 +38,7 @@ func (s *Server) newLabHandler() http.Handler {
 
 // laboratoryCall is a call to Mayfly's own API.
 type laboratoryCall struct {
-	*requestCall
+	*activeRequest
 	err error // the handler's error
 }
 
@@ -49,17 +49,17 @@ func labCallOf(ec echo.Context) *laboratoryCall {
 	return ec.Request().Context().Value(laboratoryContextKey{}).(*laboratoryCall)
 }
 
-func callOf(ec echo.Context) *requestCall { return labCallOf(ec).requestCall }
+func callOf(ec echo.Context) *activeRequest { return labCallOf(ec).activeRequest }
 
 // serveLab passes a request to the router of Mayfly's own API. It first normalizes the path to the form that
 // the routes have.
-func (s *Server) serveLab(c *requestCall) error {
+func (s *Server) serveLab(c *activeRequest) error {
 	c.mapHead() // the handlers and pages of that API write their responses themselves
 	if read := c.method == http.MethodGet || c.method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := laboratoryCall{requestCall: c}
+	own := laboratoryCall{activeRequest: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), laboratoryContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()

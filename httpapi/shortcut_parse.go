@@ -24,7 +24,7 @@ func maybeShortcut(p []byte) bool {
 
 // parse fills s from a request. It returns false for everything but a complete request for a single item, in
 // a form that every parser of HTTP understands in the same way.
-func (s *shortcutConn) parse(p []byte) bool {
+func (s *fastPathConn) parse(p []byte) bool {
 	end := bytes.Index(p, []byte("\r\n\r\n"))
 	if end < 0 {
 		return false
@@ -59,7 +59,7 @@ func (s *shortcutConn) parse(p []byte) bool {
 }
 
 // parseField adds a header. It returns false if the header may give the request another form.
-func (s *shortcutConn) parseField(line string) bool {
+func (s *fastPathConn) parseField(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " ")
 	if !ok || len(s.fields) == maxShortcutFields || !isFieldName(name) || !isFieldValue(value) {

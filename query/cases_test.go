@@ -148,7 +148,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 	if set.IndexingPolicy != nil {
 		policy = mustPolicy(string(set.IndexingPolicy))
 	}
-	x, err := index.NewIndexer(index.Definition{Policy: v.policy(policy)}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: v.policy(policy)}, nil)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 		}
 		for _, policy := range policies {
-			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
+			x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -71,7 +71,7 @@ func (s *scopedScan) Next() bool {
 // documents alone.
 func RanksOfTheLiving(t *testing.T, first uint64) {
 	racetest.Sequential(t)
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 // same.
 func TestEqualScoresAtTheEdge(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy)}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func randomMerged(r *rand.Rand) string {
 // TestRanksSpareDocuments counts the documents that ranks by an index read.
 func TestRanksSpareDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)

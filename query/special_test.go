@@ -78,7 +78,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,1,1])) OFFSET 2 LIMIT 6`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,1]), FullTextScore(c.x, "swim", "red"), [1, -2])`,
 	}
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 // TestSpecialIndexesSpareDocuments checks that those queries do not read what they do not need.
 func TestSpecialIndexesSpareDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)

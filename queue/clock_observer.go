@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// clockObserver implements host.ClockObserver: the times of all messages come from the server's clock.
+// clockObserver implements host.ClockedData: the times of all messages come from the server's clock.
 type clockObserver struct{ m *dataset }
 
-// Clocks implements host.ClockObserver. All times of messages come from the server's clock, so it returns no
+// Clocks implements host.ClockedData. All times of messages come from the server's clock, so it returns no
 // further clocks.
 func (d clockObserver) Clocks() []*host.Clock { return nil }
 
@@ -21,7 +21,7 @@ func (d clockObserver) isAffected(clocks []*host.Clock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
-// Hold implements host.ClockObserver.
+// Hold implements host.ClockedData.
 func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.isAffected(clocks) {
 		return func() {}, nil
@@ -29,7 +29,7 @@ func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release 
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockObserver.
+// Latest implements host.ClockedData.
 func (d clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if !d.isAffected(clocks) {
 		return last
@@ -45,7 +45,7 @@ func (d clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired implements host.ClockObserver.
+// Expired implements host.ClockedData.
 func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {
@@ -71,7 +71,7 @@ func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, nil
 }
 
-// Moved implements host.ClockObserver.
+// Moved implements host.ClockedData.
 func (d clockObserver) Moved(clocks []*host.Clock) {
 	if !d.isAffected(clocks) {
 		return

@@ -65,7 +65,7 @@ type entityState struct {
 }
 
 // Open implements host.Tenant.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	m := &dataset{
 		q:       t.q,
 		in:      in,
@@ -82,9 +82,9 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
-	return host.OpenTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
+	return host.TenantState{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
 		Sweep: sweeper{m}, ClockObserver: clockObserver{m}, SnapshotNote: m.summary,
-		Sinks: map[string]host.FindSinkFunc{sinkKind: m.expirySink}}, err
+		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 
 func (m *dataset) summary() (member string, value any) {

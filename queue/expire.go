@@ -13,7 +13,7 @@ import (
 
 // expiryProgress holds how far the reaper has read the messages of a store that can expire.
 type expiryProgress struct {
-	own, inherited host.PassPosition // over the families x and w; used only while the reaper sweeps
+	own, inherited host.SweepPassPosition // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
@@ -131,7 +131,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		s.expiry.inherited.Restart(0)
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
-	steps := []*host.PassStep{
+	steps := []*host.SweepPassStep{
 		{Pass: &s.expiry.own, Prefix: s.Keys.Family(layout.FamilyDeadline), Cutoff: now},
 		{Pass: &s.expiry.inherited, Prefix: s.Keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
@@ -139,7 +139,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		steps[1].Cutoff = now - def
 	}
 	later := []int64{0, def}
-	var due []host.DeadlineEntry
+	var due []host.DeadlineIndexEntry
 	next = host.Never
 	for _, step := range steps {
 		step.Announce()
@@ -173,7 +173,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 
 // sweepAction returns what the reaper does with a message that has expired: it waits if the message is
 // claimed, and purges it otherwise.
-func (s *messageStore) sweepAction(e host.DeadlineEntry) host.SweepAction {
+func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {
@@ -183,7 +183,7 @@ func (s *messageStore) sweepAction(e host.DeadlineEntry) host.SweepAction {
 }
 
 // purgeDue purges messages that have expired, except those that have been claimed in the meantime.
-func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineEntry) (n int, err error) {
+func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineIndexEntry) (n int, err error) {
 	var list []*messageClaim
 	s.mu.Lock()
 	for _, e := range due {

@@ -46,7 +46,7 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 }
 
 // Enter implements host.ExpirySink. It fails if the entity does not exist or does not accept messages.
-func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
+func (h expirySink) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
@@ -63,22 +63,22 @@ func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &sinkTx{e: e}, nil
 }
 
-// sinkTx implements host.SinkTx.
+// sinkTx implements host.ExpirySinkTx.
 type sinkTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
-// Scopes implements host.SinkTx.
+// Scopes implements host.ExpirySinkTx.
 func (i *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
-// Begin implements host.SinkTx.
+// Begin implements host.ExpirySinkTx.
 func (i *sinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
-// Take implements host.SinkTx: it sends the item as a message, which may be larger than the size limit for
-// clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
+// Take implements host.ExpirySinkTx: it sends the item as a message, which may be larger than the size limit
+// for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
 func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
@@ -95,10 +95,10 @@ func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return err == nil, err
 }
 
-// Finish implements host.SinkTx.
+// Finish implements host.ExpirySinkTx.
 func (i *sinkTx) Finish() { i.w.finish() }
 
-// Leave implements host.SinkTx. After a commit it updates the state in memory, which wakes receivers.
+// Leave implements host.ExpirySinkTx. After a commit it updates the state in memory, which wakes receivers.
 func (i *sinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()

@@ -23,7 +23,7 @@ type uncertainEngine struct {
 func (e *uncertainEngine) Shared() bool { return e.shared }
 
 func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
 	if err == nil && e.lost.Load() {
 		err = engine.ErrUnavailable

@@ -253,7 +253,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 // activate makes scheduled messages active in the order of their due times. next is the due time of the next
 // scheduled message. last is the due time of the last message that was activated, or 0 if none was.
 func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
-	var due []host.DeadlineEntry
+	var due []host.DeadlineIndexEntry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.Keys.Family(layout.FamilyDue)), false), maxActivate+1)
 	for next == host.Never && it.Next() {

@@ -85,7 +85,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenTenant: it reads the records of entities again, after the catalog has changed.
+// reread implements host.TenantState: it reads the records of entities again, after the catalog has changed.
 func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err

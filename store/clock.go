@@ -36,7 +36,7 @@ func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 // momentOf returns the second by which a read decides what has expired: the later of now, which the caller
 // took before the read began, and the time of the engine's own clock (PostgreSQL's, for example), which at
 // has if the engine has a clock.
-func (c *Container) momentOf(now int64, at engine.Position) int64 {
+func (c *Container) momentOf(now int64, at engine.ScopePosition) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 

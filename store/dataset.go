@@ -76,9 +76,9 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open loads the catalog of an instance and makes it the data of the DB.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+func (t tenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
+	return host.TenantState{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
 		ClockObserver: clockObserver{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
 		SnapshotNote: db.snapshotNote}, err
 }
@@ -231,7 +231,7 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 }
 
 // awaited returns the scopes of the containers that somebody waits for, so that the host watches them for
-// changes by other servers (host.OpenTenant.Awaited).
+// changes by other servers (host.TenantState.Awaited).
 func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -244,7 +244,7 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 }
 
 // changedElsewhere wakes those who wait for a change of a scope that another server has written to
-// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have
+// (host.TenantState.Changed). It also wakes the splitter, which undoes the splits of servers that have
 // ended.
 func (ds *dataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
@@ -285,7 +285,7 @@ func (ds *dataset) followStates(ctx context.Context) error {
 	if len(scopes) == 0 {
 		return nil
 	}
-	var at []engine.Position
+	var at []engine.ScopePosition
 	err := ds.view(ctx, func(r engine.Reader) (err error) {
 		at, err = r.Positions(scopes)
 		return err

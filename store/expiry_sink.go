@@ -19,7 +19,7 @@ import (
 // belong to other tenants of the host, which finds them by kind and name.
 
 // expirySink is the part of an expiry sink in one purge of a container. It is created when the locks of the
-// container and of the sink are held. (host.SinkTx is the same for sinks of other tenants.)
+// container and of the sink are held. (host.ExpirySinkTx is the same for sinks of other tenants.)
 type expirySink interface {
 	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
 	// items among the candidates.
@@ -82,7 +82,7 @@ func (h missingSink) leave(bool)                               { h.c.leave() }
 
 // tenantSink is an expiry sink that belongs to another tenant.
 type tenantSink struct {
-	host.SinkTx
+	host.ExpirySinkTx
 	c     *Container
 	st    *container.State
 	taken int // number of ghosts taken in the transaction
@@ -106,18 +106,18 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	}
 	h := &tenantSink{c: c}
 	if q.First {
-		if h.SinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h.st, _, err = c.enter(ctx); err != nil {
 		if q.First {
-			h.SinkTx.Leave(false)
+			h.ExpirySinkTx.Leave(false)
 		}
 		return nil, nil, err
 	}
 	if !q.First {
-		if h.SinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			c.leave()
 			return nil, nil, err
 		}

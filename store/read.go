@@ -77,7 +77,7 @@ func (c *Container) position(s *container.Partition) uint64 {
 // settled waits until everything that a read has shown of a range is durable, and returns the range's
 // position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
 // if unknown.
-func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.Position,
+func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.ScopePosition,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
 		if err := c.ds.settle(ctx, s.Scope, seen); err != nil {
@@ -148,7 +148,7 @@ const maxLookups = 1000
 type pointReadResult struct {
 	rid   uint64
 	value []byte
-	at    engine.Position
+	at    engine.ScopePosition
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
@@ -177,7 +177,7 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 
 // absent returns the error for an item that does not exist, once its absence is durable.
 func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
-	at engine.Position) error {
+	at engine.ScopePosition) error {
 	if err := st.Current(at.Mark); err != nil {
 		return err
 	}

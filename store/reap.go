@@ -32,7 +32,7 @@ type sweepLimits struct {
 // in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
 // less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
 func sweepLimitsOf(e engine.Engine) sweepLimits {
-	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
+	if n := engine.SizeAdviceOf(e).PurgeBatch; n > 0 {
 		return sweepLimits{step: n, items: n, bytes: 4 << 20}
 	}
 	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}

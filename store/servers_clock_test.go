@@ -126,11 +126,11 @@ type stalled struct {
 	calls int           // of the goroutine that splits
 }
 
-// Shared implements engine.Shared.
+// Shared implements engine.SharedEngine.
 func (e *stalled) Shared() bool { return true }
 
 func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	// A mover's own, not one of the host's (00); the first one is before the split is recorded.
 	if len(scopes[0]) > layout.ScopeLen && scopes[0][0] != 0 {
 		if e.calls++; e.calls == 2 {

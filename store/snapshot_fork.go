@@ -82,9 +82,9 @@ type snapshotReader struct {
 }
 
 // Open loads the catalog of the snapshot's copy.
-func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
+func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.TenantState, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
+	return host.TenantState{Life: v.there, ClockObserver: clockObserver{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies the database source from it. settle sets which parts are

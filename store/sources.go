@@ -29,7 +29,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 		return ranges, err
 	}
 	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
-		at []engine.Position) error {
+		at []engine.ScopePosition) error {
 		state.Now = now // no other goroutine uses it yet
 		for i, in := range sp.Ranges {
 			src := sources[i]

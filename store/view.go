@@ -14,7 +14,7 @@ import (
 // again: otherwise a query could rely on an index that is not in the snapshot yet, or not any more. The
 // stopwatch limits its time.
 func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*container.Partition, error),
-	fn func(st *container.State, now int64, r engine.Reader, at []engine.Position) error) error {
+	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
 	ctx := w.Ctx
 	for {
 		st, now, at, err := c.stateAndTime(ctx)
@@ -66,7 +66,7 @@ func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.ContainerState, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
 	return c.snapshot(&work.Stopwatch{Ctx: ctx}, first,
-		func(st *container.State, now int64, r engine.Reader, _ []engine.Position) error {
+		func(st *container.State, now int64, r engine.Reader, _ []engine.ScopePosition) error {
 			return fn(c.viewState(st, now), st, r)
 		})
 }

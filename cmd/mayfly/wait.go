@@ -13,7 +13,7 @@ import (
 )
 
 func waitCommand() *cobra.Command {
-	var c itemCall
+	var c itemExpiryCall
 	var after int64
 	var timeout time.Duration
 	cmd := &cobra.Command{

@@ -251,7 +251,7 @@ func (l *observedResults) acknowledge(pairs map[string]string) {
 // read reads all scopes in a View and settles them. After that everything that it has read must survive a
 // power cut, so it is recorded as acknowledged.
 func (l *observedResults) read(e engine.Engine) error {
-	var at []engine.Position
+	var at []engine.ScopePosition
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if at, err = r.Positions(keys(crashScopes...)); err == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // timeless returns a position without its time.
-func timeless(at engine.Position) engine.Position {
+func timeless(at engine.ScopePosition) engine.ScopePosition {
 	at.Now = 0
 	return at
 }

@@ -113,15 +113,15 @@ func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 // may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// releasedMark is the progress of a scope when its holder released it.
-type releasedMark struct {
+// releasedScope is the progress of a scope when its holder released it.
+type releasedScope struct {
 	scope   *scopeState
 	applied uint64
 	last    uint64 // the last LSN
 }
 
-func (s *scopeState) mark() releasedMark {
-	m := releasedMark{scope: s, applied: s.applied.Load()}
+func (s *scopeState) mark() releasedScope {
+	m := releasedScope{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
 	}
@@ -130,15 +130,15 @@ func (s *scopeState) mark() releasedMark {
 
 // reached returns the progress of a scope; the caller need not hold it. It loads the LSN after the number of
 // commits, so the LSN is not behind that number.
-func (s *scopeState) reached() releasedMark {
+func (s *scopeState) reached() releasedScope {
 	applied := s.applied.Load()
-	return releasedMark{scope: s, last: s.issued.Load(), applied: applied}
+	return releasedScope{scope: s, last: s.issued.Load(), applied: applied}
 }
 
 // settle records that everything before the mark is durable. It may be called for marks in any order. The
 // horizon is raised before the number of durable commits, so a reader of that number finds the matching
 // horizon.
-func (m releasedMark) settle() {
+func (m releasedScope) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
 }

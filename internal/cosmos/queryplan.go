@@ -12,7 +12,7 @@ import (
 const planPrefix = "Gateway Failed to Retrieve Query Plan: "
 
 // queryPlan responds with the plan that a client needs to run a query over several partition ranges.
-func (s *Service) queryPlan(c *operationCall) error {
+func (s *Service) queryPlan(c *activeOperation) error {
 	p, _, err := s.within(c)
 	if err != nil {
 		return err

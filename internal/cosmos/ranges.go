@@ -14,7 +14,7 @@ import (
 // request until they get it. Otherwise the response contains the ranges created since then: the children of
 // split ranges. If the container is addressed by rid and was deleted, the response contains the ranges of
 // the container that now has its name: see store.DB.Successor.
-func (s *Service) listRanges(c *operationCall) error {
+func (s *Service) listRanges(c *activeOperation) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *Service) listRanges(c *operationCall) error {
 
 // ranges returns the container and the ranges for listRanges. A resource token is valid for one container
 // but not for another container that later has the same name.
-func (s *Service) ranges(c *operationCall) (*store.Container, store.RangeSet, error) {
+func (s *Service) ranges(c *activeOperation) (*store.Container, store.RangeSet, error) {
 	p, _, err := s.within(c)
 	if err == nil {
 		return p.container, p.container.Ranges(), nil

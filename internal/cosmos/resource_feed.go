@@ -27,7 +27,7 @@ type resourceFeed[T any] struct {
 }
 
 // sendFeed responds with one page of the rows.
-func sendFeed[T any](c *operationCall, f resourceFeed[T]) error {
+func sendFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	after, err := f.resume(c.in.Continuation)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (p *listBody) row() {
 
 // sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
 // always text, as in Cosmos DB.
-func (c *operationCall) sendPage(p *listBody) error {
+func (c *activeOperation) sendPage(p *listBody) error {
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.out.setItemCount(p.n)

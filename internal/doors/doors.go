@@ -74,7 +74,7 @@ func (d *engineDoor) View(ctx context.Context, fn func(engine.Reader) error) err
 }
 
 func (d *engineDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.Position, err error) {
+	ahead ...[]byte) (at []engine.ScopePosition, err error) {
 	err = d.call(func() error {
 		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -82,7 +82,8 @@ func (d *engineDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine
 	return at, err
 }
 
-func (d *engineDoor) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+func (d *engineDoor) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+	err error) {
 	err = d.call(func() error {
 		v, at, err = d.Getter.Get(ctx, scope, key)
 		return err

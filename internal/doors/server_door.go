@@ -8,8 +8,9 @@ import (
 )
 
 // Server returns a door that behaves like the engine of a server which shares a PostgreSQL database with
-// other servers. Unlike the result of Door, it implements engine.Shared, engine.ClockReporter and
-// engine.Notifier: it reports the time of the database after each call, and the commits of other servers.
+// other servers. Unlike the result of Door, it implements engine.SharedEngine, engine.ClockReporter and
+// engine.CommitNotifier: it reports the time of the database after each call, and the commits of other
+// servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
@@ -27,7 +28,7 @@ func (s *serverDoor) Shared() bool { return true }
 
 // Update implements engine.Engine. It reports the commit to the other servers.
 func (s *serverDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := s.TimedEngine.Update(ctx, scopes, fn, ahead...)
 	if err == nil {
 		s.shared.report(scopes)
@@ -35,7 +36,7 @@ func (s *serverDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine
 	return at, err
 }
 
-// Await requests reports of commits in scopes: see engine.Notifier.
+// Await requests reports of commits in scopes: see engine.CommitNotifier.
 func (s *serverDoor) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
@@ -48,7 +49,7 @@ func (s *serverDoor) Await(_ context.Context, scopes [][]byte) error {
 	return nil
 }
 
-// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
 func (s *serverDoor) Listen(ctx context.Context, fn func(scope []byte)) {
 	s.shared.mu.Lock()
 	if s.shared.listen == nil {

@@ -58,7 +58,7 @@ func (e *TimedEngine) View(ctx context.Context, fn func(engine.Reader) error) er
 
 // Update implements engine.Engine.
 func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var now int64
 	at, err := e.ReadableEngine.Update(ctx, scopes, func(t engine.Txn) error {
 		now = e.tell()
@@ -71,7 +71,7 @@ func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 }
 
 // Get implements engine.Getter.
-func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	now := e.tell()
 	v, at, err := e.ReadableEngine.Get(ctx, scope, key)
 	at.Now = now
@@ -83,7 +83,7 @@ type timedReader struct {
 	now int64
 }
 
-func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r timedReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
@@ -95,7 +95,7 @@ type timedTxn struct {
 	now int64
 }
 
-func (t timedTxn) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (t timedTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(t.Txn, scopes, t.now)
 }
 
@@ -111,7 +111,7 @@ func (t timedTxn) SetFresh(key, value []byte) {
 	t.Set(key, value)
 }
 
-func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.Position, error) {
+func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.ScopePosition, error) {
 	at, err := r.Positions(scopes)
 	for i := range at {
 		at[i].Now = now

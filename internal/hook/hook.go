@@ -29,11 +29,11 @@ type Options struct {
 	Batch int
 	// Queues receives the changes of containers whose settings name a queue or a topic. Default: changes
 	// are not sent and stay in the feed.
-	Queues Queues
+	Queues QueueSender
 }
 
-// Queues sends messages to queues and topics: *queue.Queues.
-type Queues interface {
+// QueueSender sends messages to queues and topics: *queue.Queues.
+type QueueSender interface {
 	// Put sends messages, each of any size. It sends all of them or none.
 	Put(ctx context.Context, path string, list []*message.Message) error
 }

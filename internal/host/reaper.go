@@ -88,30 +88,30 @@ func (s *tenantSweeper) Clock(r ttl.Range) ttl.Clock {
 // move of a clock are complete. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
 // tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
-	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepKey{}, true))
+	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepContextKey{}, true))
 }
 
 // SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
 // Result and errors are those of SweepNow.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
-	return in.SweepNow(context.WithValue(ctx, sweepAllKey{}, true))
+	return in.SweepNow(context.WithValue(ctx, sweepAllContextKey{}, true))
 }
 
-// onDemandSweepKey marks the context of the sweeps of SweepNow.
-type onDemandSweepKey struct{}
+// onDemandSweepContextKey marks the context of the sweeps of SweepNow.
+type onDemandSweepContextKey struct{}
 
 // Sweeps reports whether this server purges in the round of the reaper that has the context ctx: because the
 // round was requested (SweepNow, SweepAll), or because the server has the reaper's lease.
 func (in *Instance) Sweeps(ctx context.Context) bool {
-	return ctx.Value(onDemandSweepKey{}) != nil || in.purging.Held()
+	return ctx.Value(onDemandSweepContextKey{}) != nil || in.purging.Held()
 }
 
-// sweepAllKey marks the context of the sweeps of SweepAll.
-type sweepAllKey struct{}
+// sweepAllContextKey marks the context of the sweeps of SweepAll.
+type sweepAllContextKey struct{}
 
 // Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It
 // returns false for the sweeps of SweepAll.
-func Held(ctx context.Context) bool { return ctx.Value(sweepAllKey{}) == nil }
+func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == nil }
 
 // HoldReaper runs fn while the reaper does not run, for a tenant whose purge does not follow the rules of a
 // sweep. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.

@@ -40,7 +40,7 @@ type Faults struct {
 	Faults []Fault `json:"faults" nullable:"false"`
 }
 
-func faultOf(s inject.RuleState) Fault {
+func faultOf(s inject.FaultRuleState) Fault {
 	f := Fault{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
 		Container: s.Container, Entity: s.Entity, Share: s.Share, Seed: s.Seed, Skip: s.Skip, Count: s.Count,
 		When: "before", LatencyMs: s.Latency.Milliseconds(), RetryAfterMs: s.RetryAfter.Milliseconds(),
@@ -129,7 +129,7 @@ type addFaultRequest struct {
 }
 
 func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, error) {
-	r := inject.Rule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
+	r := inject.FaultRule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
 		Container: in.Container, Entity: in.Entity, Share: 1, Seed: uint64(in.Seed), Skip: in.Skip,
 		Count: in.Count, For: in.For.Duration, After: in.When == "after",
 		Latency:    time.Duration(in.Latency) * time.Millisecond,
@@ -149,9 +149,9 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules converts a *inject.RuleError to a *route.Error.
+// ofRules converts a *inject.FaultRuleError to a *route.Error.
 func ofRules(err error) error {
-	var refused *inject.RuleError
+	var refused *inject.FaultRuleError
 	switch {
 	case !errors.As(err, &refused):
 		return err

@@ -55,7 +55,7 @@ type Options struct {
 	// Queues are the queues and topics; nil: there are none.
 	Queues *queue.Queues
 	// Faults are the fault injection rules. Required.
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Requests is the log of requests; nil: there is none.
 	Requests *requests.Log
 	// Connection is the data that clients need to connect; nil: unknown.

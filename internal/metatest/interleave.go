@@ -126,9 +126,9 @@ func inner(ctx context.Context) context.Context {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := b.arrive(ctx); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	return b.Getter.Get(inner(ctx), scope, key)
 }
@@ -151,7 +151,7 @@ func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) err
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if v, ok := ctx.Value(roleKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {

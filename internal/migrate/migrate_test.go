@@ -230,7 +230,7 @@ type failing struct {
 }
 
 func (f failing) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if f.n.Add(1)%f.every == 0 {
 		return nil, engine.ErrUnavailable
 	}

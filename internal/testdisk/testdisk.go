@@ -150,9 +150,9 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 // timedEngine is an engine for PostgreSQL with the clock of a test.
 type timedEngine struct {
 	*doors.TimedEngine
-	engine.Shared
-	engine.Notifier
-	engine.Adviser
+	engine.SharedEngine
+	engine.CommitNotifier
+	engine.SizeAdviser
 }
 
 func (d *Disk) database(ctx context.Context) (*postgres.Engine, error) {

@@ -18,7 +18,7 @@ type iterator struct {
 	batch  []batchRow // the rows of the last batch
 	at     int        // position of the current row, from 1; 0: before the first
 	ended  bool       // nothing follows the batch
-	paging engine.Paging
+	paging engine.ScanPaging
 	closed bool
 }
 
@@ -28,7 +28,7 @@ func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// Skip moves past up to most keys and returns their number: see engine.Skipper. It takes one trip if it
+// Skip moves past up to most keys and returns their number: see engine.KeySkipper. It takes one trip if it
 // moves past the batch.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {

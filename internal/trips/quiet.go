@@ -13,7 +13,8 @@ type operation struct{}
 // Counted returns a context for operations that are counted.
 func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, operation{}, true) }
 
-// Turn separates the calls of counted operations from those of background work. It is safe for concurrent use.
+// Turn separates the calls of counted operations from those of background work. It is safe for concurrent
+// use.
 type Turn struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -85,7 +86,7 @@ func Quiet(e RemoteEngine, turn *Turn) *QuietEngine { return &QuietEngine{e, e, 
 func (e *QuietEngine) Shared() bool { return true }
 
 // Advice returns the advice of the engine.
-func (e *QuietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
+func (e *QuietEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
 
 // View is that of the engine, when its turn has come.
 func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
@@ -94,7 +95,7 @@ func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) er
 
 // Update is that of the engine, when its turn has come.
 func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.Position, err error) {
+	ahead ...[]byte) (at []engine.ScopePosition, err error) {
 	err = e.turn.call(ctx, func() error {
 		at, err = e.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -103,7 +104,8 @@ func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 }
 
 // Get is that of the engine, when its turn has come.
-func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+	err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)
 		return err
@@ -115,7 +117,7 @@ func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at 
 type QuietDatabase struct {
 	QuietEngine
 	engine.ClockReporter
-	notifier engine.Notifier
+	notifier engine.CommitNotifier
 }
 
 // Await is that of the database, when its turn has come.
@@ -130,7 +132,7 @@ func (e *QuietDatabase) Listen(ctx context.Context, fn func([]byte)) { e.notifie
 type RemoteDatabase interface {
 	RemoteEngine
 	engine.ClockReporter
-	engine.Notifier
+	engine.CommitNotifier
 }
 
 // QuietOf returns the database with the turns of a test.

@@ -59,17 +59,17 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine = (*Engine)(nil)
-	_ engine.Getter = (*Engine)(nil)
-	_ engine.Shared = (*Engine)(nil)
+	_ engine.Engine       = (*Engine)(nil)
+	_ engine.Getter       = (*Engine)(nil)
+	_ engine.SharedEngine = (*Engine)(nil)
 )
 
 // Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Advice returns how many expired items a transaction should delete: see engine.Advice. A trip costs more
+// Advice returns how many expired items a transaction should delete: see engine.SizeAdvice. A trip costs more
 // than the deletion of some items.
-func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
+func (e *Engine) Advice() engine.SizeAdvice { return engine.SizeAdvice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
@@ -91,7 +91,8 @@ func (e *Engine) count(k Kind) {
 
 // Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
 // Getter as well.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
+	err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
 		return g.Get(ctx, scope, key)
@@ -116,7 +117,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		e.count(Begin)
 		if err := e.countNew(t, scopes); err != nil {
@@ -212,7 +213,7 @@ func (r *reader) Prefetch(keys [][]byte) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r *reader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
 	}

@@ -24,7 +24,7 @@ type Options struct {
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory MemoryLimit
 	// Faults holds the fault rules; nil: none.
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Requests is the log to which requests are added; nil: no log.
 	Requests *requests.Log
 }

@@ -50,7 +50,7 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 		return nil
 	}
 	prefix := layout.TimePrefix(g.s.Scope, family)
-	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineEntry) (more bool, err error) {
+	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineIndexEntry) (more bool, err error) {
 		if g.looks++; g.looks > view.MaxGhosts {
 			g.out.Items++
 		} else {

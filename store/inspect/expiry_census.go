@@ -93,7 +93,7 @@ func (n *expiryCensus) keys(scope []byte) error {
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		looks := view.MaxGhosts
 		prefix := layout.TimePrefix(scope, f.family)
-		err := host.EachDue(n.r, prefix, view.Never, func(e host.DeadlineEntry) (more bool, err error) {
+		err := host.EachDue(n.r, prefix, view.Never, func(e host.DeadlineIndexEntry) (more bool, err error) {
 			if !n.more() {
 				return false, nil
 			}

@@ -35,10 +35,10 @@ type Engine struct {
 }
 
 var (
-	_ engine.Getter        = (*Engine)(nil)
-	_ engine.Shared        = (*Engine)(nil)
-	_ engine.ClockReporter = (*Engine)(nil)
-	_ engine.Notifier      = (*Engine)(nil)
+	_ engine.Getter         = (*Engine)(nil)
+	_ engine.SharedEngine   = (*Engine)(nil)
+	_ engine.ClockReporter  = (*Engine)(nil)
+	_ engine.CommitNotifier = (*Engine)(nil)
 )
 
 // Open returns the engine of a server. The name seeds the delays of its exchanges. machine is the clock of
@@ -250,7 +250,8 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
+	err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*sourceReader).from.(*viewSource).one = true
 		all, err := r.Positions([][]byte{scope})

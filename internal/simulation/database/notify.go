@@ -35,7 +35,7 @@ func (b *notificationInbox) take() [][]byte {
 	return list
 }
 
-// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
+// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.CommitNotifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.calls.Begin(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	})
 }
 
-// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	fn(nil)
 	for {

@@ -85,7 +85,7 @@ func (r *sourceReader) GetMany(keys [][]byte) ([][]byte, error) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r *sourceReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, s := range scopes {
 		keys = append(keys, engine.CeilingKey(s), engine.MarkKey(s))
@@ -93,7 +93,7 @@ func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if err := r.from.fetch(keys...); err != nil {
 		return nil, err
 	}
-	list := make([]engine.Position, len(scopes))
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, s := range scopes {
 		at, err := position(r.from.rows(), s)
 		if err != nil {
@@ -106,7 +106,7 @@ func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 }
 
 // position returns the stored position of a scope.
-func position(from *rowSet, scope []byte) (at engine.Position, err error) {
+func position(from *rowSet, scope []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if v := get(from, engine.CeilingKey(scope)); v != nil {
 		next, err := engine.ParseCeiling(v)

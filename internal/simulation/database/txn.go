@@ -340,8 +340,8 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 }
 
 // positions returns the positions of scopes after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
-	list := make([]engine.Position, len(scopes))
+func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {

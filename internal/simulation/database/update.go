@@ -23,7 +23,7 @@ type request struct {
 
 	// The outcome.
 	err      error
-	at       []engine.Position
+	at       []engine.ScopePosition
 	started  bool
 	wrote    bool
 	panicked bool
@@ -41,7 +41,7 @@ type scopeQueue struct {
 // Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
 // Update. fn must not end its goroutine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}

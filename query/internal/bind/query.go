@@ -18,7 +18,7 @@ type Parameter struct {
 // Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression
 // FROM c. Queries use a computed property like a property of the document. It hides a document's property of
 // the same name.
-type Computed = index.Computed
+type Computed = index.ComputedProperty
 
 // ContainerInfo describes the container for the planning of a query.
 type ContainerInfo struct {

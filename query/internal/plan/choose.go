@@ -230,7 +230,7 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 
 // compositeSpans returns the spans of keys of a composite index whose first paths have the given values, and
 // whose next path lies within bounds. It returns no spans if no value lies within bounds.
-func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []comparisonBound) []KeySpan {
+func compositeSpans(c *index.CompositeIndex, equal []jsondoc.Value, bounds []comparisonBound) []KeySpan {
 	s := KeySpan{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
 	for _, b := range bounds {
@@ -247,7 +247,7 @@ func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []comparis
 
 // equalPrefix returns the values of the first paths of a composite index, up to the first path that is not
 // compared with =. n is their number.
-func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondoc.Value, n int) {
+func equalPrefix(c *index.CompositeIndex, constraints []*Constraint) (values []jsondoc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
 		i := slices.IndexFunc(constraints, func(l *Constraint) bool {
@@ -261,7 +261,7 @@ func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondo
 	return values, len(values)
 }
 
-func compositeSpec(c *index.Composite) []string {
+func compositeSpec(c *index.CompositeIndex) []string {
 	spec := make([]string, len(c.Keys))
 	for i, k := range c.Keys {
 		spec[i] = k.String()
@@ -269,7 +269,7 @@ func compositeSpec(c *index.Composite) []string {
 	return spec
 }
 
-func compositeText(c *index.Composite) string {
+func compositeText(c *index.CompositeIndex) string {
 	return "(" + strings.Join(compositeSpec(c), ", ") + ")"
 }
 

@@ -28,10 +28,10 @@ type rowOrdering struct {
 
 // OrderedWalk is a walk over an index whose order is that of the query.
 type OrderedWalk struct {
-	Path      index.Path       // of a range index
-	Composite *index.Composite // or a composite one
-	Fixed     []jsondoc.Value  // values of its first paths, before the ORDER BY keys
-	Spans     []KeySpan        // in ascending order, whatever the direction of the walk
+	Path      index.Path            // of a range index
+	Composite *index.CompositeIndex // or a composite one
+	Fixed     []jsondoc.Value       // values of its first paths, before the ORDER BY keys
+	Spans     []KeySpan             // in ascending order, whatever the direction of the walk
 	Reverse   bool
 	Undefined bool // documents without the path are rows as well; a range index has no entries for them
 }
@@ -117,7 +117,7 @@ func orderSpec(keys []*bind.OrderKey) []string {
 // servedBy reports whether the policy has a composite index of exactly these keys, with all directions equal
 // or all opposite.
 func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
-	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.Composite) bool {
+	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.CompositeIndex) bool {
 		_, ok := MatchKeys(c.Keys, keys)
 		return ok
 	})

@@ -105,7 +105,7 @@ func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 
 // MomentKey returns a key of a family that is ordered by time.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
-	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
+	return host.AppendEntry(s.Family(f), host.DeadlineIndexEntry{At: at, ID: uint64(seq)})
 }
 
 // TextKey returns a key of a family whose letter is followed by text.

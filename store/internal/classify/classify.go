@@ -41,8 +41,8 @@ func ToFault(err error) error {
 // hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
 	var change *ttl.ClockChangeError
-	var far *host.TooFarBackError
-	var behind *host.BehindError
+	var far *host.ClockTooFarBackError
+	var behind *host.ClockBehindError
 	if free, reserve, ok := host.Reserve(err); ok {
 		full := classErrors[host.DiskFull]
 		return &fault.Error{Code: full.code, Hint: full.hint, Err: err,

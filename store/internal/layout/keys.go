@@ -128,7 +128,8 @@ func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
 
 // AppendTimeKey appends a key of one of the families w and x: scope, letter, second, rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
-	return host.AppendEntry(append(append(dst, scope...), family), host.DeadlineEntry{At: second, ID: rid})
+	return host.AppendEntry(append(append(dst, scope...), family),
+		host.DeadlineIndexEntry{At: second, ID: rid})
 }
 
 // TimePrefix returns the prefix of the keys of one of the families w and x.

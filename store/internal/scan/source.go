@@ -24,8 +24,8 @@ type Source struct {
 	Reader engine.Reader
 	Watch  *work.Stopwatch // limits the reads through Reader
 
-	At   engine.Position // the range's position (LSN and mark) that the engine returned with the snapshot
-	Seen uint64          // the highest LSN returned from the range; 0: none
+	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
+	Seen uint64               // the highest LSN returned from the range; 0: none
 
 	Tallies *work.TallyCache // numbers of index entries that earlier queries have counted; nil: no such cache
 	Before  uint64           // the highest LSN that was known to be durable before the snapshot was opened

@@ -14,7 +14,7 @@ import (
 
 // ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
 // visits the keys in the order of time, a few in each step.
-type ExpiryPasses struct{ written, deadline host.PassPosition }
+type ExpiryPasses struct{ written, deadline host.SweepPassPosition }
 
 // Restart makes both passes continue at the entries of a second.
 func (p *ExpiryPasses) Restart(at int64) {
@@ -65,14 +65,14 @@ type SweepStep struct {
 // familyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
 type familyStep struct {
 	family byte
-	host.PassStep
+	host.SweepPassStep
 }
 
 // NewStep returns a SweepStep over the range of a scope.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.PassPosition, cutoff int64) familyStep {
-		return familyStep{family, host.PassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familyStep {
+		return familyStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
 	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familyStep{
@@ -111,12 +111,12 @@ func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
 
 // judge returns a function that decides whether an expired item must wait for its purge delay; nil if there
 // is no delay.
-func (l *SweepStep) judge(family byte) func(host.DeadlineEntry) host.SweepAction {
+func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepAction {
 	if l.Delay == nil {
 		return nil
 	}
 	least, _ := l.Delay.Bounds()
-	return func(e host.DeadlineEntry) host.SweepAction {
+	return func(e host.DeadlineIndexEntry) host.SweepAction {
 		died := ExpiredAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)

@@ -23,7 +23,7 @@ type cutEngine struct {
 }
 
 func (e *cutEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) (
-	[]engine.Position, error) {
+	[]engine.ScopePosition, error) {
 	if e.left--; e.left < 0 {
 		return nil, errCut
 	}

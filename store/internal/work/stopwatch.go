@@ -131,7 +131,7 @@ func (it *watchedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 // context and the time. Each skip is a round trip.
 const remoteSkip = 1 << 16
 
-// Skip moves past up to most keys and returns their number: see engine.Skipper.
+// Skip moves past up to most keys and returns their number: see engine.KeySkipper.
 func (it *watchedIterator) Skip(most int) (n int) {
 	between := watchEvery
 	if _, remote := it.Iterator.(engine.ReadAheadIterator); remote {

@@ -20,8 +20,8 @@ type upgraded struct {
 
 var stepKey = []byte{1, 's'}
 
-func (u *upgraded) Upgrades() []host.TenantUpgrade {
-	return []host.TenantUpgrade{{From: 2, What: "a key is written", Run: u.run}}
+func (u *upgraded) Upgrades() []host.FormatUpgrade {
+	return []host.FormatUpgrade{{From: 2, What: "a key is written", Run: u.run}}
 }
 
 func (u *upgraded) run(ctx context.Context, e engine.Engine) error {
@@ -71,10 +71,10 @@ func (w *world) snapshotNames() (names []string) {
 // date where it is restored or looked at.
 func TestUpgrade(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgraded{Tenant: with(host.OpenTenant{})}
+	step := &upgraded{Tenant: with(host.TenantState{})}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
-	if got := w.h.Format(); got != (host.Format{Found: 3, Current: 3}) || step.runs != 0 {
+	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
 		t.Fatalf("fresh data: %v, %d steps", got, step.runs)
 	}
 	w.must(w.h.Close())
@@ -83,7 +83,7 @@ func TestUpgrade(t *testing.T) {
 	const kept = "before-format-3"
 	check := func(what string, runs, found int) {
 		t.Helper()
-		if got := w.h.Format(); got != (host.Format{Found: found, Current: 3}) || step.runs != runs {
+		if got := w.h.Format(); got != (host.DataFormat{Found: found, Current: 3}) || step.runs != runs {
 			t.Errorf("%s: %v, %d steps, want %d", what, got, step.runs, runs)
 		}
 		err := w.h.Instance().Engine().View(t.Context(), func(r engine.Reader) error {
@@ -116,7 +116,7 @@ func TestUpgrade(t *testing.T) {
 // try.
 func TestUpgradeFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgraded{Tenant: with(host.OpenTenant{}), err: errBroken}
+	step := &upgraded{Tenant: with(host.TenantState{}), err: errBroken}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
 	w.setFormat(2, 0)
@@ -146,7 +146,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{4, 0, engine.ErrNewerFormat},
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {
-		step := &upgraded{Tenant: with(host.OpenTenant{})}
+		step := &upgraded{Tenant: with(host.TenantState{})}
 		w := newWorld(t, host.Options{ManualReaper: true}, step)
 		w.must(w.h.Close())
 		w.setFormat(c.format, c.kind)

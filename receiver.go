@@ -12,38 +12,38 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Inbox receives messages from a queue, from a subscription, or from the dead letters of either.
-type Inbox struct {
+// Receiver receives messages from a queue, from a subscription, or from the dead letters of either.
+type Receiver struct {
 	db *DB
 	at entity.Address
 }
 
-// DeadLetters returns an Inbox for the dead letters: the messages that have expired, whose deliveries have
+// DeadLetters returns a Receiver for the dead letters: the messages that have expired, whose deliveries have
 // failed too often, or that a receiver has dead-lettered.
-func (in *Inbox) DeadLetters() *Inbox {
-	return &Inbox{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
+func (in *Receiver) DeadLetters() *Receiver {
+	return &Receiver{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
 }
 
 // Receive waits until at least one message is available, locks up to most messages for the caller, and
 // returns them. It returns ErrCanceled if ctx ends before that, ErrNotFound if the queue has been deleted,
 // and ErrForbidden if the queue requires sessions, is disabled, or forwards its messages.
-func (in *Inbox) Receive(ctx context.Context, most int) ([]*Received, error) {
+func (in *Receiver) Receive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).Receive)
 }
 
 // TryReceive works like Receive, but does not wait: if no message is available, it returns none.
-func (in *Inbox) TryReceive(ctx context.Context, most int) ([]*Received, error) {
+func (in *Receiver) TryReceive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).TryReceive)
 }
 
 // Take works like Receive, but removes the messages from the queue instead of locking them. They cannot be
 // settled.
-func (in *Inbox) Take(ctx context.Context, most int) ([]*Received, error) {
+func (in *Receiver) Take(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return in.receive(ctx, most, queue.ReceiveAndDelete, (*queue.Receiver).Receive)
 }
 
-func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
-	how func(*queue.Receiver, context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
+func (in *Receiver) receive(ctx context.Context, most int, mode queue.Mode,
+	how func(*queue.Receiver, context.Context, int) ([]queue.Delivery, error)) ([]*ReceivedMessage, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() error {
 		r, err := in.db.queues.OpenReceiver(ctx, in.at, queue.ReceiverOptions{Mode: mode, KeepLocks: true})
@@ -58,14 +58,14 @@ func (in *Inbox) receive(ctx context.Context, most int, mode queue.Mode,
 }
 
 // list converts messages and the error to this package's types.
-func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]*Received, error) {
+func (in *Receiver) list(ctx context.Context, list []queue.Delivery, err error) ([]*ReceivedMessage, error) {
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 && ctx.Err() != nil {
 		return nil, canceled(ctx)
 	}
-	out := make([]*Received, len(list))
+	out := make([]*ReceivedMessage, len(list))
 	for i := range list {
 		out[i] = in.received(&list[i])
 	}
@@ -76,7 +76,7 @@ func (in *Inbox) list(ctx context.Context, list []queue.Delivery, err error) ([]
 // Handle completes the message. Otherwise it abandons the message, which is then delivered again until the
 // allowed number of deliveries is reached. A message whose lock ends while fn runs is also delivered again; a
 // restore ends all locks. Handle returns nil when ctx ends, and otherwise the error that has stopped it.
-func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received) error) error {
+func (in *Receiver) Handle(ctx context.Context, fn func(context.Context, *ReceivedMessage) error) error {
 	for {
 		list, err := in.Receive(ctx, 1)
 		if ctx.Err() != nil && len(list) == 0 {
@@ -100,7 +100,7 @@ func (in *Inbox) Handle(ctx context.Context, fn func(context.Context, *Received)
 
 // Peek returns up to most messages in any state, in the order of their sequence numbers, beginning at the
 // number from. It does not lock them.
-func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, error) {
+func (in *Receiver) Peek(ctx context.Context, from int64, most int) ([]*ReceivedMessage, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		list, err = in.db.queues.Peek(ctx, in.at, queue.PeekOptions{From: from, Max: most})
@@ -111,7 +111,7 @@ func (in *Inbox) Peek(ctx context.Context, from int64, most int) ([]*Received, e
 
 // Deferred locks and returns the deferred messages with these sequence numbers. If one of them does not
 // exist, it locks none and returns ErrNotFound.
-func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, error) {
+func (in *Receiver) Deferred(ctx context.Context, numbers ...int64) ([]*ReceivedMessage, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		list, err = in.db.queues.ReceiveDeferred(ctx, in.at, numbers, queue.PeekLock, nil)
@@ -121,7 +121,7 @@ func (in *Inbox) Deferred(ctx context.Context, numbers ...int64) ([]*Received, e
 }
 
 // Info returns the properties of the queue or subscription, including the number of its messages.
-func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
+func (in *Receiver) Info(ctx context.Context) (entity.Entity, error) {
 	var e entity.Entity
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		e, err = in.db.queues.Get(ctx, in.at.Entity)
@@ -134,7 +134,7 @@ func (in *Inbox) Info(ctx context.Context) (entity.Entity, error) {
 // order. A restore of the store ends all locks, and therefore the session.
 type Session struct {
 	ID          string
-	in          *Inbox
+	in          *Receiver
 	r           *queue.Receiver
 	incarnation uint32 // the incarnation of the store in which it was locked
 	closed      atomic.Bool
@@ -142,17 +142,17 @@ type Session struct {
 
 // Session locks the session with this id, even if the session has no messages. It returns ErrConflict if the
 // session is already locked.
-func (in *Inbox) Session(ctx context.Context, id string) (*Session, error) {
+func (in *Receiver) Session(ctx context.Context, id string) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{ID: id})
 }
 
 // NextSession waits until a session that is not locked has messages, and locks it. It returns ErrCanceled if
 // ctx ends before that.
-func (in *Inbox) NextSession(ctx context.Context) (*Session, error) {
+func (in *Receiver) NextSession(ctx context.Context) (*Session, error) {
 	return in.openSession(ctx, queue.SessionRequest{Next: true})
 }
 
-func (in *Inbox) openSession(ctx context.Context, which queue.SessionRequest) (*Session, error) {
+func (in *Receiver) openSession(ctx context.Context, which queue.SessionRequest) (*Session, error) {
 	s := &Session{in: in}
 	err := in.db.retryAfterRestore(ctx, func() (err error) {
 		if s.incarnation, err = in.db.db.Incarnation(ctx); err != nil {
@@ -174,19 +174,19 @@ func (s *Session) Close() {
 	s.r.Close()
 }
 
-// Receive works like Inbox.Receive, for the messages of the session. It returns ErrLockLost if the lock of
+// Receive works like Receiver.Receive, for the messages of the session. It returns ErrLockLost if the lock of
 // the session has ended.
-func (s *Session) Receive(ctx context.Context, most int) ([]*Received, error) {
+func (s *Session) Receive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return s.receive(ctx, most, s.r.Receive)
 }
 
 // TryReceive works like Receive, but does not wait.
-func (s *Session) TryReceive(ctx context.Context, most int) ([]*Received, error) {
+func (s *Session) TryReceive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return s.receive(ctx, most, s.r.TryReceive)
 }
 
 func (s *Session) receive(ctx context.Context, most int,
-	how func(context.Context, int) ([]queue.Delivery, error)) ([]*Received, error) {
+	how func(context.Context, int) ([]queue.Delivery, error)) ([]*ReceivedMessage, error) {
 	list, err := how(ctx, most)
 	return s.in.list(ctx, list, s.mapError(ctx, err))
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// requestCall is one request in progress: the HTTP request, the operation that it requests, and the response.
-type requestCall struct {
+// activeRequest is one request in progress: the HTTP request, the operation that it requests, and the
+// response.
+type activeRequest struct {
 	srv *Server
 	incomingRequest
 	r      *http.Request  // nil for a request that net/http has not read
 	w      *echo.Response // nil in direct mode
-	reply  frameReply
+	reply  directModeReply
 	target targetResource
 	in     reqHeaders
 	*operationExchange
@@ -42,13 +43,13 @@ type requestCall struct {
 
 // ctx returns the context of the request. It ends when the client disconnects, or when Shutdown cancels the
 // request.
-func (c *requestCall) ctx() context.Context { return c.context }
+func (c *activeRequest) ctx() context.Context { return c.context }
 
 // isFrame reports whether the request has come in direct mode.
-func (c *requestCall) isFrame() bool { return c.reply.w != nil }
+func (c *activeRequest) isFrame() bool { return c.reply.w != nil }
 
 // committed reports whether the head of the response has been sent.
-func (c *requestCall) committed() bool {
+func (c *activeRequest) committed() bool {
 	if c.isFrame() {
 		return c.reply.status != 0
 	}
@@ -57,7 +58,7 @@ func (c *requestCall) committed() bool {
 
 // outcome returns the status and the size in bytes of the body of the response that has been sent. The
 // status is 0 if none has been sent.
-func (c *requestCall) outcome() (status int, size int64) {
+func (c *activeRequest) outcome() (status int, size int64) {
 	switch {
 	case !c.committed():
 		return 0, 0
@@ -70,7 +71,7 @@ func (c *requestCall) outcome() (status int, size int64) {
 // set sets a response header. name is sent as given. It must be in lower case, as in Cosmos DB, because
 // clients compare header names bytewise. Only Content-Length, Content-Type and Connection are in Go's
 // canonical form, which net/http requires.
-func (c *requestCall) set(name, value string) {
+func (c *activeRequest) set(name, value string) {
 	switch {
 	case c.mapped:
 		c.w.Header()[name] = []string{value}
@@ -82,7 +83,7 @@ func (c *requestCall) set(name, value string) {
 }
 
 // setBytes sets a response header. name must have the form that set requires. The value is copied.
-func (c *requestCall) setBytes(name string, value []byte) {
+func (c *activeRequest) setBytes(name string, value []byte) {
 	if c.mapped || name[0] < 'a' && c.r != nil {
 		c.set(name, string(value))
 		return
@@ -109,7 +110,7 @@ const maxKeptHead = 16 << 10
 var exchanges = sync.Pool{New: func() any { return new(operationExchange) }}
 
 // release frees the memory of the request and its response.
-func (c *requestCall) release() {
+func (c *activeRequest) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
 	clear(c.sent) // drop the references to header values
@@ -121,7 +122,7 @@ func (c *requestCall) release() {
 }
 
 // setTarget sets the target, the address and the operation of the request.
-func (c *requestCall) setTarget(t targetResource) {
+func (c *activeRequest) setTarget(t targetResource) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
 	c.req.Operation = c.operation()
@@ -135,7 +136,7 @@ const (
 
 // readBody reads the body of a request that may have one. A DELETE may have a body only under Mayfly's own
 // paths.
-func (c *requestCall) readBody() error {
+func (c *activeRequest) readBody() error {
 	if c.payload == nil && c.source == nil || c.length == 0 || c.method == http.MethodGet ||
 		c.method == http.MethodHead || c.target.kind != cosmos.KindNone && !c.req.Operation.HasBody() {
 		return nil
@@ -190,7 +191,7 @@ func (c *requestCall) readBody() error {
 
 // recordBody keeps the body for the log of requests, because the operation does not keep it. It keeps only
 // the beginning of a large body, so that the rest can be freed.
-func (c *requestCall) recordBody() {
+func (c *activeRequest) recordBody() {
 	if c.srv.opt.Requests == nil {
 		return
 	}
@@ -205,7 +206,7 @@ func (c *requestCall) recordBody() {
 // reports whether more than maxDrain bytes remain: the response must then be sent first, and linger reads
 // the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
 // 100-continue), takeBody reads nothing.
-func (c *requestCall) takeBody() (more bool) {
+func (c *activeRequest) takeBody() (more bool) {
 	if c.source == nil || c.length == 0 || !c.reading && c.header("Expect") != "" {
 		return false
 	}
@@ -226,7 +227,7 @@ func (c *requestCall) takeBody() (more bool) {
 
 // linger sends the response and continues to read the body, so that a client that is still sending receives
 // the response.
-func (c *requestCall) linger() {
+func (c *activeRequest) linger() {
 	if err := http.NewResponseController(c.w.Writer).Flush(); err == nil {
 		// Errors and the number of bytes are not relevant here.
 		_, _ = io.CopyN(io.Discard, c.source, maxLinger)

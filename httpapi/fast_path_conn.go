@@ -40,9 +40,9 @@ const (
 	servingLast // the connection is closed after the response
 )
 
-// shortcutConfig holds what the connections of a server need to serve requests by themselves.
-type shortcutConfig struct {
-	serve   func(*shortcutConn)
+// fastPathConfig holds what the connections of a server need to serve requests by themselves.
+type fastPathConfig struct {
+	serve   func(*fastPathConn)
 	base    context.Context
 	log     *slog.Logger
 	running *drainGroup
@@ -56,7 +56,7 @@ type dateHeader struct {
 }
 
 // dateAt returns the value of the header Date.
-func (s *shortcutConfig) dateAt(now time.Time) string {
+func (s *fastPathConfig) dateAt(now time.Time) string {
 	if d := s.date.Load(); d != nil && d.second == now.Unix() {
 		return d.text
 	}
@@ -65,9 +65,9 @@ func (s *shortcutConfig) dateAt(now time.Time) string {
 	return d.text
 }
 
-// shortcutConn serves requests for single items on one connection, one at a time, without net/http. Its
+// fastPathConn serves requests for single items on one connection, one at a time, without net/http. Its
 // memory is reused for each of them.
-type shortcutConn struct {
+type fastPathConn struct {
 	c       *sniffConn
 	context context.Context // of the requests
 	remote  string          // address of the client
@@ -78,7 +78,7 @@ type shortcutConn struct {
 	body               []byte                 // nil: none
 
 	// status line, headers and body that have not been sent yet; nil: there is no head yet
-	answer     *headBuffer
+	answer     *headerBuffer
 	w          *echo.Response
 	from       int // start of the status line in answer
 	status     int
@@ -89,11 +89,11 @@ type shortcutConn struct {
 	writeUntil time.Time   // deadline of writes
 }
 
-func newShortcut(c *sniffConn) *shortcutConn {
+func newShortcut(c *sniffConn) *fastPathConn {
 	ctx := context.WithValue(context.WithValue(c.shortcuts.base, connContextKey{}, c),
 		http.LocalAddrContextKey,
 		c.LocalAddr())
-	return &shortcutConn{c: c, context: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
+	return &fastPathConn{c: c, context: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
 }
 
 // take serves the request in p if it has one of the forms above. It reports whether it did.
@@ -121,7 +121,7 @@ func (c *sniffConn) take(p []byte) bool {
 }
 
 // serve runs the request and sends the response. It returns false if the response is missing or incomplete.
-func (s *shortcutConn) serve() (whole bool) {
+func (s *fastPathConn) serve() (whole bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			if p != http.ErrAbortHandler {
@@ -141,7 +141,7 @@ func (s *shortcutConn) serve() (whole bool) {
 
 // limitRead sets the deadline for the next request. It does so only if the deadline would move by some
 // seconds, because setting it is expensive.
-func (s *shortcutConn) limitRead() {
+func (s *fastPathConn) limitRead() {
 	if want := s.now.Add(idleTimeout); want.Sub(s.readUntil) > 5*time.Second {
 		if s.c.Conn.SetReadDeadline(want) == nil { // otherwise the next read fails
 			s.readUntil = want
@@ -150,7 +150,7 @@ func (s *shortcutConn) limitRead() {
 }
 
 // limitWrite sets the deadline for sending the response, in the same way as limitRead.
-func (s *shortcutConn) limitWrite() {
+func (s *fastPathConn) limitWrite() {
 	if want := s.now.Add(writeTimeout); want.Sub(s.writeUntil) > 5*time.Second {
 		if s.c.Conn.SetWriteDeadline(want) == nil {
 			s.writeUntil = want

@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// RuleList is the list of fault rules. It is safe for concurrent use. If l is nil, Armed returns false and
+// FaultRules is the list of fault rules. It is safe for concurrent use. If l is nil, Armed returns false and
 // Match returns no fault; no other method may be called.
-type RuleList struct {
+type FaultRules struct {
 	now func() time.Time // of the data
 
 	armed atomic.Bool // some rule has not ended
 
 	mu   sync.Mutex // guards the following fields
-	list []*activeRule
+	list []*activeFaultRule
 	made int // number of rules added so far, from which ids are made
 }
 
-// activeRule is a rule of the list with its counters and its random numbers.
-type activeRule struct {
+// activeFaultRule is a rule of the list with its counters and its random numbers.
+type activeFaultRule struct {
 	id     string
-	rule   Rule
+	rule   FaultRule
 	series *rand.Rand
 	until  time.Time // zero: no end
 	seen   int64
@@ -32,10 +32,10 @@ type activeRule struct {
 	ended  bool
 }
 
-// RuleState is a rule of a list and its counters.
-type RuleState struct {
+// FaultRuleState is a rule of a list and its counters.
+type FaultRuleState struct {
 	ID string
-	Rule
+	FaultRule
 	Until time.Time // time at which the rule ends; zero: it has no time limit
 	Seen  int64     // number of operations that the rule applied to
 	Hits  int64     // operations that it hit
@@ -43,21 +43,21 @@ type RuleState struct {
 }
 
 // New returns an empty list. now returns the data's time, by which rules end.
-func New(now func() time.Time) *RuleList { return &RuleList{now: now} }
+func New(now func() time.Time) *FaultRules { return &FaultRules{now: now} }
 
-// Add appends a rule to the list, and returns it with defaults filled in. Its error is a *RuleError.
-func (l *RuleList) Add(r Rule) (RuleState, error) {
+// Add appends a rule to the list, and returns it with defaults filled in. Its error is a *FaultRuleError.
+func (l *FaultRules) Add(r FaultRule) (FaultRuleState, error) {
 	r.Operations = slices.Clone(r.Operations)
 	if err := r.settle(); err != nil {
-		return RuleState{}, err
+		return FaultRuleState{}, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.list) >= MaxRules {
-		return RuleState{}, &RuleError{"", "there are " + strconv.Itoa(MaxRules) + " rules already"}
+		return FaultRuleState{}, &FaultRuleError{"", "there are " + strconv.Itoa(MaxRules) + " rules already"}
 	}
 	l.made++
-	e := &activeRule{id: "f" + strconv.Itoa(l.made), rule: r, series: rand.New(rand.NewPCG(r.Seed, 0))}
+	e := &activeFaultRule{id: "f" + strconv.Itoa(l.made), rule: r, series: rand.New(rand.NewPCG(r.Seed, 0))}
 	if r.For > 0 {
 		e.until = l.now().Add(r.For)
 	}
@@ -67,11 +67,11 @@ func (l *RuleList) Add(r Rule) (RuleState, error) {
 }
 
 // List returns all rules in order.
-func (l *RuleList) List() []RuleState {
+func (l *FaultRules) List() []FaultRuleState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.endDue()
-	out := make([]RuleState, len(l.list))
+	out := make([]FaultRuleState, len(l.list))
 	for i, e := range l.list {
 		out[i] = e.state()
 	}
@@ -79,17 +79,17 @@ func (l *RuleList) List() []RuleState {
 }
 
 // Delete removes a rule. It returns false if there is no rule with the id.
-func (l *RuleList) Delete(id string) bool {
+func (l *FaultRules) Delete(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := len(l.list)
-	l.list = slices.DeleteFunc(l.list, func(e *activeRule) bool { return e.id == id })
+	l.list = slices.DeleteFunc(l.list, func(e *activeFaultRule) bool { return e.id == id })
 	l.arm()
 	return len(l.list) < before
 }
 
 // Clear removes all rules.
-func (l *RuleList) Clear() {
+func (l *FaultRules) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = nil
@@ -97,11 +97,11 @@ func (l *RuleList) Clear() {
 }
 
 // Armed reports whether any operation can still get a fault.
-func (l *RuleList) Armed() bool { return l != nil && l.armed.Load() }
+func (l *FaultRules) Armed() bool { return l != nil && l.armed.Load() }
 
 // Match returns the fault for an operation. It must be called exactly once for each operation, since it
 // counts.
-func (l *RuleList) Match(o TargetOperation) (h MatchedFault) {
+func (l *FaultRules) Match(o TargetOperation) (h MatchedFault) {
 	if !l.Armed() {
 		return h
 	}
@@ -131,7 +131,7 @@ func (l *RuleList) Match(o TargetOperation) (h MatchedFault) {
 }
 
 // endDue ends the rules whose time has passed. The caller holds l.mu.
-func (l *RuleList) endDue() {
+func (l *FaultRules) endDue() {
 	now := l.now()
 	for _, e := range l.list {
 		e.ended = e.ended || !e.until.IsZero() && !now.Before(e.until)
@@ -139,13 +139,13 @@ func (l *RuleList) endDue() {
 }
 
 // arm updates the value that Armed returns. The caller holds l.mu.
-func (l *RuleList) arm() {
-	l.armed.Store(slices.ContainsFunc(l.list, func(e *activeRule) bool { return !e.ended }))
+func (l *FaultRules) arm() {
+	l.armed.Store(slices.ContainsFunc(l.list, func(e *activeFaultRule) bool { return !e.ended }))
 }
 
 // draw reports whether the rule hits an operation that it applies to. It draws the next random number of the
 // rule. The caller holds the lock of the rules.
-func (e *activeRule) draw() bool {
+func (e *activeFaultRule) draw() bool {
 	if e.seen++; e.seen <= e.rule.Skip {
 		return false
 	}
@@ -157,8 +157,8 @@ func (e *activeRule) draw() bool {
 	return true
 }
 
-func (e *activeRule) state() RuleState {
-	s := RuleState{ID: e.id, Rule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
+func (e *activeFaultRule) state() FaultRuleState {
+	s := FaultRuleState{ID: e.id, FaultRule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
 	s.Operations = slices.Clone(s.Operations)
 	return s
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// PassPosition is the position of a reaper's passes over one deadline index. A pass goes from the lowest
+// SweepPassPosition is the position of a reaper's passes over one deadline index. A pass goes from the lowest
 // entry that may have to be purged to a cutoff, in several steps. It skips entries that may not be purged
 // yet. The next pass begins at the lowest skipped entry. So the reaper reaches the entries after skipped
 // ones, even if there are many of those.
 //
-// Only the goroutine that runs the reaper may use a PassPosition; any goroutine may call IsPast.
-type PassPosition struct {
+// Only the goroutine that runs the reaper may use a SweepPassPosition; any goroutine may call IsPast.
+type SweepPassPosition struct {
 	at            atomic.Int64 // entries below it have been passed; writers compare with it
 	reach         atomic.Int64 // the end of the running step, or of the last one; set before the step's view
 	id            uint64
@@ -24,25 +24,25 @@ type PassPosition struct {
 // find an entry that is written there now. A writer calls it once its commit is visible. A step whose view is
 // older than the commit has announced its end before (Announce); a step with a later view finds the new
 // entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
-func (p *PassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
+func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
 // Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
 // of the last step is cleared, since that step has moved the pass already.
-func (p *PassPosition) Restart(at int64) {
+func (p *SweepPassPosition) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
 	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
 // Survived records that the item of an entry has turned out to be live, so that the pass skips the entry.
-func (p *PassPosition) Survived(at int64) {
+func (p *SweepPassPosition) Survived(at int64) {
 	if p.lowestSkipped == 0 || at < p.lowestSkipped {
 		p.lowestSkipped = at
 	}
 }
 
 // holdBack records an entry that the pass skips because it may not be purged before until.
-func (p *PassPosition) holdBack(at, until int64) {
+func (p *SweepPassPosition) holdBack(at, until int64) {
 	p.Survived(at)
 	if p.retryAt == 0 || until < p.retryAt {
 		p.retryAt = until
@@ -50,7 +50,7 @@ func (p *PassPosition) holdBack(at, until int64) {
 }
 
 // end finishes a pass that has reached the cutoff.
-func (p *PassPosition) end(cutoff int64) {
+func (p *SweepPassPosition) end(cutoff int64) {
 	if p.lowestSkipped > 0 {
 		cutoff = min(cutoff, p.lowestSkipped-1)
 	}
@@ -85,10 +85,10 @@ func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 // before until.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
-// PassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
-// then Walk in the view, then Finish.
-type PassStep struct {
-	Pass   *PassPosition
+// SweepPassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call
+// Announce, then Walk in the view, then Finish.
+type SweepPassStep struct {
+	Pass   *SweepPassPosition
 	Prefix []byte // of the index
 	Cutoff int64  // the last moment that is due; negative: no moment is due
 
@@ -101,12 +101,12 @@ type PassStep struct {
 
 // Announce publishes the end of the step, for writers that call IsPast. It must be called before the view
 // is opened.
-func (s *PassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
+func (s *SweepPassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
 // Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns for each
 // entry whether it is purged now.
-func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
-	judge func(DeadlineEntry) SweepAction) ([]DeadlineEntry, error) {
+func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit int,
+	judge func(DeadlineIndexEntry) SweepAction) ([]DeadlineIndexEntry, error) {
 	from := s.Pass.at.Load()
 	s.upto = s.Cutoff
 	if s.Cutoff < from {
@@ -114,7 +114,7 @@ func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 	}
 	s.walked, s.ahead, s.seen = true, Never, true
 	rg := engine.Prefix(s.Prefix)
-	rg.Start = AppendEntry(append([]byte(nil), s.Prefix...), DeadlineEntry{from, s.Pass.id})
+	rg.Start = AppendEntry(append([]byte(nil), s.Prefix...), DeadlineIndexEntry{from, s.Pass.id})
 	it := engine.Expect(r.Scan(rg, false), limit+1)
 	held, most := 0, len(found)+limit
 	for it.Next() {
@@ -153,7 +153,7 @@ func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 
 // Ahead returns the moment of the first entry above the cutoff, or Never if there is none. It is called in
 // the view, after Walk or without it.
-func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
+func (s *SweepPassStep) Ahead(r engine.Reader) (int64, error) {
 	if s.seen {
 		return s.ahead, nil
 	}
@@ -163,7 +163,7 @@ func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 // Finish moves the pass past the entries of the walk. Skipped entries must have been recorded by
 // Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry
 // may be purged, or Never if none was skipped or if the pass continues before.
-func (s *PassStep) Finish() (more bool, again int64) {
+func (s *SweepPassStep) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {
 		if s.Pass.retryAt > 0 {

@@ -100,7 +100,7 @@ func TestHandle(t *testing.T) {
 	errs := make(chan error)
 	for range 3 {
 		go func() {
-			errs <- q.Handle(ctx, func(_ context.Context, m *mayfly.Received) error {
+			errs <- q.Handle(ctx, func(_ context.Context, m *mayfly.ReceivedMessage) error {
 				if string(m.Body) == "7" {
 					tries.Add(1)
 					return errors.New("it is the seventh")
@@ -137,7 +137,7 @@ func TestReceiversLiveThroughRestores(t *testing.T) {
 	check(db.Snapshot(ctx, "empty"))
 	handled, ended := make(chan string), make(chan error)
 	go func() {
-		ended <- q.Handle(ctx, func(_ context.Context, m *mayfly.Received) error {
+		ended <- q.Handle(ctx, func(_ context.Context, m *mayfly.ReceivedMessage) error {
 			handled <- string(m.Body)
 			return nil
 		})

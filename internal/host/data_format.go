@@ -35,8 +35,8 @@ const (
 	oldestFormat = 1
 )
 
-// TenantUpgrade is a tenant's step from one format to the next.
-type TenantUpgrade struct {
+// FormatUpgrade is a tenant's step from one format to the next.
+type FormatUpgrade struct {
 	From int
 	What string // for the log: "vector indexes get codes"
 	// Run changes the data of an engine in which no tenant is open. A crash may interrupt it after any of its
@@ -44,21 +44,21 @@ type TenantUpgrade struct {
 	Run func(ctx context.Context, e engine.Engine) error
 }
 
-// Upgrader is a Tenant whose keys or values have changed with a format.
-type Upgrader interface {
+// FormatUpgrader is a Tenant whose keys or values have changed with a format.
+type FormatUpgrader interface {
 	Tenant
 	// Upgrades returns the tenant's steps, at most one for each format.
-	Upgrades() []TenantUpgrade
+	Upgrades() []FormatUpgrade
 }
 
-// Format describes the format of data that a host has opened.
-type Format struct {
+// DataFormat describes the format of data that a host has opened.
+type DataFormat struct {
 	Found   int // the format that the data had before they were opened; Current for fresh data
 	Current int // the format that the data have now
 }
 
 // Format returns the format of the data.
-func (h *Host) Format() Format { return Format{h.Instance().found, formatVersion} }
+func (h *Host) Format() DataFormat { return DataFormat{h.Instance().found, formatVersion} }
 
 // upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there
 // are none. If keep is true, it takes a snapshot before the first change. It fails with
@@ -153,12 +153,12 @@ func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, er
 func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
 	what []string, err error) {
 	for _, t := range tenants {
-		u, ok := t.(Upgrader)
+		u, ok := t.(FormatUpgrader)
 		if !ok {
 			continue
 		}
 		steps := u.Upgrades()
-		i := slices.IndexFunc(steps, func(s TenantUpgrade) bool { return s.From == from })
+		i := slices.IndexFunc(steps, func(s FormatUpgrade) bool { return s.From == from })
 		if i < 0 {
 			continue
 		}

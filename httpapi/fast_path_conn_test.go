@@ -74,7 +74,7 @@ func (w *world) text(method, path, body string, headers ...string) string {
 // counting counts the requests that connections serve by themselves.
 func counting(w *world) *atomic.Int64 {
 	n, serve := new(atomic.Int64), w.srv.serveShortcut
-	w.srv.serveShortcut = func(s *shortcutConn) {
+	w.srv.serveShortcut = func(s *fastPathConn) {
 		n.Add(1)
 		serve(s)
 	}
@@ -248,7 +248,7 @@ func TestShortcutForms(t *testing.T) {
 		head(path, append([]string{"Host: a"}, strings.Split(manyHeaders(60), "|")...)...): false,
 		strings.Repeat(head(path, "Host: a"), 2):                                           false,
 	} {
-		s := &shortcutConn{}
+		s := &fastPathConn{}
 		if got := maybeShortcut([]byte(text)) && s.parse([]byte(text)); got != taken {
 			t.Errorf("%.200q: %v", text, got)
 		}
@@ -310,7 +310,7 @@ func TestShortcutShutdown(t *testing.T) {
 func TestShortcutAborted(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
-	w.srv.serveShortcut = func(*shortcutConn) { panic(http.ErrAbortHandler) }
+	w.srv.serveShortcut = func(*fastPathConn) { panic(http.ErrAbortHandler) }
 	l := dialPlain(t, w.serving(t))
 	l.write(w.text("POST", docs, `{"id":"1","pk":"a"}`))
 	l.read()

@@ -43,19 +43,19 @@ func (f Fault) Status() int { return faultStatuses[f] }
 // FaultNames returns the names of all faults.
 func FaultNames() []string { return faultNames[1:] }
 
-// ParseFault parses a fault's name, ignoring case. Its error is a *RuleError.
+// ParseFault parses a fault's name, ignoring case. Its error is a *FaultRuleError.
 func ParseFault(name string) (Fault, error) {
 	for f := Throttled; f < faultCount; f++ {
 		if strings.EqualFold(faultNames[f], name) {
 			return f, nil
 		}
 	}
-	return None, &RuleError{"fault", "'" + name + "' is no fault: there are " +
+	return None, &FaultRuleError{"fault", "'" + name + "' is no fault: there are " +
 		strings.Join(FaultNames(), ", ")}
 }
 
-// Rule says which operations fail and how. Fault is required; all other fields are optional.
-type Rule struct {
+// FaultRule says which operations fail and how. Fault is required; all other fields are optional.
+type FaultRule struct {
 	Fault Fault
 	// Operations are the operations that the rule applies to. If there are none, it applies to all
 	// operations on documents and messages, except query plans and metadata.
@@ -89,36 +89,36 @@ const (
 	defaultRetryAfter = 100 * time.Millisecond
 )
 
-// RuleError reports an invalid rule. Member is the name of the invalid JSON member.
-type RuleError struct{ Member, Message string }
+// FaultRuleError reports an invalid rule. Member is the name of the invalid JSON member.
+type FaultRuleError struct{ Member, Message string }
 
-func (e *RuleError) Error() string { return e.Message }
+func (e *FaultRuleError) Error() string { return e.Message }
 
 // settle fills in defaults, and refuses a rule that is invalid or could never hit.
-func (r *Rule) settle() error {
+func (r *FaultRule) settle() error {
 	switch {
 	case r.Fault == None || r.Fault >= faultCount:
-		return &RuleError{"fault", "a rule needs a fault: " + strings.Join(FaultNames(), ", ")}
+		return &FaultRuleError{"fault", "a rule needs a fault: " + strings.Join(FaultNames(), ", ")}
 	case r.Share < 0 || r.Share > 1 || r.Share != r.Share:
-		return &RuleError{"share", "a share is above 0 and at most 1"}
+		return &FaultRuleError{"share", "a share is above 0 and at most 1"}
 	case r.Count < 0:
-		return &RuleError{"count", "a count is not negative"}
+		return &FaultRuleError{"count", "a count is not negative"}
 	case r.Skip < 0:
-		return &RuleError{"skip", "a number of operations to skip is not negative"}
+		return &FaultRuleError{"skip", "a number of operations to skip is not negative"}
 	case r.For < 0:
-		return &RuleError{"for", "a duration is not negative"}
+		return &FaultRuleError{"for", "a duration is not negative"}
 	case r.Latency < 0 || r.Latency > MaxLatency:
-		return &RuleError{"latencyMs", "a latency is at most a minute"}
+		return &FaultRuleError{"latencyMs", "a latency is at most a minute"}
 	case r.Fault == Latency && r.Latency == 0:
-		return &RuleError{"latencyMs", "a latency needs to be told: how many milliseconds"}
+		return &FaultRuleError{"latencyMs", "a latency needs to be told: how many milliseconds"}
 	case r.RetryAfter != 0 && r.Fault != Throttled:
-		return &RuleError{"retryAfterMs", "only a 429 tells when to come again"}
+		return &FaultRuleError{"retryAfterMs", "only a 429 tells when to come again"}
 	case r.RetryAfter < 0:
-		return &RuleError{"retryAfterMs", "a time to come again is not negative"}
+		return &FaultRuleError{"retryAfterMs", "a time to come again is not negative"}
 	case r.Substatus < 0 || r.Substatus != 0 && r.Fault.Status() == 0:
-		return &RuleError{"substatus", "a substatus is a positive number, and goes with a status"}
+		return &FaultRuleError{"substatus", "a substatus is a positive number, and goes with a status"}
 	case r.Container != "" && r.Database == "":
-		return &RuleError{"database", "a container is named with its database"}
+		return &FaultRuleError{"database", "a container is named with its database"}
 	}
 	if err := r.checkTarget(); err != nil {
 		return err
@@ -139,25 +139,25 @@ func (r *Rule) settle() error {
 }
 
 // checkTarget refuses a rule that applies to both documents and messages.
-func (r *Rule) checkTarget() error {
+func (r *FaultRule) checkTarget() error {
 	documents := r.Database != "" || r.Fault.Status() != 0
 	messages := r.Entity != "" || r.Fault == LockLost || r.Fault == Detach
 	for _, o := range r.Operations {
 		documents = documents || !o.ofMessages()
 		messages = messages || o.ofMessages()
 		if r.Fault == LockLost && (o == Send || o == Receive) {
-			return &RuleError{"operations", "a lock is lost when a message is settled or its lock renewed"}
+			return &FaultRuleError{"operations", "a lock is lost when a message is settled or its lock renewed"}
 		}
 	}
 	if documents && messages {
-		return &RuleError{"operations", "a rule is about documents (a database, a container, a status) or " +
+		return &FaultRuleError{"operations", "a rule is about documents (a database, a container, a status) or " +
 			"about messages (an entity, lockLost, detach), not about both"}
 	}
 	return nil
 }
 
 // matches reports whether a rule applies to an operation.
-func (r *Rule) matches(o *TargetOperation) bool {
+func (r *FaultRule) matches(o *TargetOperation) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false
 	}

@@ -78,9 +78,9 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// cachedState reads one consistent state: that of a View, or that of an Update without the Update's own
+// cachedReader reads one consistent state: that of a View, or that of an Update without the Update's own
 // writes. It caches what has been read. Its methods are safe for concurrent use.
-type cachedState struct {
+type cachedReader struct {
 	ctx context.Context // of the caller
 	e   *Engine
 
@@ -88,20 +88,20 @@ type cachedState struct {
 	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
 	q      querier                 // nil before the first statement
 	known  map[string][]byte       // cache; the value of an absent key is nil
-	now    int64                   // the latest time that the database has returned: see engine.Position
+	now    int64                   // the latest time that the database has returned: see engine.ScopePosition
 	failed error                   // error of the connection: nothing can be read any more
 	closed bool
 	open   map[*iterator]bool
 }
 
 // find reads the keys that are not in the cache yet. It stops when the values reach ManyBytes.
-func (s *cachedState) find(keys [][]byte) error {
+func (s *cachedReader) find(keys [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.findLocked(keys)
 }
 
-func (s *cachedState) findLocked(keys [][]byte) error {
+func (s *cachedReader) findLocked(keys [][]byte) error {
 	var missing [][]byte
 	asked := map[string]bool{}
 	for _, key := range keys {
@@ -124,7 +124,7 @@ func (s *cachedState) findLocked(keys [][]byte) error {
 
 // readLocked reads keys by one statement: the first ones, until their values have room bytes together, but
 // at least one. It returns how many keys are now in the cache, and the size of their values.
-func (s *cachedState) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
+func (s *cachedReader) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
 	sql, args := rowsOf(keys, room)
 	rows, err := s.rowsLocked(sql+withTime, args...)
 	if err != nil {
@@ -139,13 +139,13 @@ func (s *cachedState) readLocked(keys [][]byte, room int) (read, bytes int, err 
 }
 
 // rows runs a statement whose rows consist of a key and a value.
-func (s *cachedState) rows(sql string, args ...any) ([]keyValue, error) {
+func (s *cachedReader) rows(sql string, args ...any) ([]keyValue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rowsLocked(sql, args...)
 }
 
-func (s *cachedState) rowsLocked(sql string, args ...any) (rows []keyValue, err error) {
+func (s *cachedReader) rowsLocked(sql string, args ...any) (rows []keyValue, err error) {
 	err = s.readyLocked()
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (s *cachedState) rowsLocked(sql string, args ...any) (rows []keyValue, err 
 }
 
 // one runs a statement with one row of one column, and stores the column in to.
-func (s *cachedState) one(to any, sql string, args ...any) error {
+func (s *cachedReader) one(to any, sql string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readyLocked(); err != nil {
@@ -185,7 +185,7 @@ func (s *cachedState) one(to any, sql string, args ...any) error {
 }
 
 // readyLocked must be called before each statement. It acquires the connection before the first one.
-func (s *cachedState) readyLocked() error {
+func (s *cachedReader) readyLocked() error {
 	if s.failed != nil {
 		return s.failed
 	}
@@ -208,7 +208,7 @@ func (s *cachedState) readyLocked() error {
 }
 
 // failLocked records the error of a statement, after which all reads fail.
-func (s *cachedState) failLocked(err error) error {
+func (s *cachedReader) failLocked(err error) error {
 	if !errors.Is(err, errRow) {
 		err = toEngine(err)
 	}
@@ -217,7 +217,7 @@ func (s *cachedState) failLocked(err error) error {
 }
 
 // get returns the value of a key, or nil if the key is absent.
-func (s *cachedState) get(key []byte) ([]byte, error) {
+func (s *cachedReader) get(key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil
 	}
@@ -231,7 +231,7 @@ func (s *cachedState) get(key []byte) ([]byte, error) {
 
 // cached returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
 // cache.
-func (s *cachedState) cached(key []byte) (value []byte, known bool) {
+func (s *cachedReader) cached(key []byte) (value []byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	value, known = s.known[string(key)]
@@ -242,13 +242,13 @@ func (s *cachedState) cached(key []byte) (value []byte, known bool) {
 func clip(v []byte) []byte { return v[:len(v):len(v)] }
 
 // remember stores rows in the cache. Keys without a row are recorded as absent.
-func (s *cachedState) remember(keys [][]byte, rows []keyValue) {
+func (s *cachedReader) remember(keys [][]byte, rows []keyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rememberLocked(keys, rows)
 }
 
-func (s *cachedState) rememberLocked(keys [][]byte, rows []keyValue) {
+func (s *cachedReader) rememberLocked(keys [][]byte, rows []keyValue) {
 	for _, key := range keys {
 		s.known[string(key)] = nil
 	}
@@ -259,15 +259,15 @@ func (s *cachedState) rememberLocked(keys [][]byte, rows []keyValue) {
 
 // share returns a source over the same state for one function of a group. It has its own context and
 // iterators and shares the cache.
-func (s *cachedState) share(ctx context.Context) *cachedState {
-	return &cachedState{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
+func (s *cachedReader) share(ctx context.Context) *cachedReader {
+	return &cachedReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
 // adopt takes over the error of a source that share has returned.
-func (s *cachedState) adopt(shared *cachedState) { s.failed = shared.failed }
+func (s *cachedReader) adopt(shared *cachedReader) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
-func (s *cachedState) finish() (leak bool) {
+func (s *cachedReader) finish() (leak bool) {
 	s.mu.Lock()
 	s.closed = true
 	open := s.open
@@ -280,12 +280,12 @@ func (s *cachedState) finish() (leak bool) {
 }
 
 // position returns the position of a scope from its stored ceiling and mark.
-func position(ceiling, mark []byte) (at engine.Position, err error) {
+func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if ceiling != nil {
 		next, err := engine.ParseCeiling(ceiling)
 		if err != nil {
-			return engine.Position{}, err
+			return engine.ScopePosition{}, err
 		}
 		at.LSN = next - 1
 	}
@@ -296,7 +296,7 @@ func position(ceiling, mark []byte) (at engine.Position, err error) {
 }
 
 // positions returns the stored positions of scopes.
-func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
+func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
 		keys = append(keys, engine.CeilingKey(scope), engine.MarkKey(scope))
@@ -306,7 +306,7 @@ func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
 	if err := s.findLocked(keys); err != nil {
 		return nil, err
 	}
-	list := make([]engine.Position, len(scopes))
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, scope := range scopes {
 		var err error
 		if list[i], err = position(s.known[string(keys[2*i])], s.known[string(keys[2*i+1])]); err != nil {
@@ -317,15 +317,15 @@ func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
 	return list, nil
 }
 
-// stateReader is a Reader over a source and, in an Update, over the transaction's writes.
-type stateReader struct {
-	s       *cachedState
+// overlayReader is a Reader over a source and, in an Update, over the transaction's writes.
+type overlayReader struct {
+	s       *cachedReader
 	overlay *txnOverlay // nil in a View
 }
 
 // written looks up a key in the transaction's writes. decided is false if the transaction has not written the
 // key. value is nil if it has deleted the key.
-func (r *stateReader) written(key []byte) (value []byte, decided bool) {
+func (r *overlayReader) written(key []byte) (value []byte, decided bool) {
 	if r.overlay == nil {
 		return nil, false
 	}
@@ -334,7 +334,7 @@ func (r *stateReader) written(key []byte) (value []byte, decided bool) {
 }
 
 // Get returns the value of a key, or engine.ErrNotFound.
-func (r *stateReader) Get(key []byte) ([]byte, error) {
+func (r *overlayReader) Get(key []byte) ([]byte, error) {
 	v, decided := r.written(key)
 	if !decided {
 		var err error
@@ -349,7 +349,7 @@ func (r *stateReader) Get(key []byte) ([]byte, error) {
 }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
-func (r *stateReader) GetMany(keys [][]byte) ([][]byte, error) {
+func (r *overlayReader) GetMany(keys [][]byte) ([][]byte, error) {
 	if err := r.s.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -376,14 +376,14 @@ func (r *stateReader) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher. An error is returned
 // later, by the read of the key.
-func (r *stateReader) Prefetch(keys [][]byte) { _ = r.s.find(keys) }
+func (r *overlayReader) Prefetch(keys [][]byte) { _ = r.s.find(keys) }
 
 // Scan returns an iterator over the keys in a range: see engine.Reader.
-func (r *stateReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+func (r *overlayReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return newIterator(r, rg, reverse)
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *stateReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r *overlayReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return r.s.positions(scopes)
 }

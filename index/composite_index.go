@@ -18,8 +18,8 @@ import (
 // policy. So its entries stay valid when other parts of the policy change.
 const compositeIDSize = 8
 
-// Composite is a composite index: an index over the combined values of several paths, in a given order.
-type Composite struct {
+// CompositeIndex is a composite index: an index over the combined values of several paths, in a given order.
+type CompositeIndex struct {
 	Keys []CompositeKey
 	// Ready reports whether the index contains all documents. It is false while documents are being indexed
 	// anew by a changed policy; the index must not be used then.
@@ -34,8 +34,8 @@ type CompositeKey struct {
 	Descending bool
 }
 
-func newComposite(paths []CompositePath) (*Composite, error) {
-	c := &Composite{Ready: true}
+func newCompositeIndex(paths []CompositePathSpec) (*CompositeIndex, error) {
+	c := &CompositeIndex{Ready: true}
 	var text strings.Builder
 	for _, p := range paths {
 		path, err := jsondoc.ParsePath(p.Path)
@@ -60,12 +60,12 @@ func (k CompositeKey) String() string {
 }
 
 // appendLead appends the prefix of all keys of the index.
-func (c *Composite) appendLead(dst []byte) []byte {
+func (c *CompositeIndex) appendLead(dst []byte) []byte {
 	return append(append(dst, FamilyComposite), c.id[:]...)
 }
 
 // appendTo appends the term of value v of the i-th path. exact is false if the value was cut.
-func (c *Composite) appendTo(dst []byte, i int, v jsondoc.Value) (key []byte, exact bool) {
+func (c *CompositeIndex) appendTo(dst []byte, i int, v jsondoc.Value) (key []byte, exact bool) {
 	n := len(dst)
 	dst = appendCut(dst, v)
 	exact = len(dst)-n < maxTerm || dst[len(dst)-1] != cutMarker
@@ -84,7 +84,7 @@ func complement(b []byte) {
 // Prefix returns the key prefix of the documents that have the given values at the first paths of the
 // index. Without values it returns the prefix of all keys of the index. If exact is false, keys of other
 // documents may have the prefix too, because a value was cut.
-func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
+func (c *CompositeIndex) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	key, exact = c.appendLead(nil), true
 	for i, v := range values {
 		var e bool
@@ -96,7 +96,7 @@ func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 
 // Interval returns the interval [lo, hi) of the keys of the documents that have the values in equal at the
 // first paths of the index. There must not be more values than paths.
-func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
+func (c *CompositeIndex) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, prefix.End(lo), exact
 }
@@ -104,7 +104,7 @@ func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool)
 // Range returns the interval [lo, hi) of the keys of the documents that have the values in equal at the first
 // paths of the index, and at the next path a value of v's kind that satisfies "value op v". equal must have
 // fewer values than the index has paths.
-func (c *Composite) Range(equal []jsondoc.Value, op ComparisonOp, v jsondoc.Value) (lo, hi []byte,
+func (c *CompositeIndex) Range(equal []jsondoc.Value, op ComparisonOp, v jsondoc.Value) (lo, hi []byte,
 	exact bool) {
 	prefix, exact := c.Prefix(equal...)
 	i := len(equal)
@@ -132,7 +132,7 @@ func (c *Composite) Range(equal []jsondoc.Value, op ComparisonOp, v jsondoc.Valu
 // are complete and sorted as in a query. The next value was cut, or it is an array or an object, which
 // queries sort differently. From this value on, the caller must take both values and order from the
 // documents.
-func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
+func (c *CompositeIndex) Values(key []byte) (values []jsondoc.Value, exact int) {
 	rest := key[min(len(key), 1+compositeIDSize):]
 	cut := false
 	for _, k := range c.Keys {
@@ -156,7 +156,7 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 }
 
 // Exact reports whether Values returns the values of all paths of a key, complete and sorted as in a query.
-func (c *Composite) Exact(key []byte) bool {
+func (c *CompositeIndex) Exact(key []byte) bool {
 	var room [maxTerm]byte
 	array, _ := jsondoc.KindBounds(jsondoc.Array)
 	rest := key[min(len(key), 1+compositeIDSize):]
@@ -172,7 +172,7 @@ func (c *Composite) Exact(key []byte) bool {
 
 // TermsFrom returns the terms of a key from the i-th path on, those of descending paths complemented. The key
 // must be exact.
-func (c *Composite) TermsFrom(key []byte, i int) []byte {
+func (c *CompositeIndex) TermsFrom(key []byte, i int) []byte {
 	var room [maxTerm]byte
 	rest := key[min(len(key), 1+compositeIDSize):]
 	for _, k := range c.Keys[:i] {

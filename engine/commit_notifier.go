@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Notifier is an optional interface of a shared engine that reports commits of other processes. A report
-// may be lost, so a process that waits for a change must also read the data from time to time.
-type Notifier interface {
+// CommitNotifier is an optional interface of a shared engine that reports commits of other processes. A
+// report may be lost, so a process that waits for a change must also read the data from time to time.
+type CommitNotifier interface {
 	// Await requests reports of commits in scopes, for AwaitTime from now on. A commit that began before
 	// Await returned may not be reported, so the caller must read the data after Await.
 	Await(ctx context.Context, scopes [][]byte) error

@@ -1,8 +1,8 @@
 package engine
 
-// Paging determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a
+// ScanPaging determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a
 // long scan takes few round trips, and a short one reads few rows that it does not need.
-type Paging struct {
+type ScanPaging struct {
 	size    int  // rows of the last page; 0: none yet
 	expect  int  // see ReadAheadIterator; 0: not set
 	sought  bool // the next page begins at a seek
@@ -20,13 +20,13 @@ const (
 )
 
 // Expect sets how many rows will probably be read from the current position on.
-func (p *Paging) Expect(rows int) { p.expect = rows }
+func (p *ScanPaging) Expect(rows int) { p.expect = rows }
 
 // Sought records that the next page begins at a seek, not after the last page.
-func (p *Paging) Sought() { p.sought = true }
+func (p *ScanPaging) Sought() { p.sought = true }
 
 // Next returns the number of rows of the next page.
-func (p *Paging) Next() int {
+func (p *ScanPaging) Next() int {
 	n := firstPage
 	switch {
 	case p.expect > 0:
@@ -44,7 +44,7 @@ func (p *Paging) Next() int {
 }
 
 // Read records a page: its rows, and the bytes of their keys and values.
-func (p *Paging) Read(rows, bytes int) {
+func (p *ScanPaging) Read(rows, bytes int) {
 	if rows > 0 {
 		p.average = bytes/rows + 1
 	}

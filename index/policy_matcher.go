@@ -1,13 +1,13 @@
 package index
 
-// Matcher reports which positions in documents the policy, from which it was compiled, indexes. It is
+// PolicyMatcher reports which positions in documents the policy, from which it was compiled, indexes. It is
 // immutable and safe for concurrent use.
 //
 // It is the tree of the policy's patterns. A node holds the decisions of the patterns that end there: exact
 // for the scalar at the node (/?), below for everything at and below it (/*). The most precise pattern for
 // a position is found on the way down from the root: exact of the node itself, or otherwise the last below
 // on the way.
-type Matcher struct {
+type PolicyMatcher struct {
 	root *patternNode
 }
 
@@ -20,7 +20,7 @@ const (
 	excluded
 )
 
-// patternNode is a node of the tree of patterns: see Matcher.
+// patternNode is a node of the tree of patterns: see PolicyMatcher.
 type patternNode struct {
 	exact, below inclusion
 	hasIncluded  bool // a pattern that ends here or below includes something
@@ -28,10 +28,10 @@ type patternNode struct {
 	element      *patternNode
 }
 
-// Compile builds the Matcher of a normalised policy. A policy whose mode is none indexes nothing. The
+// Compile builds the PolicyMatcher of a normalised policy. A policy whose mode is none indexes nothing. The
 // error is a *PolicyError for a path that cannot be parsed or that is both included and excluded.
-func Compile(p Policy) (*Matcher, error) {
-	m := &Matcher{root: &patternNode{}}
+func Compile(p Policy) (*PolicyMatcher, error) {
+	m := &PolicyMatcher{root: &patternNode{}}
 	if p.Mode == None {
 		return m, nil
 	}
@@ -91,18 +91,18 @@ func (n *patternNode) grow(s PathSegment) *patternNode {
 	return child
 }
 
-// MatchPosition is a position in documents together with its node in the Matcher. It is a small value.
-// Nothing is indexed at the zero MatchPosition.
-type MatchPosition struct {
+// PolicyMatcherPosition is a position in documents together with its node in the PolicyMatcher. It is a small
+// value. Nothing is indexed at the zero PolicyMatcherPosition.
+type PolicyMatcherPosition struct {
 	node      *patternNode // nil if no pattern continues to this position
 	inherited bool         // the decision of the last /* on the way
 }
 
 // Root returns the position of the document itself.
-func (m *Matcher) Root() MatchPosition { return cursorAt(m.root, false) }
+func (m *PolicyMatcher) Root() PolicyMatcherPosition { return cursorAt(m.root, false) }
 
 // Property returns the position of a property of the object at c.
-func (c MatchPosition) Property(name string) MatchPosition {
+func (c PolicyMatcherPosition) Property(name string) PolicyMatcherPosition {
 	if c.node == nil {
 		return c
 	}
@@ -110,22 +110,22 @@ func (c MatchPosition) Property(name string) MatchPosition {
 }
 
 // Element returns the position of the elements of the array at c.
-func (c MatchPosition) Element() MatchPosition {
+func (c PolicyMatcherPosition) Element() PolicyMatcherPosition {
 	if c.node == nil {
 		return c
 	}
 	return cursorAt(c.node.element, c.inherited)
 }
 
-func cursorAt(n *patternNode, inherited bool) MatchPosition {
+func cursorAt(n *patternNode, inherited bool) PolicyMatcherPosition {
 	if n != nil && n.below != unspecified {
 		inherited = n.below == included
 	}
-	return MatchPosition{n, inherited}
+	return PolicyMatcherPosition{n, inherited}
 }
 
 // Indexed reports whether a scalar at c is indexed.
-func (c MatchPosition) Indexed() bool {
+func (c PolicyMatcherPosition) Indexed() bool {
 	if c.node != nil && c.node.exact != unspecified {
 		return c.node.exact == included
 	}
@@ -133,4 +133,6 @@ func (c MatchPosition) Indexed() bool {
 }
 
 // IsEmpty reports whether nothing is indexed at c or anywhere below.
-func (c MatchPosition) IsEmpty() bool { return !c.inherited && (c.node == nil || !c.node.hasIncluded) }
+func (c PolicyMatcherPosition) IsEmpty() bool {
+	return !c.inherited && (c.node == nil || !c.node.hasIncluded)
+}

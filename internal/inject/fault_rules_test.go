@@ -16,7 +16,7 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 var reading = inject.TargetOperation{Operation: inject.ReadItem, Database: "shop", Container: "carts"}
 
 // hits reports which of n equal operations meet a fault.
-func hits(l *inject.RuleList, o inject.TargetOperation, n int) (list []int) {
+func hits(l *inject.FaultRules, o inject.TargetOperation, n int) (list []int) {
 	for i := range n {
 		if h := l.Match(o); h.Fault != inject.None {
 			list = append(list, i)
@@ -25,7 +25,7 @@ func hits(l *inject.RuleList, o inject.TargetOperation, n int) (list []int) {
 	return list
 }
 
-func add(t *testing.T, l *inject.RuleList, r inject.Rule) inject.RuleState {
+func add(t *testing.T, l *inject.FaultRules, r inject.FaultRule) inject.FaultRuleState {
 	t.Helper()
 	s, err := l.Add(r)
 	if err != nil {
@@ -40,13 +40,13 @@ func TestSeedRepeats(t *testing.T) {
 	choose := func(seed uint64, disturb bool) []int {
 		l := inject.New(ttl.NewManual(start).Now)
 		if disturb {
-			add(t, l, inject.Rule{Fault: inject.Gone, Share: 0.5,
+			add(t, l, inject.FaultRule{Fault: inject.Gone, Share: 0.5,
 				Operations: []inject.Operation{inject.Batch}})
 		}
-		add(t, l, inject.Rule{Fault: inject.Throttled, Share: 0.3, Seed: seed,
+		add(t, l, inject.FaultRule{Fault: inject.Throttled, Share: 0.3, Seed: seed,
 			Operations: []inject.Operation{inject.ReadItem}})
 		if disturb {
-			add(t, l, inject.Rule{Fault: inject.Latency, Latency: time.Millisecond, Share: 0.5})
+			add(t, l, inject.FaultRule{Fault: inject.Latency, Latency: time.Millisecond, Share: 0.5})
 		}
 		var list []int
 		for i := range 1000 {
@@ -74,7 +74,7 @@ func TestSeedRepeats(t *testing.T) {
 // A rule begins behind those that it skips and ends with its count. Then nothing is asked any more.
 func TestSkipAndCount(t *testing.T) {
 	l := inject.New(ttl.NewManual(start).Now)
-	add(t, l, inject.Rule{Fault: inject.Unavailable, Skip: 2, Count: 3})
+	add(t, l, inject.FaultRule{Fault: inject.Unavailable, Skip: 2, Count: 3})
 	if got := hits(l, reading, 10); !slices.Equal(got, []int{2, 3, 4}) {
 		t.Errorf("hit %v", got)
 	}
@@ -91,7 +91,7 @@ func TestSkipAndCount(t *testing.T) {
 func TestDuration(t *testing.T) {
 	clock := ttl.NewManual(start)
 	l := inject.New(clock.Now)
-	s := add(t, l, inject.Rule{Fault: inject.Timeout, For: time.Minute})
+	s := add(t, l, inject.FaultRule{Fault: inject.Timeout, For: time.Minute})
 	if !s.Until.Equal(start.Add(time.Minute)) {
 		t.Errorf("until %v", s.Until)
 	}
@@ -122,9 +122,10 @@ func TestOrder(t *testing.T) {
 	ctx := context.Background()
 	clock := ttl.NewManual(start)
 	l := inject.New(clock.Now)
-	add(t, l, inject.Rule{Fault: inject.Latency, Latency: 20 * time.Second})
-	second := add(t, l, inject.Rule{Fault: inject.Throttled, Latency: time.Second, RetryAfter: time.Second})
-	add(t, l, inject.Rule{Fault: inject.Gone, After: true})
+	add(t, l, inject.FaultRule{Fault: inject.Latency, Latency: 20 * time.Second})
+	second := add(t, l,
+		inject.FaultRule{Fault: inject.Throttled, Latency: time.Second, RetryAfter: time.Second})
+	add(t, l, inject.FaultRule{Fault: inject.Gone, After: true})
 
 	h := l.Match(reading)
 	if h.Rule != second.ID || h.Fault != inject.Throttled || h.RetryAfter != time.Second ||
@@ -166,7 +167,7 @@ func TestOrder(t *testing.T) {
 	if l.Armed() || len(l.List()) != 0 {
 		t.Error("it is not clear")
 	}
-	var none *inject.RuleList
+	var none *inject.FaultRules
 	if none.Armed() || none.Match(reading).Fault != inject.None {
 		t.Error("no list has rules")
 	}
@@ -175,30 +176,30 @@ func TestOrder(t *testing.T) {
 func TestWhatARuleIsAbout(t *testing.T) {
 	settling := inject.TargetOperation{Operation: inject.Complete, Entity: "Orders"}
 	for _, c := range []struct {
-		rule inject.Rule
+		rule inject.FaultRule
 		of   inject.TargetOperation
 		want bool
 	}{
-		{inject.Rule{Fault: inject.Gone}, reading, true},
-		{inject.Rule{Fault: inject.Gone}, settling, false},
-		{inject.Rule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.Metadata}, false},
-		{inject.Rule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.QueryPlan}, false},
-		{inject.Rule{Fault: inject.Gone, Operations: []inject.Operation{inject.Metadata}},
+		{inject.FaultRule{Fault: inject.Gone}, reading, true},
+		{inject.FaultRule{Fault: inject.Gone}, settling, false},
+		{inject.FaultRule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.Metadata}, false},
+		{inject.FaultRule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.QueryPlan}, false},
+		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.Metadata}},
 			inject.TargetOperation{Operation: inject.Metadata}, true},
-		{inject.Rule{Fault: inject.Gone, Operations: []inject.Operation{inject.CreateItem}}, reading, false},
-		{inject.Rule{Fault: inject.Gone, Database: "shop", Container: "carts"}, reading, true},
-		{inject.Rule{Fault: inject.Gone, Database: "shop"}, reading, true},
-		{inject.Rule{Fault: inject.Gone, Database: "shop", Container: "Carts"}, reading, false},
-		{inject.Rule{Fault: inject.Drop}, reading, true},
-		{inject.Rule{Fault: inject.Drop}, settling, true},
-		{inject.Rule{Fault: inject.Drop, Database: "shop"}, settling, false},
-		{inject.Rule{Fault: inject.Drop, Entity: "orders"}, settling, true},
-		{inject.Rule{Fault: inject.Drop, Entity: "orders"}, reading, false},
-		{inject.Rule{Fault: inject.LockLost}, settling, true},
-		{inject.Rule{Fault: inject.LockLost},
+		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.CreateItem}}, reading, false},
+		{inject.FaultRule{Fault: inject.Gone, Database: "shop", Container: "carts"}, reading, true},
+		{inject.FaultRule{Fault: inject.Gone, Database: "shop"}, reading, true},
+		{inject.FaultRule{Fault: inject.Gone, Database: "shop", Container: "Carts"}, reading, false},
+		{inject.FaultRule{Fault: inject.Drop}, reading, true},
+		{inject.FaultRule{Fault: inject.Drop}, settling, true},
+		{inject.FaultRule{Fault: inject.Drop, Database: "shop"}, settling, false},
+		{inject.FaultRule{Fault: inject.Drop, Entity: "orders"}, settling, true},
+		{inject.FaultRule{Fault: inject.Drop, Entity: "orders"}, reading, false},
+		{inject.FaultRule{Fault: inject.LockLost}, settling, true},
+		{inject.FaultRule{Fault: inject.LockLost},
 			inject.TargetOperation{Operation: inject.Send, Entity: "orders"}, false},
-		{inject.Rule{Fault: inject.LockLost}, reading, false},
-		{inject.Rule{Fault: inject.Detach}, inject.TargetOperation{Operation: inject.Send, Entity: "orders"},
+		{inject.FaultRule{Fault: inject.LockLost}, reading, false},
+		{inject.FaultRule{Fault: inject.Detach}, inject.TargetOperation{Operation: inject.Send, Entity: "orders"},
 			true},
 	} {
 		l := inject.New(ttl.NewManual(start).Now)
@@ -210,7 +211,7 @@ func TestWhatARuleIsAbout(t *testing.T) {
 }
 
 func TestRefusedRules(t *testing.T) {
-	for member, rules := range map[string][]inject.Rule{
+	for member, rules := range map[string][]inject.FaultRule{
 		"fault": {{}, {Fault: 200}},
 		"share": {{Fault: inject.Gone, Share: -1}, {Fault: inject.Gone, Share: 1.5}},
 		"count": {{Fault: inject.Gone, Count: -1}},
@@ -226,7 +227,7 @@ func TestRefusedRules(t *testing.T) {
 			{Fault: inject.Drop, Operations: []inject.Operation{inject.Send, inject.ReadItem}}},
 	} {
 		for _, r := range rules {
-			var refused *inject.RuleError
+			var refused *inject.FaultRuleError
 			if _, err := inject.New(ttl.NewManual(start).Now).Add(r); !errors.As(err, &refused) ||
 				refused.Member != member {
 				t.Errorf("%+v: %v, want a refusal of %s", r, err, member)
@@ -235,9 +236,9 @@ func TestRefusedRules(t *testing.T) {
 	}
 	l := inject.New(ttl.NewManual(start).Now)
 	for range inject.MaxRules {
-		add(t, l, inject.Rule{Fault: inject.Gone})
+		add(t, l, inject.FaultRule{Fault: inject.Gone})
 	}
-	if _, err := l.Add(inject.Rule{Fault: inject.Gone}); err == nil {
+	if _, err := l.Add(inject.FaultRule{Fault: inject.Gone}); err == nil {
 		t.Error("there is no end of rules")
 	}
 }
@@ -253,7 +254,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, f, err)
 		}
 	}
-	var refused *inject.RuleError
+	var refused *inject.FaultRuleError
 	if _, err := inject.ParseOperation("brew"); !errors.As(err, &refused) {
 		t.Error(err)
 	}
