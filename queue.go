@@ -147,7 +147,7 @@ func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	var e entity.Entity
 	err := db.retryAfterRestore(ctx, func() (err error) {
 		e, err = db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
-		if entity.CodeOf(err) != entity.CodeEntityExists {
+		if entity.ErrorCodeOf(err) != entity.CodeEntityExists {
 			return err
 		}
 		if there, missing := db.queues.Get(ctx, path); missing == nil && there.Kind == kind {

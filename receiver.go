@@ -42,7 +42,7 @@ func (in *Receiver) Take(ctx context.Context, most int) ([]*ReceivedMessage, err
 	return in.receive(ctx, most, queue.ReceiveAndDelete, (*queue.Receiver).Receive)
 }
 
-func (in *Receiver) receive(ctx context.Context, most int, mode queue.Mode,
+func (in *Receiver) receive(ctx context.Context, most int, mode queue.ReceiveMode,
 	how func(*queue.Receiver, context.Context, int) ([]queue.Delivery, error)) ([]*ReceivedMessage, error) {
 	var list []queue.Delivery
 	err := in.db.retryAfterRestore(ctx, func() error {

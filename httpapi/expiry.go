@@ -16,7 +16,7 @@ func (c *activeRequest) setExpiry(e inspect.Expiry) {
 }
 
 // setLint names the lint rules that the written time to live violates.
-func (c *activeRequest) setLint(found definition.Lint) {
+func (c *activeRequest) setLint(found definition.LintViolations) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())
 	}

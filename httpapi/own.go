@@ -126,12 +126,12 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // labFailure returns an error in the form in which responses of Mayfly's own API contain it.
-func labFailure(err error) laboratory.Failure {
+func labFailure(err error) laboratory.ErrorResponse {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
 		f.Message += " " + f.Detail
 	}
-	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
+	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
 // laboratoryAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory

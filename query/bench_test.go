@@ -33,7 +33,7 @@ func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return newMemory(b, x, benchBodies(n), 1), x
+	return newPageStateStore(b, x, benchBodies(n), 1), x
 }
 
 // BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading

@@ -156,7 +156,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 	for i, d := range set.Docs {
 		bodies[i] = d
 	}
-	sources := newMemory(t, x, bodies, v.sources)
+	sources := newPageStateStore(t, x, bodies, v.sources)
 	got, err := runAll(c.Query, c.params(), bind.ContainerInfo{Index: x, Lenient: v.lenient}, sources,
 		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {

@@ -21,7 +21,7 @@ func TestLargeQueries(t *testing.T) {
 	}
 	info := defaultInfo(t)
 	info.Lenient = true
-	sources := newMemory(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
 	for text, want := range map[string]int{
 		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'",
 			" OR "): 1,

@@ -116,7 +116,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 			sources := map[int][]source.Source{}
 			for _, n := range []int{1, 3} {
-				for _, m := range newMemory(t, x, bodies, n) {
+				for _, m := range newPageStateStore(t, x, bodies, n) {
 					sources[n] = append(sources[n], &graves{m.(*memory), dead, nil})
 				}
 			}

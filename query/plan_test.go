@@ -69,7 +69,8 @@ func TestExplain(t *testing.T) {
 	}
 	clock := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { clock += time.Millisecond; return clock }}
-	page, err := p.Run(context.Background(), newMemory(t, x, bodies, 1), env, exec.RunOptions{Trace: true})
+	page, err := p.Run(context.Background(), newPageStateStore(t, x, bodies, 1), env,
+		exec.RunOptions{Trace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		bodies := specialDocuments(r, 10+r.IntN(80))
-		plain := newMemory(t, nil, bodies, 1)
+		plain := newPageStateStore(t, nil, bodies, 1)
 		for _, text := range queries {
 			want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Vectors: vectors}, plain,
 				exec.RunOptions{})
@@ -98,7 +98,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 				for _, page := range []int{0, 3} {
 					got, err := runAll(text, nil,
 						bind.ContainerInfo{Index: x, Lenient: true, Vectors: vectors},
-						newMemory(t, x, bodies, n), exec.RunOptions{MaxItems: page})
+						newPageStateStore(t, x, bodies, n), exec.RunOptions{MaxItems: page})
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
 					}
@@ -120,7 +120,7 @@ func TestSpecialIndexesSpareDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := newMemory(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 400), 1)
+	sources := newPageStateStore(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 400), 1)
 	for text, most := range map[string]int64{
 		`SELECT * FROM c WHERE ST_DISTANCE(c.g, {"type":"Point","coordinates":[0.5,0.25]}) < 1000`:                  20,
 		`SELECT * FROM c WHERE FullTextContains(c.x, "swim") AND c.id = "7"`:                                        1,
@@ -158,7 +158,7 @@ func TestRankFusion(t *testing.T) {
 		[]byte(`{"id":"c","x":"road","v":[1,0.1]}`),
 		[]byte(`{"id":"d"}`),
 	}
-	sources := newMemory(t, nil, bodies, 2)
+	sources := newPageStateStore(t, nil, bodies, 2)
 	// By text: a, b, then c without the word, d without a text. By vector: b, c, a, d. So a has 1/61+1/63, b
 	// 1/62+1/61, c 1/63+1/62.
 	for text, want := range map[string]string{
@@ -177,7 +177,7 @@ func TestRankFusion(t *testing.T) {
 // TestVectorPolicy checks that the container's vector policy says how to compare.
 func TestVectorPolicy(t *testing.T) {
 	t.Parallel()
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
+	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
 		[]byte(`{"id":"near","v":[1,1]}`)}, 1)
 	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},
 		"dotproduct": {"far", "near", "none"}} {

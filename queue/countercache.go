@@ -10,9 +10,9 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// cachedScope is what is kept in memory for the scope of a queue or topic, from one transaction to the next.
-// A transaction over the scope guards it.
-type cachedScope struct {
+// cachedScopeState is what is kept in memory for the scope of a queue or topic, from one transaction to the
+// next. A transaction over the scope guards it.
+type cachedScopeState struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }

@@ -46,7 +46,7 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
-	kept    cachedScope // counters of a queue's or topic's scope; a transaction over the scope guards it
+	kept    cachedScopeState // counters of a queue's or topic's scope; a transaction over the scope guards it
 
 	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[record.RuleList] // of a subscription
@@ -65,7 +65,7 @@ type entityState struct {
 }
 
 // Open implements host.Tenant.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
+func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	m := &dataset{
 		q:       t.q,
 		in:      in,
@@ -83,7 +83,7 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, 
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
 	return host.TenantState{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockObserver: clockObserver{m}, SnapshotNote: m.summary,
+		Sweep: sweeper{m}, ClockObserver: clockedMessages{m}, SnapshotNote: m.summary,
 		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 
@@ -157,7 +157,7 @@ func (m *dataset) recordTime(ms int64) {
 }
 
 // add creates the state in memory of an entity.
-func (m *dataset) add(rec record.Entity) *entityState {
+func (m *dataset) add(rec record.EntityRecord) *entityState {
 	e := &entityState{
 		number:  rec.Number,
 		kind:    rec.Kind,
@@ -211,8 +211,8 @@ func (m *dataset) forget(list []*entityState) {
 }
 
 // record returns the catalog record of the entity.
-func (e *entityState) record() record.Entity {
-	rec := record.Entity{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
+func (e *entityState) record() record.EntityRecord {
+	rec := record.EntityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
 		Updated:  e.updated.Load(),
 		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
 	if e.topic != nil {

@@ -22,7 +22,7 @@ func (e *expiryProgress) restart() { e.again.Store(true) }
 
 // noteArrival makes the reaper begin again if a message arrives that expires before the position it has
 // reached.
-func (e *expiryProgress) noteArrival(h *layout.Header) {
+func (e *expiryProgress) noteArrival(h *layout.MessageHeader) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
@@ -44,12 +44,12 @@ const (
 type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper.
-func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
+func (w sweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
 			if s != nil && (s.Sub == entity.Main || s.nextWakeup() < host.Never ||
 				w.m.shared && s.forwardsTo() != "") {
-				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.Sub)})
+				list = append(list, ttl.SweepRange{Owner: e.number, Part: uint16(s.Sub)})
 			}
 		}
 	}
@@ -57,17 +57,17 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 }
 
 // Clock implements ttl.Sweeper. It returns nil: all messages expire by the reaper's own clock, the server's.
-func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
+func (w sweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
 // expired messages, and removes message ids that are older than the duplicate detection window.
-func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.SweepResult, error) {
+func (w sweeper) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	swept, err := e.stores[rg.Part].sweep(ctx, limit)
-	if err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound {
+	if err != nil && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	return swept, err

@@ -60,26 +60,26 @@ func (h expirySink) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
 		h.m.gate.Leave()
 		return nil, err
 	}
-	return &sinkTx{e: e}, nil
+	return &expirySinkTx{e: e}, nil
 }
 
-// sinkTx implements host.ExpirySinkTx.
-type sinkTx struct {
+// expirySinkTx implements host.ExpirySinkTx.
+type expirySinkTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
 // Scopes implements host.ExpirySinkTx.
-func (i *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+func (i *expirySinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
 // Begin implements host.ExpirySinkTx.
-func (i *sinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
+func (i *expirySinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
 // Take implements host.ExpirySinkTx: it sends the item as a message, which may be larger than the size limit
 // for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
-func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
+func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
 	}
@@ -96,10 +96,10 @@ func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 }
 
 // Finish implements host.ExpirySinkTx.
-func (i *sinkTx) Finish() { i.w.finish() }
+func (i *expirySinkTx) Finish() { i.w.finish() }
 
 // Leave implements host.ExpirySinkTx. After a commit it updates the state in memory, which wakes receivers.
-func (i *sinkTx) Leave(committed bool) {
+func (i *expirySinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()
 		i.e.recordUse(i.w.now)

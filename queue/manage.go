@@ -149,7 +149,7 @@ func scopesOf(e *entityState) [][]byte {
 }
 
 // nameEntity validates the path of a new entity. For a subscription it also returns the topic.
-func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string, err error) {
+func nameEntity(kind entity.Kind, path string) (rec record.EntityRecord, topic string, err error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return rec, "", err
@@ -164,7 +164,7 @@ func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string,
 	} else {
 		err = entity.CheckName(strings.ToLower(kind.String()), a.Entity, true)
 	}
-	return record.Entity{Kind: kind, Path: a.Entity}, topic, err
+	return record.EntityRecord{Kind: kind, Path: a.Entity}, topic, err
 }
 
 // admit checks whether an entity may be created, and returns its properties with defaults filled in.

@@ -41,7 +41,7 @@ func New(o Options) *Queues { return &Queues{opts: o} }
 func (q *Queues) Changed() <-chan struct{} { return q.changes.Changed() }
 
 // Tenant returns the tenant to pass to host.Open.
-func (q *Queues) Tenant() host.Tenant { return tenant{q} }
+func (q *Queues) Tenant() host.Tenant { return hostTenant{q} }
 
 // Completed returns the properties that an entity of a kind would store for p: defaults are filled in, and
 // properties that the kind does not have are removed. It does not check bounds.

@@ -58,7 +58,8 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 
 // created adds to the state in memory an entity that this server has just stored. parent is the topic of a
 // subscription.
-func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.RuleList,
+func (m *dataset) created(ctx context.Context, parent *entityState, rec record.EntityRecord,
+	rules *record.RuleList,
 	version uint64) (e *entityState) {
 	m.recordTime(rec.Created)
 	add := func() {
@@ -153,7 +154,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bo
 }
 
 // adopt applies a change of the entity that another server has stored. rules are the rules that it has now.
-func (e *entityState) adopt(rec *record.Entity, rules *record.RuleList) {
+func (e *entityState) adopt(rec *record.EntityRecord, rules *record.RuleList) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)

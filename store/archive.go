@@ -92,7 +92,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 }
 
 // Purge moves an expired item to the container's expiry sink, in a transaction of its own.
-func (c *itemOwner) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
+func (c *itemContainer) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
 	_, left, err := (*Container)(c).purge(ctx, s, []sweep.ExpiryCandidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{

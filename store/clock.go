@@ -48,7 +48,7 @@ func (c *Container) recordTime(k container.MomentKind, t int64) {
 }
 
 // Note records that an event of kind k is stored with second t: see recordTime.
-func (c *itemOwner) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
+func (c *itemContainer) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.
@@ -116,7 +116,7 @@ func (d *Database) exists() error {
 func clockOf(database string) string { return "of the database " + database }
 
 // Clock returns the clock that decides what has expired in a range.
-func (w containerSweeper) Clock(r ttl.Range) ttl.Clock {
+func (w containerSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	if c := w.ds.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {

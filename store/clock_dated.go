@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// clockObserver gives the host, which owns the clocks, access to the data that they date: the server's
+// clockedItems gives the host, which owns the clocks, access to the data that they date: the server's
 // clock dates the catalog's records, a database's clock dates the contents of its containers.
-type clockObserver struct{ ds *dataset }
+type clockedItems struct{ ds *dataset }
 
 // Clocks returns the clocks that date something in the store.
-func (w clockObserver) Clocks() (list []*host.Clock) {
+func (w clockedItems) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
 	}
@@ -24,7 +24,7 @@ func (w clockObserver) Clocks() (list []*host.Clock) {
 }
 
 // containers returns the containers that use one of the clocks.
-func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
+func (w clockedItems) containers(clocks []*host.Clock) (list []*Container) {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	for _, c := range w.ds.cat.containers {
@@ -38,7 +38,7 @@ func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
 // Hold takes the gates of all containers that use one of the clocks, so that none of them is written until
 // release. It takes the gates in the order in which the containers were created, as does every operation
 // that takes several.
-func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+func (w clockedItems) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
 	release = func() {
@@ -78,7 +78,7 @@ func (c *Container) loadLast(ctx context.Context) error {
 
 // Latest returns the latest moment that is stored by one of the clocks. The clocks must not be set back
 // behind it.
-func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
+func (w clockedItems) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
 	}
@@ -92,7 +92,7 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 
 // Expired returns the last expiry of an item that is dated by one of the clocks, whether or not the item is
 // purged, if that expiry is later than to. The clocks must not be set back behind it.
-func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
+func (w clockedItems) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
 	error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
@@ -108,7 +108,7 @@ func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to tim
 }
 
 // Moved wakes everything that waits for a time of one of the clocks.
-func (w clockObserver) Moved(clocks []*host.Clock) {
+func (w clockedItems) Moved(clocks []*host.Clock) {
 	for _, c := range w.containers(clocks) {
 		for _, s := range c.state.Load().Ranges {
 			s.Rescan.Store(true)

@@ -21,7 +21,7 @@ type Database struct {
 	rec        record.Database
 	containers []*Container          // in order of creation; guarded by dataset.mu
 	byName     map[string]*Container // guarded by dataset.mu
-	spending   work.RequestBudget    // of the throughput that its containers share
+	spending   work.ThroughputBudget // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's
 }

@@ -34,11 +34,11 @@ type dataset struct {
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
 	pageStates *work.PageStateCache // the state that a page of results keeps for the next page
-	tallies    *work.TallyCache     // the numbers of index entries that queries have counted
+	tallies    *work.KeyCountCache  // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  rangeSplitter
-	programs  script.Programs // compiled scripts
+	programs  script.ScriptCache // compiled scripts
 
 	mu  sync.RWMutex // guards cat; taken after the catalog's lock
 	cat catalog
@@ -49,23 +49,23 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// tenant is the store as a tenant of its host.
-type tenant struct{ db *DB }
+// hostTenant is the store as a tenant of its host.
+type hostTenant struct{ db *DB }
 
 // Tenant returns the store as a tenant, for host.Open.
-func (db *DB) Tenant() host.Tenant { return tenant{db} }
+func (db *DB) Tenant() host.Tenant { return hostTenant{db} }
 
 // tenantName is the store's name in the host.
 const tenantName = "documents"
 
 // KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
 // with its number, whose top bit is set.
-func (tenant) KeySpace() host.KeySpace {
+func (hostTenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
 // Scopes returns the scopes of all partition ranges.
-func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
 			scopes = append(scopes, layout.RangeScope(rec.CID, r.Number))
@@ -76,10 +76,10 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open loads the catalog of an instance and makes it the data of the DB.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
+func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	db, err := t.db.moveIn(ctx, in)
 	return host.TenantState{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
-		ClockObserver: clockObserver{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
+		ClockObserver: clockedItems{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
 		SnapshotNote: db.snapshotNote}, err
 }
 
@@ -167,19 +167,19 @@ func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChang
 }
 
 // startWatch returns the stopwatch for an inspection of a container.
-func (ds *dataset) startWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
+func (ds *dataset) startWatch(ctx context.Context) *work.ScanLimiter {
+	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
 // pageWatch returns the stopwatch for a page of results.
-func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
+func (ds *dataset) pageWatch(ctx context.Context) *work.ScanLimiter {
+	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
 // view runs fn over one read-only snapshot of the engine. Only the end of ctx limits its time.
 func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
+	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, ds.eng, fn)
 }
 
 // snapshotNote returns what the store adds to the description that is stored with a snapshot: the ids of the

@@ -27,10 +27,10 @@ type DB struct {
 	dataset atomic.Pointer[dataset]
 
 	// A restore does not change the following fields.
-	heavy        *work.HeavyQueue
-	memory       *Memory
-	temp         *spill.Dir    // nil if there is no such folder
-	catalogWatch host.Notifier // see CatalogChanged
+	heavy        *work.HeavyWorkQueue
+	memory       *MemoryBudget
+	temp         *spill.TempDir // nil if there is no such folder
+	catalogWatch host.Notifier  // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
 	// that are created from then on; each stores the value in its record.
 	backup atomic.Bool
@@ -65,7 +65,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 // of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
-	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
+	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err
@@ -110,9 +110,9 @@ func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live(
 func (db *DB) live() *dataset { return db.dataset.Load() }
 
 // Memory returns the budget that all requests to the store share, also after a restore.
-func (db *DB) Memory() *Memory {
+func (db *DB) Memory() *MemoryBudget {
 	if db.memory == nil { // the DB was never opened
-		return NewMemory(0)
+		return NewMemoryBudget(0)
 	}
 	return db.memory
 }

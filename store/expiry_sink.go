@@ -43,7 +43,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
-			h = missingSink{c}
+			h = noExpirySink{c}
 		case definition.SinkArchive:
 			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
@@ -69,19 +69,19 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// missingSink is the expiry sink of a container whose settings have none.
-type missingSink struct{ c *Container }
+// noExpirySink is the expiry sink of a container whose settings have none.
+type noExpirySink struct{ c *Container }
 
-func (missingSink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
+func (noExpirySink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
 	return nil, nil
 }
-func (missingSink) begin(*transaction.Tx) error                { return nil }
-func (missingSink) take(*transaction.StoredItem) (bool, error) { return true, nil }
-func (missingSink) finish()                                    {}
-func (h missingSink) leave(bool)                               { h.c.leave() }
+func (noExpirySink) begin(*transaction.Tx) error                { return nil }
+func (noExpirySink) take(*transaction.StoredItem) (bool, error) { return true, nil }
+func (noExpirySink) finish()                                    {}
+func (h noExpirySink) leave(bool)                               { h.c.leave() }
 
-// tenantSink is an expiry sink that belongs to another tenant.
-type tenantSink struct {
+// tenantExpirySink is an expiry sink that belongs to another tenant.
+type tenantExpirySink struct {
 	host.ExpirySinkTx
 	c     *Container
 	st    *container.State
@@ -104,7 +104,7 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
-	h := &tenantSink{c: c}
+	h := &tenantExpirySink{c: c}
 	if q.First {
 		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
@@ -126,13 +126,14 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 }
 
 // dead returns a ghost in the form in which the expiry sink receives it.
-func (h *tenantSink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
+func (h *tenantExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
+func (h *tenantExpirySink) scopes(ctx context.Context, s *container.Partition,
+	batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
 		dead := make([]host.ExpiredItem, len(items))
@@ -145,7 +146,7 @@ func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch [
 	return scopes, err
 }
 
-func (h *tenantSink) begin(t *transaction.Tx) error {
+func (h *tenantExpirySink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -153,7 +154,7 @@ func (h *tenantSink) begin(t *transaction.Tx) error {
 
 // take moves a ghost to the other tenant's sink. If the sink refuses the first ghost of a transaction, a
 // new transaction would not help, and the purge fails.
-func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (h *tenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
@@ -167,9 +168,9 @@ func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error)
 	return taken, err
 }
 
-func (h *tenantSink) finish() { h.Finish() }
+func (h *tenantExpirySink) finish() { h.Finish() }
 
-func (h *tenantSink) leave(committed bool) {
+func (h *tenantExpirySink) leave(committed bool) {
 	h.Leave(committed)
 	h.c.leave()
 }

@@ -123,7 +123,7 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 			break
 		}
 		r := docs.Row()
-		p.page.Items = append(p.page.Items, r.Item((*itemOwner)(p.c)))
+		p.page.Items = append(p.page.Items, r.Item((*itemContainer)(p.c)))
 		p.bytes += len(r.Body())
 		p.last = r.RID()
 		p.more = p.full() && !p.certain

@@ -89,7 +89,7 @@ func (c *Container) settled(ctx context.Context, s *container.Partition, at engi
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
+func (c *Container) moved(p transaction.ItemLocation, s *container.Partition) bool {
 	return c.state.Load().RangeOf(p.EPK) != s
 }
 
@@ -98,7 +98,7 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 // or its absence, is durable. position is the position of the range at that moment. If the range has been
 // split since, the caller must ignore an error and read again.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, now int64) (it Item, position uint64, err error) {
+	p transaction.ItemLocation, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
@@ -152,7 +152,7 @@ type pointReadResult struct {
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, f pointReadResult, now int64) (Item, uint64, error) {
+	p transaction.ItemLocation, f pointReadResult, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -172,7 +172,7 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.Clamp(position), err
+	return value.NewItem((*itemContainer)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.

@@ -43,7 +43,7 @@ const maxFormer = 256
 func (c *Container) keepFormer(t engine.Txn) error {
 	rec := &c.state.Load().Rec
 	key := layout.FormerKey(c.d.ID(), c.name)
-	var former record.FormerContainers
+	var former record.DroppedContainers
 	raw, err := t.Get(key)
 	if err == nil {
 		err = host.DecodeRecord(raw, &former)
@@ -53,7 +53,7 @@ func (c *Container) keepFormer(t engine.Txn) error {
 	if err != nil {
 		return err
 	}
-	gone := record.FormerContainer{RID: c.RID(), Key: c.def}
+	gone := record.DroppedContainer{RID: c.RID(), Key: c.def}
 	former.First, former.Next = rec.Ranges[0].ID, max(rec.NextRange, record.HighestID(rec.Ranges)+1)
 	former.Spans = slices.Clone(rec.Former)
 	for _, r := range rec.Ranges {
@@ -74,22 +74,22 @@ func (c *Container) keepFormer(t engine.Txn) error {
 // ranges as children of the dropped container's ranges. rid is that of the dropped container. It fails with
 // CodeNotFound if the rid is not one of the last mostFormer containers of a name, or if no container with
 // the same partition key definition has the name.
-func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
+func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, PartitionRanges, error) {
 	name, former, err := db.live().formerOf(ctx, rid)
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	database, id, _ := strings.Cut(name, "/") // neither has a slash in it
 	d, err := db.Database(database)
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	c, err := d.Container(id)
 	if err == nil && !c.def.Equal(&former.Key) {
 		err = value.NotFound("container", rid)
 	}
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
@@ -97,13 +97,14 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // formerOf returns a former container by its rid, and its name in the form "database/container". The ranges
 // in found include those of all later former containers of the name: a client that has received a
 // successor's ranges keeps them under the first rid.
-func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
+func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.DroppedContainer,
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.FormerContainers) error {
+		return host.ScanRecords(r, layout.KindFormer, func(key []byte,
+			former record.DroppedContainers) error {
 			i := slices.IndexFunc(
 				former.Containers,
-				func(c record.FormerContainer) bool { return c.RID == rid },
+				func(c record.DroppedContainer) bool { return c.RID == rid },
 			)
 			if i < 0 {
 				return ctx.Err()
@@ -125,13 +126,13 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 
 // childrenOf returns the set with the ids of dropped ranges added to the parents of each range. The id of a
 // dropped range that still exists in the set is left out: that range is unchanged and has no children.
-func (set RangeSet) childrenOf(gone []int) RangeSet {
+func (set PartitionRanges) childrenOf(gone []int) PartitionRanges {
 	set.Ranges = slices.Clone(set.Ranges)
 	var ids []string
 	slices.Sort(gone)
 	for _, id := range slices.Compact(gone) {
 		text := strconv.Itoa(id)
-		if !slices.ContainsFunc(set.Ranges, func(r Range) bool { return r.ID == text }) {
+		if !slices.ContainsFunc(set.Ranges, func(r PartitionRange) bool { return r.ID == text }) {
 			ids = append(ids, text)
 		}
 	}
@@ -158,7 +159,7 @@ func beginAbove(t *host.CatalogChange, rec record.Container) {
 // name; then all ranges get new ids. The caller holds the catalog's lock.
 func (ds *dataset) assignRangeIDs(t *host.CatalogChange, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
-	var former record.FormerContainers
+	var former record.DroppedContainers
 	raw, err := t.Get(layout.FormerKey(database, id))
 	switch {
 	case isAbsent(err):
@@ -185,7 +186,7 @@ func (ds *dataset) assignRangeIDs(t *host.CatalogChange, database, id string,
 // assignFormerIDs assigns ids to the ranges of a new container whose name an earlier container has had: see
 // assignRangeIDs.
 func (ds *dataset) assignFormerIDs(def *definition.PartitionKeyDefinition, rec *record.Container,
-	former record.FormerContainers) error {
+	former record.DroppedContainers) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {
 		for i := range same {

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Execution is the outcome of a stored procedure.
-type Execution struct {
+// ExecuteResult is the outcome of a stored procedure.
+type ExecuteResult struct {
 	Body []byte // JSON: the response that it has set; empty if none
 	Log  string // what it printed with console.log, with ExecuteOptions.Logging
 }
@@ -41,20 +41,20 @@ type ExecuteOptions struct {
 // has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of its response or
 // its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
-	o ExecuteOptions) (Execution, Receipt, error) {
+	o ExecuteOptions) (ExecuteResult, Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
 	res, err := c.scripts().Procedure(id)
 	if err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
 	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
 	if err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
 	if err := c.scripts().Ready(&res); err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
 	var out script.ProcedureResult
 	var charge float64
@@ -77,26 +77,26 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	})
 	r.Charge = value.RoundCharge(procedure.ChargeScript + charge)
 	if err != nil {
-		return Execution{Log: out.Log}, r, err
+		return ExecuteResult{Log: out.Log}, r, err
 	}
-	return Execution{Body: out.Body, Log: out.Log}, r, nil
+	return ExecuteResult{Body: out.Body, Log: out.Log}, r, nil
 }
 
 // scriptPlace returns a location in the range in which a procedure runs, and the full partition key on
 // which it runs. The key is zero for a system procedure that runs on a range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
-	rangeID string) (transaction.Location,
+	rangeID string) (transaction.ItemLocation,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return transaction.Location{}, pk, fault.New(fault.CodeBadRequest,
+			return transaction.ItemLocation{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
 		if err != nil {
-			return transaction.Location{}, pk, err
+			return transaction.ItemLocation{}, pk, err
 		}
-		return transaction.Location{
+		return transaction.ItemLocation{
 			EPK:   s.Min,
 			Point: layout.AppendPointKey(nil, c.cid, s.Min, nil, ""),
 		}, pk, nil

@@ -326,10 +326,11 @@ func TestDeliveryOfServers(t *testing.T) {
 		ctx, end := context.WithCancel(x.ctx)
 		ends[i] = end
 		go func() {
-			store.Subscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx, func(ctx context.Context) {
-				begun <- i
-				<-ctx.Done()
-			})
+			store.EventSubscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx,
+				func(ctx context.Context) {
+					begun <- i
+					<-ctx.Done()
+				})
 			ended <- i
 		}()
 	}

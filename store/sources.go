@@ -68,14 +68,15 @@ func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, err
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// itemOwner is the container for its items (value.Owner) and their transactions (transaction.Host).
-type itemOwner Container
+// itemContainer is the container for its items (value.ItemContainer) and their transactions
+// (transaction.ContainerHost).
+type itemContainer Container
 
 // Identity returns the container's names and numbers.
-func (c *itemOwner) Identity() *view.ContainerIdentity { return &c.items.Identity }
+func (c *itemContainer) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
 // Present returns the container's current state as a view.ContainerState, a plain value without locks.
-func (c *itemOwner) Present() *view.ContainerState {
+func (c *itemContainer) Present() *view.ContainerState {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

@@ -64,8 +64,8 @@ type tripCounter struct {
 
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	tr := &tripCounter{t: t, fs: testdisk.New(t)}
-	var e *trips.Engine
-	turn := trips.NewTurn()
+	var e *trips.CountingEngine
+	turn := trips.NewCountedTurn()
 	tr.open = func() engine.Engine {
 		p, err := tr.fs.Open(t.Context())
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // copy copies the keys of all containers.
-func (b *databaseCopy) copy(ctx context.Context) error {
+func (b *forkedDatabase) copy(ctx context.Context) error {
 	for i, was := range b.sources() {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
 			return classify.ToFault(err)
@@ -23,7 +23,7 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 // copyKeys copies all keys of one container to another container's number, in pieces and without waiting
 // for the disk. The transaction that makes the copy reachable is durable only together with all
 // transactions before it.
-func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
+func (b *forkedDatabase) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.RangeScope(is, 0) // no other goroutine uses it yet
 	for rg.Start != nil {
@@ -52,7 +52,7 @@ const pieceBytes = 4 << 20
 
 // readPiece reads the next keys of a range in the snapshot. next is the key to continue with; nil at the
 // end.
-func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.KeyValue, next []byte,
+func (b *forkedDatabase) readPiece(ctx context.Context, rg engine.Range) (batch []view.KeyValue, next []byte,
 	err error) {
 	err = b.from.ds.view(ctx, func(r engine.Reader) error {
 		it := r.Scan(rg, false)

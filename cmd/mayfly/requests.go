@@ -102,7 +102,7 @@ func (c *requestLogCall) run(cmd *cobra.Command, args []string) error {
 		return c.followAll(cmd)
 	}
 	return sendAndPrint(cmd, &c.ServerCall, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
-		func(out io.Writer, page laboratory.Requests) error {
+		func(out io.Writer, page laboratory.LoggedRequests) error {
 			return (&requestTable{out: out}).print(lastAttempts(page.Requests))
 		})
 }
@@ -158,7 +158,7 @@ func (c *requestLogCall) followAll(cmd *cobra.Command) error {
 }
 
 // printNew prints new requests. With --json it prints one object per line.
-func (c *requestLogCall) printNew(t *requestTable, list []laboratory.Request) error {
+func (c *requestLogCall) printNew(t *requestTable, list []laboratory.LoggedRequest) error {
 	if !c.JSON {
 		return t.print(list)
 	}
@@ -174,12 +174,12 @@ func (c *requestLogCall) printNew(t *requestTable, list []laboratory.Request) er
 	return nil
 }
 
-func (c *requestLogCall) page(ctx context.Context, q url.Values) (page laboratory.Requests, err error) {
+func (c *requestLogCall) page(ctx context.Context, q url.Values) (page laboratory.LoggedRequests, err error) {
 	req, err := c.Call(ctx, http.MethodGet, requestsPath+"?"+q.Encode(), nil)
 	if err != nil {
 		return page, err
 	}
-	return cli.Ask[laboratory.Requests](req)
+	return cli.Ask[laboratory.LoggedRequests](req)
 }
 
 // archive writes the requests as an HTTP archive (HAR).

@@ -19,7 +19,7 @@ func (s *Service) queryItems(c *activeOperation) error {
 	if err != nil {
 		return err
 	}
-	var resume *store.Resume
+	var resume *store.ResumePosition
 	if !c.req.BareText {
 		if resume, err = decodeResume(jsondoc.Of(c.req.Body).Member("resumeFilter")); err != nil {
 			return err
@@ -76,7 +76,7 @@ func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	if _, ordered := plan.Ordered(); ordered {
 		return BadRequest("Order-by is not supported for the target resource type.")
 	}
-	list := make([]query.Value, len(f.rows))
+	list := make([]query.InMemoryObject, len(f.rows))
 	for i, row := range f.rows {
 		list[i].Text = f.render(nil, row)
 		if list[i].Position, err = strconv.ParseUint(f.position(row), 16, 64); err != nil {

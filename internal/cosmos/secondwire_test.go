@@ -24,7 +24,7 @@ type secondWire struct {
 	t      *testing.T
 	svc    *cosmos.Service
 	tokens *cosmos.ResourceTokens
-	memory *store.Memory
+	memory *store.MemoryBudget
 }
 
 // frame is an answer as this wire writes it.

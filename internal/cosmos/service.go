@@ -40,7 +40,7 @@ type Service struct {
 	opt    Options
 	db     *store.DB
 	log    *slog.Logger
-	memory *store.Memory
+	memory *store.MemoryBudget
 	scarce chan struct{} // semaphore of item reads while memory is scarce
 }
 

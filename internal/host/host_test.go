@@ -184,9 +184,11 @@ type busy struct {
 	held    chan struct{} // nil: a sweep does not wait
 }
 
-func (b *busy) Ranges(context.Context) ([]ttl.Range, error) { return []ttl.Range{{Owner: 1}}, nil }
-func (b *busy) Clock(ttl.Range) ttl.Clock                   { return nil }
-func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.SweepResult, error) {
+func (b *busy) Ranges(context.Context) ([]ttl.SweepRange, error) {
+	return []ttl.SweepRange{{Owner: 1}}, nil
+}
+func (b *busy) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (b *busy) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (ttl.SweepResult, error) {
 	select {
 	case b.started <- struct{}{}:
 	default:

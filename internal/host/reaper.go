@@ -36,12 +36,12 @@ type tenantSweeper struct {
 // unlisted returns a placeholder for the ranges of a tenant that could not be listed. Its sweep fails with
 // the reason. So the other tenants are swept, the reaper retries after a while, and the caller of a sweep
 // gets the error.
-func unlisted(tenant uint8) ttl.Range {
-	return ttl.Range{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
+func unlisted(tenant uint8) ttl.SweepRange {
+	return ttl.SweepRange{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
 }
 
 // Ranges returns the ranges of all tenants.
-func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error) {
+func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.tenants {
 		if r.Sweep == nil {
@@ -57,7 +57,7 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error)
 		}
 		if err != nil {
 			s.failed[tenant] = err
-			list = []ttl.Range{unlisted(tenant)}
+			list = []ttl.SweepRange{unlisted(tenant)}
 		}
 		for _, rg := range list {
 			rg.Tenant = tenant
@@ -68,7 +68,7 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error)
 }
 
 // Sweep sweeps a range through its tenant.
-func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
+func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	if r == unlisted(r.Tenant) {
 		return ttl.SweepResult{Next: Never}, s.failed[r.Tenant]
 	}
@@ -76,7 +76,7 @@ func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.
 }
 
 // Clock returns the clock by which a range expires.
-func (s *tenantSweeper) Clock(r ttl.Range) ttl.Clock {
+func (s *tenantSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
 	}

@@ -118,20 +118,20 @@ func (m *reminderTenantState) note(ms int64) {
 }
 
 // Ranges returns the ranges to sweep, one for each book: see ttl.Sweeper.
-func (m *reminderTenantState) Ranges(context.Context) (list []ttl.Range, err error) {
+func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
-		list = append(list, ttl.Range{Owner: binary.BigEndian.Uint32(b.scope)})
+		list = append(list, ttl.SweepRange{Owner: binary.BigEndian.Uint32(b.scope)})
 	}
 	return list, m.tenant.Unlisted
 }
 
 // Clock returns nil: all ranges have the reaper's clock.
-func (m *reminderTenantState) Clock(ttl.Range) ttl.Clock { return nil }
+func (m *reminderTenantState) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep purges reminders of one book that are due: see ttl.Sweeper.
-func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.SweepResult,
+func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (swept ttl.SweepResult,
 	err error) {
 	b := m.find(func(b *reminderBook) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {

@@ -36,19 +36,21 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 	return b
 }
 
-// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *coroutine
-// of an act.
-type roleKey struct{}
+// callerRoleContextKey is the key of a context value that identifies the caller of the engine: a role, or the
+// *coroutine of an act.
+type callerRoleContextKey struct{}
 
-// callerRole identifies a caller of the engine. A context without a role is that of a background loop.
-type callerRole int
+// engineCallerRole identifies a caller of the engine. A context without a role is that of a background loop.
+type engineCallerRole int
 
 const (
-	checking  callerRole = iota // the test's own checks, which are never interrupted
-	operating                   // the interrupted operation
+	checking  engineCallerRole = iota // the test's own checks, which are never interrupted
+	operating                         // the interrupted operation
 )
 
-func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
+func as(ctx context.Context, who any) context.Context {
+	return context.WithValue(ctx, callerRoleContextKey{}, who)
+}
 
 // during runs an operation and calls gap in each of its gaps.
 func (b *interleaver) during(gap func(), operation func() (string, error)) (string, error) {
@@ -68,7 +70,7 @@ func (b *interleaver) during(gap func(), operation func() (string, error)) (stri
 // arrive is called before each engine call. It returns an error if the caller is a background loop that has
 // been ended.
 func (b *interleaver) arrive(ctx context.Context) error {
-	switch ctx.Value(roleKey{}) {
+	switch ctx.Value(callerRoleContextKey{}) {
 	case operating:
 		b.pause()
 	case nil:
@@ -119,7 +121,7 @@ func (b *interleaver) pause() {
 // this context never ends: a noWaitContext ends at the first wait, and waiting inside the engine must not end
 // an act.
 func inner(ctx context.Context) context.Context {
-	if ctx.Value(roleKey{}) == nil {
+	if ctx.Value(callerRoleContextKey{}) == nil {
 		return ctx
 	}
 	return context.WithoutCancel(ctx)
@@ -152,7 +154,7 @@ func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) err
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	if v, ok := ctx.Value(roleKey{}).(*runningOperation); ok {
+	if v, ok := ctx.Value(callerRoleContextKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
 				return nil, err
@@ -162,7 +164,7 @@ func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engin
 	if err := b.arrive(ctx); err != nil {
 		return nil, err
 	}
-	if ctx.Value(roleKey{}) != operating {
+	if ctx.Value(callerRoleContextKey{}) != operating {
 		return b.Engine.Update(inner(ctx), scopes, fn, ahead...)
 	}
 	b.held = scopes

@@ -20,7 +20,7 @@ type issuedIdentities struct {
 // itemVersion is one content of an item. An etag stands for one version for ever.
 type itemVersion struct {
 	n    int
-	key  Key
+	key  ItemKey
 	rid  string
 	ts   int64
 	lsn  uint64
@@ -28,7 +28,7 @@ type itemVersion struct {
 }
 
 // record records the results of a write: the etag, the rid and the LSN of the item.
-func (w issuedIdentities) record(k Key, it store.Item, receipt store.Receipt, body string) error {
+func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
 	}

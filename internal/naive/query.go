@@ -291,7 +291,7 @@ func distinct(rows []any) []any {
 }
 
 // count returns the number of a TOP, OFFSET or LIMIT.
-func (e *evaluator) count(c *syntax.Count) int {
+func (e *evaluator) count(c *syntax.RowCount) int {
 	var v any
 	if c.Param != "" {
 		v = e.params[c.Param]

@@ -35,7 +35,7 @@ func (r *Reader) Position() uint64 { return r.after }
 
 // Next returns the selected entries added since the last call, without their bodies and headers. lost
 // reports whether some were overwritten.
-func (r *Reader) Next() (list []*LogRecord, lost bool) {
+func (r *Reader) Next() (list []*LoggedEntry, lost bool) {
 	list, lost = r.take(0)
 	r.lost = false
 	return list, lost
@@ -43,7 +43,7 @@ func (r *Reader) Next() (list []*LogRecord, lost bool) {
 
 // take reads all entries after the position. If most is not 0, it reads only up to that number. lost reports
 // whether some entries after the position were overwritten.
-func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
+func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encodedEntry) {
 		if most != 0 && e.id() > most {
@@ -67,7 +67,7 @@ func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
 
 // decodedEntry is a decoded entry, with results for which its headers and bodies were needed.
 type decodedEntry struct {
-	record  *LogRecord
+	record  *LoggedEntry
 	key     uint64 // the result of folder.key
 	matches bool
 }

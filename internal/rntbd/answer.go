@@ -91,12 +91,12 @@ type ResponseHead struct {
 	Texts [textCount]string
 }
 
-// HeadText is a text in the head of a response.
-type HeadText int
+// ResponseHeadText is a text in the head of a response.
+type ResponseHeadText int
 
 // The texts of responses.
 const (
-	Continuation HeadText = iota
+	Continuation ResponseHeadText = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota

@@ -23,9 +23,9 @@ var lengths = [...]int{4, 8, 16, 20}
 // returned, but may keep their strings.
 type Request struct {
 	Method string
-	Path   string  // escaped
-	Fields []Field // headers, each once
-	Remote string  // address of the client
+	Path   string        // escaped
+	Fields []HeaderField // headers, each once
+	Remote string        // address of the client
 
 	// Payload is the body, if it arrived with the frame. It belongs to the handler. Other bodies are in Body.
 	Payload []byte
@@ -38,12 +38,12 @@ type Request struct {
 	CachedContainer string
 }
 
-// Field is a header. The name has Go's canonical form.
-type Field struct{ Name, Value string }
+// HeaderField is a header. The name has Go's canonical form.
+type HeaderField struct{ Name, Value string }
 
 // translate fills in the request of a frame. version is the x-ms-version of a request without one.
 func (f *frame) translate(version string) error {
-	op, places := f.operationForm(), []pathLevel(nil)
+	op, places := f.operationForm(), []resourcePathLevel(nil)
 	if int(f.resource) < len(resources) {
 		places = resources[f.resource]
 	}
@@ -93,7 +93,7 @@ func (f *frame) addFields(op *httpOperation, activity, version string) {
 	if op.media != "" {
 		f.addField("Content-Type", op.media)
 	}
-	versioned, seen := false, idSet{}
+	versioned, seen := false, tokenIDSet{}
 	for i := range f.tokens {
 		t := &f.tokens[i]
 		name, value := f.field(op, t)
@@ -132,7 +132,7 @@ func (f *frame) field(op *httpOperation, t *token) (name, value string) {
 }
 
 func (f *frame) addField(name, value string) {
-	f.request.Fields = append(f.request.Fields, Field{name, value})
+	f.request.Fields = append(f.request.Fields, HeaderField{name, value})
 }
 
 // replaceField sets the value of a header that another token with the same id has set.
@@ -144,11 +144,11 @@ func (f *frame) replaceField(name, value string) {
 	}
 }
 
-// idSet is a set of the ids of tokens that are headers.
-type idSet [4]uint64
+// tokenIDSet is a set of the ids of tokens that are headers.
+type tokenIDSet [4]uint64
 
 // add adds an id. It reports whether the set did not contain it.
-func (s *idSet) add(id uint16) bool {
+func (s *tokenIDSet) add(id uint16) bool {
 	word, bit := &s[id>>6%uint16(len(s))], uint64(1)<<(id&63)
 	if *word&bit != 0 {
 		return false
@@ -159,7 +159,7 @@ func (s *idSet) add(id uint16) bool {
 
 // appendPath appends the address as a path, by names if the frame has them, otherwise by rids. feed says that
 // the last place is a feed, which has no id.
-func (f *frame) appendPath(b []byte, places []pathLevel, feed bool) ([]byte, error) {
+func (f *frame) appendPath(b []byte, places []resourcePathLevel, feed bool) ([]byte, error) {
 	_, byName := f.tokens.find(tokenDatabase)
 	rid := f.tokens.text(tokenResourceID)
 	for i, p := range places {

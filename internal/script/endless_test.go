@@ -80,7 +80,7 @@ func TestNothingIsEndless(t *testing.T) {
 	} {
 		env := still()
 		env.Elapsed, env.After = passed(), ttl.Real{}.After
-		var p Programs
+		var p ScriptCache
 		began := passed()
 		r, err := p.Open(context.Background(), env, Limits{Time: limit, Memory: 128 << 20, Grace: slack})
 		if err != nil {

@@ -155,10 +155,10 @@ func (r *Runtime) Close() {
 	}
 }
 
-// goneError ends a script whose caller has left.
-type goneError struct{}
+// callerGoneError ends a script whose caller has left.
+type callerGoneError struct{}
 
-func (goneError) Error() string { return "nobody waits for the script any more" }
+func (callerGoneError) Error() string { return "nobody waits for the script any more" }
 
 // ask runs a function in the caller's goroutine and waits until it has ended. While it waits, it checks the
 // time limit.
@@ -166,7 +166,7 @@ func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:
 	case <-r.executor.gone:
-		panic(goneError{})
+		panic(callerGoneError{})
 	}
 	for {
 		tick, release := r.env.After(watchEvery)
@@ -176,7 +176,7 @@ func (r *Runtime) ask(do func()) {
 			return
 		case <-r.executor.gone:
 			release()
-			panic(goneError{})
+			panic(callerGoneError{})
 		case <-tick:
 			if r.runTime() > r.limits.Time {
 				r.executor.cancel()

@@ -26,7 +26,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 const connections = 6
 
 // Engine is an engine that a Disk opens.
-type Engine = doors.ReadableEngine
+type Engine = doors.GetterEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {

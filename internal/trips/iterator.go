@@ -12,7 +12,7 @@ type batchRow struct{ key, value []byte }
 
 // iterator reads its rows in batches, as over a network.
 type iterator struct {
-	e      *Engine
+	e      *CountingEngine
 	r      *reader
 	it     engine.Iterator
 	batch  []batchRow // the rows of the last batch
@@ -47,7 +47,7 @@ func (i *iterator) Skip(most int) (n int) {
 
 // fetch reads a batch that begins at the position of the engine's iterator. stands reports whether this
 // position is valid.
-func (i *iterator) fetch(k Kind, stands bool) bool {
+func (i *iterator) fetch(k CallKind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
 	size := i.paging.Next()

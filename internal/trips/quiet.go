@@ -7,30 +7,32 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// operation is the key of a context whose calls belong to an operation that is counted.
-type operation struct{}
+// operationContextKey is the key of a context whose calls belong to an operation that is counted.
+type operationContextKey struct{}
 
 // Counted returns a context for operations that are counted.
-func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, operation{}, true) }
+func Counted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, operationContextKey{}, true)
+}
 
-// Turn separates the calls of counted operations from those of background work. It is safe for concurrent
-// use.
-type Turn struct {
+// CountedTurn separates the calls of counted operations from those of background work. It is safe for
+// concurrent use.
+type CountedTurn struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	running int  // calls of background work
 	taken   bool // an operation is being counted
 }
 
-// NewTurn returns a Turn that no operation has taken.
-func NewTurn() *Turn {
-	u := &Turn{}
+// NewCountedTurn returns a CountedTurn that no operation has taken.
+func NewCountedTurn() *CountedTurn {
+	u := &CountedTurn{}
 	u.changed = sync.NewCond(&u.mu)
 	return u
 }
 
 // Take waits for the calls of background work and keeps others from beginning until Give.
-func (u *Turn) Take() {
+func (u *CountedTurn) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for u.running > 0 {
@@ -40,7 +42,7 @@ func (u *Turn) Take() {
 }
 
 // Give lets background work go on.
-func (u *Turn) Give() {
+func (u *CountedTurn) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.taken = false
@@ -48,8 +50,8 @@ func (u *Turn) Give() {
 }
 
 // call makes a call when its turn has come.
-func (u *Turn) call(ctx context.Context, fn func() error) error {
-	if ctx.Value(operation{}) == nil {
+func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
+	if ctx.Value(operationContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
 			u.changed.Wait()
@@ -70,7 +72,7 @@ func (u *Turn) call(ctx context.Context, fn func() error) error {
 type QuietEngine struct {
 	engine.Engine
 	getter engine.Getter
-	turn   *Turn
+	turn   *CountedTurn
 }
 
 // RemoteEngine is an engine with the fast path of a remote one.
@@ -80,7 +82,7 @@ type RemoteEngine interface {
 }
 
 // Quiet returns the engine with the turns of a test.
-func Quiet(e RemoteEngine, turn *Turn) *QuietEngine { return &QuietEngine{e, e, turn} }
+func Quiet(e RemoteEngine, turn *CountedTurn) *QuietEngine { return &QuietEngine{e, e, turn} }
 
 // Shared reports true: other servers may have the data open.
 func (e *QuietEngine) Shared() bool { return true }
@@ -136,6 +138,6 @@ type RemoteDatabase interface {
 }
 
 // QuietOf returns the database with the turns of a test.
-func QuietOf(e RemoteDatabase, turn *Turn) *QuietDatabase {
+func QuietOf(e RemoteDatabase, turn *CountedTurn) *QuietDatabase {
 	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
 }

@@ -18,7 +18,7 @@ func Evaluators(list []index.ComputedProperty) map[string]index.EvaluateFunc {
 		if !readsOnlyText(p.Query) {
 			continue
 		}
-		evaluate, err := query.NewComputed([]query.Computed{p})
+		evaluate, err := query.NewComputedProperty([]query.ComputedProperty{p})
 		if err != nil {
 			continue
 		}
@@ -38,11 +38,11 @@ func readsOnlyText(text string) bool {
 	plain := true
 	syntax.Walk(q.Select.Value, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.Member:
+		case *syntax.MemberExpr:
 			plain = plain && !jsondoc.IsSystem(n.Name)
 			_, root := n.X.(*syntax.Ident)
 			return !root
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			name, ok := n.I.(*syntax.Literal)
 			plain = plain && ok && !jsondoc.IsSystem(name.Value.Str())
 			_, root := n.X.(*syntax.Ident)

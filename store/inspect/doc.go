@@ -5,8 +5,8 @@
 //	explain.go         Expiry: of one item, live, expired or purged
 //	dryrun.go          DryRun: what a change of the default does to the items
 //	forecast.go        Forecast: how many items expire when
-//	usage.go           Usage and RangeStatistics: documents, bytes, large partition keys
-//	backlog.go         Backlog: items that have expired and are not purged
+//	storage_usage.go   StorageUsage and RangeStatistics: documents, bytes, large partition keys
+//	purge_backlog.go   PurgeBacklog: items that have expired and are not purged
 //	expiry_census.go   reads when all items expire, for a dry run or a forecast
 //
 // Its types are the results of methods of store.Container and store.DB. Its functions work on a

@@ -129,10 +129,10 @@ func (n *expiryCensus) keys(scope []byte) error {
 }
 
 // read reads an item by its rid.
-func (n *expiryCensus) read(scope []byte, rid uint64) (layout.Header, []byte, error) {
+func (n *expiryCensus) read(scope []byte, rid uint64) (layout.ItemHeader, []byte, error) {
 	v, err := n.r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid))
 	if err != nil {
-		return layout.Header{}, nil, err
+		return layout.ItemHeader{}, nil, err
 	}
 	return layout.DecodeItem(v)
 }

@@ -10,7 +10,7 @@ import (
 
 // termFilter tests the terms of a walk. Equal terms are adjacent and are tested once.
 type termFilter struct {
-	test *plan.TermTest
+	test *plan.IndexTermTest
 	f    *eval.Frame
 	key  []byte
 	in   bool
@@ -18,7 +18,7 @@ type termFilter struct {
 	text []byte // of the smallest document
 }
 
-func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
+func (x *Execution) newTermFilter(t *plan.IndexTermTest) *termFilter {
 	if t == nil {
 		return nil
 	}

@@ -195,8 +195,8 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 
 // Beside returns a function that reports whether a run should also read an access: whether the access
 // restricts the documents further than the walk does, and is short to read. w is nil if there is no walk.
-func Beside(w *OrderedWalk) func(Access) bool {
-	return func(a Access) bool {
+func Beside(w *OrderedWalk) func(IndexAccess) bool {
+	return func(a IndexAccess) bool {
 		s, ok := a.(*SpansAccess)
 		return !ok || !s.Whole && (w == nil || !slices.EqualFunc(s.Spans, w.Spans, sameSpan))
 	}
@@ -204,7 +204,7 @@ func Beside(w *OrderedWalk) func(Access) bool {
 
 // pathsBeside returns the accesses that a run may use instead of the walk, if they turn out to list few
 // documents.
-func (p *Plan) pathsBeside(w *OrderedWalk) (ways []Access) {
+func (p *Plan) pathsBeside(w *OrderedWalk) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)

@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// DistinctNeighbours is a DISTINCT over rows in an order in which equal rows are adjacent.
-type DistinctNeighbours struct{}
+// DistinctAdjacentRows is a DISTINCT over rows in an order in which equal rows are adjacent.
+type DistinctAdjacentRows struct{}
 
 // String returns the line of the node in the output of a plan.
-func (DistinctNeighbours) String() string { return "distinct from the row before" }
+func (DistinctAdjacentRows) String() string { return "distinct from the row before" }
 
 // DistinctPages is a DISTINCT over rows in the order of rids.
 type DistinctPages struct{}
@@ -44,7 +44,7 @@ type RankNode struct{ plan *Plan }
 // previous page, as many as fit. If all groups fit in one page, they may come in the order in which they are
 // found.
 type GroupNode struct {
-	of        *bind.Block
+	of        *bind.QueryBlock
 	Rowset    *eval.CompiledBlock
 	IndexOnly *indexOnly  // how an index alone makes the groups; nil: it cannot
 	Counts    *textCounts // how an index of words alone makes the groups; nil: it cannot
@@ -79,16 +79,16 @@ func (n *GroupNode) String() string {
 	return text
 }
 
-// PageNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
+// LimitNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
 // next page resumes depends on the form of the plan. The cursor is a position among documents (see
 // DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
 // returned, the cursor is a count of rows. These rows are one page if they fit. If they do not, the next
 // page reads the rest from a file that this page has written, or makes all rows again and skips those that
 // were returned.
-type PageNode struct{ of *bind.Block }
+type LimitNode struct{ of *bind.QueryBlock }
 
 // String returns the line of the node in the output of a plan.
-func (n *PageNode) String() string {
+func (n *LimitNode) String() string {
 	if n.of.Offset == 0 && n.of.Limit < 0 {
 		return ""
 	}

@@ -36,7 +36,7 @@ type wireError struct {
 }
 
 // failureOf returns the failure of an error code.
-func failureOf(code entity.Code) wireError {
+func failureOf(code entity.ErrorCode) wireError {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
 		return wireError{frame.CondNotFound, http.StatusNotFound}

@@ -14,7 +14,7 @@ import (
 // topic sets. It implements rule.Message and rule.EditableMessage. Editing changes Message.
 type MessageView struct {
 	Message *message.Message
-	Header  *layout.Header
+	Header  *layout.MessageHeader
 }
 
 // slotOf returns the message slot of a system property; ok is false for a property without a slot.

@@ -128,7 +128,7 @@ func (k *checker) checkRange(s *view.Range) error {
 
 // ceiling returns the first sequence that a range has not been allowed to issue. All stored sequences of the
 // range must be lower.
-func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
+func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.ID)

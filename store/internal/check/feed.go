@@ -35,8 +35,8 @@ func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) e
 
 // feedBounds are the exclusive bounds of the sequences of a range's feed entries.
 type feedBounds struct {
-	floor   layout.Sequence // of the feed of all versions; 0: no version has been removed
-	ceiling layout.Sequence
+	floor   layout.WriteSequence // of the feed of all versions; 0: no version has been removed
+	ceiling layout.WriteSequence
 }
 
 // checkImage checks that the feed of all versions contains i, a version of the item.
@@ -59,9 +59,9 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) 
 
 // floor returns the sequence of a range's floor: the entry that stands for all older versions, which are no
 // longer kept. It returns 0 if the range has none.
-func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
+func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
-	var floor layout.Sequence
+	var floor layout.WriteSequence
 	if it.Next() {
 		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
 			floor = layout.KeySequence(it.Key())

@@ -103,7 +103,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.BasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
+			view.TTLBasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
 	}
 	return err
 }
@@ -163,7 +163,8 @@ func (st *State) SetPolicy(next *State, now int64) {
 	}
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
-	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.SettingsEra{PolicyEra: era, Path: st.Rec.Basis})
+	next.Rec.Eras = append(slices.Clip(st.Rec.Eras),
+		record.TTLPropertyEra{PolicyEra: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.

@@ -48,7 +48,7 @@ import (
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
-// seq is a Sequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
+// seq is a WriteSequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
 // letter otherwise.
 const (
 	FamilyItem     = 'd'
@@ -122,7 +122,7 @@ func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 }
 
 // AppendSequenceKey appends a key of one of the families f, v and e: scope, letter, sequence.
-func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
+func AppendSequenceKey(dst, scope []byte, family byte, n WriteSequence) []byte {
 	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
@@ -183,9 +183,9 @@ func ScopeKeyNumber(key []byte) (uint64, bool) {
 }
 
 // KeySequence returns the sequence at the end of a key of family f, v or e, or 0 if the key has none.
-func KeySequence(key []byte) Sequence {
+func KeySequence(key []byte) WriteSequence {
 	n, _ := ScopeKeyNumber(key)
-	return Sequence(n)
+	return WriteSequence(n)
 }
 
 // AppendPartitionPrefix appends the prefix of the keys of one logical partition (or of a prefix of a
@@ -294,7 +294,7 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 }
 
 // Behind returns the key range of a family's keys with sequences greater than seq.
-func Behind(scope []byte, family byte, seq Sequence) engine.Range {
+func Behind(scope []byte, family byte, seq WriteSequence) engine.Range {
 	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)
 	return rg

@@ -37,17 +37,17 @@ type Container struct {
 	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
 	Former []FormerRange `json:"former,omitempty"`
 	// Version is the version number in session tokens; 0: the tokens have none.
-	Version int64  `json:"version,omitempty"`
-	Split   *Split `json:"split,omitempty"`
+	Version int64       `json:"version,omitempty"`
+	Split   *RangeSplit `json:"split,omitempty"`
 
 	// IndexedBy are older specs by which documents may still be indexed; empty if all documents are
 	// indexed by Spec. IndexRound counts the changes of the indexing policy.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
 	// Basis is the ttlPropertyPath for items that are written now. Eras are the earlier paths, oldest
-	// first, as long as items written under them may exist: see SettingsEra.
-	Basis string        `json:"basis,omitempty"`
-	Eras  []SettingsEra `json:"eras,omitempty"`
+	// first, as long as items written under them may exist: see TTLPropertyEra.
+	Basis string           `json:"basis,omitempty"`
+	Eras  []TTLPropertyEra `json:"eras,omitempty"`
 	// Recent reports whether the documents of a partition are indexed by their _ts in addition to the
 	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
@@ -99,12 +99,12 @@ func Same(a, b *Container) (bool, error) {
 	return bytes.Equal(one, two), err
 }
 
-// FormerContainers is the record of the dropped containers of one name.
-type FormerContainers struct {
-	First      int               `json:"first"`  // the lowest range id of the last dropped container
-	Next       int               `json:"next"`   // higher than every range id ever used under the name
-	Layout     string            `json:"layout"` // of the last dropped container: see LayoutOf
-	Containers []FormerContainer `json:"containers,omitempty"`
+// DroppedContainers is the record of the dropped containers of one name.
+type DroppedContainers struct {
+	First      int                `json:"first"`  // the lowest range id of the last dropped container
+	Next       int                `json:"next"`   // higher than every range id ever used under the name
+	Layout     string             `json:"layout"` // of the last dropped container: see LayoutOf
+	Containers []DroppedContainer `json:"containers,omitempty"`
 	// Spans are the spans of the ranges of Containers, oldest first.
 	Spans []FormerRange `json:"spans,omitempty"`
 }
@@ -116,9 +116,9 @@ type FormerRange struct {
 	Max string `json:"max"`
 }
 
-// FormerContainer is a dropped container: its rid, its partition key definition, and all ids that its
+// DroppedContainer is a dropped container: its rid, its partition key definition, and all ids that its
 // ranges ever had.
-type FormerContainer struct {
+type DroppedContainer struct {
 	RID    string                            `json:"rid"`
 	Key    definition.PartitionKeyDefinition `json:"key"`
 	Ranges []int                             `json:"ranges"`
@@ -128,7 +128,7 @@ type FormerContainer struct {
 // with their spans. It leaves out ids that the new container uses itself. If the new container has another
 // partition key definition, SpansFor returns none: a client that still uses the old definition must get the
 // error that the range is gone.
-func (f *FormerContainers) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
+func (f *DroppedContainers) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
 	}
@@ -161,9 +161,9 @@ func HighestID(ranges []Range) int {
 	return slices.MaxFunc(ranges, func(a, b Range) int { return a.ID - b.ID }).ID
 }
 
-// Split is a running split. The container's record holds it from before the first item is copied until
+// RangeSplit is a running split. The container's record holds it from before the first item is copied until
 // the switch to the halves. Until then the halves' ranges contain copies that are not read.
-type Split struct {
+type RangeSplit struct {
 	From  uint16 `json:"from"`  // the number of the range that is split
 	Lower uint16 `json:"lower"` // the number of the lower half
 	To    uint16 `json:"to"`    // the number of the upper half
@@ -227,9 +227,9 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// SettingsEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to live
-// of all items that were written in it are stored as they count from its Path.
-type SettingsEra struct {
+// TTLPropertyEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to
+// live of all items that were written in it are stored as they count from its Path.
+type TTLPropertyEra struct {
 	ttl.PolicyEra
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -72,8 +72,8 @@ type Catalog interface {
 	Guard() *sync.RWMutex   // guards Resources; taken after Lock
 }
 
-// Owner is the database or the container that resources belong to.
-type Owner struct {
+// ResourceOwner is the database or the container that resources belong to.
+type ResourceOwner struct {
 	Database    uint32 // its number, or that of the container's database
 	Incarnation uint32 // as used in etags
 	Self        string // its rid path, with a trailing slash
@@ -86,13 +86,13 @@ type Owner struct {
 // usable until the owner is dropped; then changes return CodeOwnerNotFound.
 type Resources struct {
 	in     Catalog
-	of     Owner
+	of     ResourceOwner
 	family record.ResourceFamily
 }
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the given
 // number. of describes the database or container by which links and errors name them.
-func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
+func Of(in Catalog, k record.ResourceKind, number uint32, of ResourceOwner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
 

@@ -59,11 +59,11 @@ type SweepStep struct {
 	p        *ttl.Policy
 	now      int64
 	limit    int // maximum number of candidates
-	families [2]familyStep
+	families [2]keyFamilyStep
 }
 
-// familyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
-type familyStep struct {
+// keyFamilyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
+type keyFamilyStep struct {
 	family byte
 	host.SweepPassStep
 }
@@ -71,11 +71,11 @@ type familyStep struct {
 // NewStep returns a SweepStep over the range of a scope.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familyStep {
-		return familyStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) keyFamilyStep {
+		return keyFamilyStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
-	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familyStep{
+	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]keyFamilyStep{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
@@ -87,7 +87,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 			l.families[i].Announce()
 		}
 	}
-	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
 		for i := range l.families {
 			if l.limit > 0 && err == nil {
 				err = l.walk(r, &l.families[i])
@@ -101,7 +101,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates of one family.
-func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
+func (l *SweepStep) walk(r engine.Reader, g *keyFamilyStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
 		l.Items = append(l.Items, ExpiryCandidate{RID: e.ID, Second: e.At, Family: g.family})
