@@ -44,8 +44,9 @@ type ReaperOptions struct {
 	Interval time.Duration // between two rounds, on Clock; default 1 s
 	Batch    int           // maximum number of items per batch; default 32
 	Load     func() int    // number of foreground operations in flight; default: always 0
-	OnError  func(error)   // called with the loop's errors, a *SweepRangeError if a range failed; default: none
-	Paused   bool          // start paused
+	// called with the loop's errors, a *SweepRangeError if a range failed; default: none
+	OnError func(error)
+	Paused  bool // start paused
 }
 
 func (o *ReaperOptions) ensureDefaults() {

@@ -31,7 +31,8 @@ func TestReadRows(t *testing.T) {
 		"14 08 07 49 6e 63 6c 75 64 65"+"14 09 01 65"+"14 0a 01 2a"+"07 0b 0a 00 00 00"+"03 0c"+
 		"10 0f 6e 65 00 00 00 00 00 00 00 00"+"15 0e 78 01 ff"+"02 0e 79"+"01 0e 7a")
 	got, err = parseRowBatch(rowtest.Record(all))
-	want := batchOperation{kind: store.OperationReplace, id: "1", partitionKey: `["a"]`, body: []byte("{}"), ifMatch: "e", ifNoneMatch: "*", minimal: true}
+	want := batchOperation{kind: store.OperationReplace, id: "1", partitionKey: `["a"]`,
+		body: []byte("{}"), ifMatch: "e", ifNoneMatch: "*", minimal: true}
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}

@@ -16,24 +16,24 @@ import (
 
 // ItemExpiry describes when and why an item expires.
 type ItemExpiry struct {
-	State      string           `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
-	Source     string           `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
-	TTL        *int64           `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
-	ExpiresAt  string           `json:"expiresAt,omitempty" format:"date-time"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" description:"Seconds."`
-	Expires    int64            `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
-	Timestamp  int64            `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
-	Base       *int64           `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
-	OwnTTL     int64            `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
-	LeaseUntil string           `json:"leaseUntil,omitempty" format:"date-time"`
-	PurgedAt   string           `json:"purgedAt,omitempty" format:"date-time"`
-	Policy     DefaultTTLPolicy `json:"policy"`
-	Now        string           `json:"now" format:"date-time" description:"By the container's clock."`
-	Explain    string           `json:"explain" description:"The same as a sentence for people."`
+	State      string    `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
+	Source     string    `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
+	TTL        *int64    `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
+	ExpiresAt  string    `json:"expiresAt,omitempty" format:"date-time"`
+	ExpiresIn  int64     `json:"expiresIn,omitempty" description:"Seconds."`
+	Expires    int64     `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
+	Timestamp  int64     `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
+	Base       *int64    `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
+	OwnTTL     int64     `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
+	LeaseUntil string    `json:"leaseUntil,omitempty" format:"date-time"`
+	PurgedAt   string    `json:"purgedAt,omitempty" format:"date-time"`
+	Policy     TTLPolicy `json:"policy"`
+	Now        string    `json:"now" format:"date-time" description:"By the container's clock."`
+	Explain    string    `json:"explain" description:"The same as a sentence for people."`
 }
 
-// DefaultTTLPolicy is the container's default time to live.
-type DefaultTTLPolicy struct {
+// TTLPolicy is the container's default time to live.
+type TTLPolicy struct {
 	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
 	Path       string `json:"ttlPropertyPath,omitempty" description:"From what times to live count."`
 	Since      string `json:"since" format:"date-time"`
@@ -42,7 +42,7 @@ type DefaultTTLPolicy struct {
 func itemExpiry(e inspect.Expiry) ItemExpiry {
 	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
 		Now: second(e.Now), Explain: e.Sentence(),
-		Policy: DefaultTTLPolicy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
+		Policy: TTLPolicy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
 	if e.Based {
 		out.Base = &e.Base
 	}
@@ -178,7 +178,8 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	what, known := waits[in.Until]
 	switch {
 	case !known:
-		return WaitForItemResult{}, route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+		return WaitForItemResult{}, route.BadRequest(
+			"'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
 	case what != store.WaitQuiet && in.ID == nil:
 		return WaitForItemResult{}, route.BadRequest("The body must have an 'id'.")
 	}

@@ -66,8 +66,8 @@ type RowCount struct {
 // Source is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
 type Source struct {
 	TextSpan
-	// Path is an Ident followed by steps, each a MemberExpr or an IndexExpr with a string or an integer: PathOf
-	// splits it. It is nil if Sub is set.
+	// Path is an Ident followed by steps, each a MemberExpr or an IndexExpr with a string or an integer:
+	// PathOf splits it. It is nil if Sub is set.
 	Path  Expr
 	Sub   *Query // FROM (SELECT ...)
 	Alias string // empty if there is none

@@ -11,27 +11,28 @@ type ErrorCode uint8
 
 // The codes.
 const (
-	CodeInternal              ErrorCode = iota
-	CodeEntityNotFound                  // the entity does not exist
-	CodeEntityExists                    // a queue or topic with the name exists already
-	CodeEntityDisabled                  // its status does not allow the operation
-	CodeUnauthorized                    // the token lacks the required right
-	CodeMessageLockLost                 // the lock has lapsed or never existed; the message has not been changed
-	CodeSessionLockLost                 // the session lock has lapsed or never existed
-	CodeSessionCannotBeLocked           // another receiver holds the lock
-	CodeMessageNotFound                 // no message with this sequence number is in the required state
-	CodeRuleNotFound                    // the subscription has no rule with the name
-	CodeRuleExists                      // the subscription has a rule with the name already
-	CodeTimeout                         // nothing arrived within the caller's time limit
-	CodeServerBusy                      // overload; a retry may succeed
-	CodeQuotaExceeded                   // the entity is full
-	CodeMessageTooLarge                 // a message or batch exceeds the limit
-	CodeArgument                        // an argument is malformed or invalid
-	CodeArgumentOutOfRange              // a number or duration is out of bounds
-	CodeNotAllowed                      // the entity does not support the operation
-	CodeNotImplemented                  // the operation is not implemented
-	CodeCancelled                       // the caller's context has ended, or the server is stopping
-	CodeStorage                         // the engine failed: see Err and host.Classify
+	CodeInternal       ErrorCode = iota
+	CodeEntityNotFound           // the entity does not exist
+	CodeEntityExists             // a queue or topic with the name exists already
+	CodeEntityDisabled           // its status does not allow the operation
+	CodeUnauthorized             // the token lacks the required right
+	// the lock has lapsed or never existed; the message has not been changed
+	CodeMessageLockLost
+	CodeSessionLockLost       // the session lock has lapsed or never existed
+	CodeSessionCannotBeLocked // another receiver holds the lock
+	CodeMessageNotFound       // no message with this sequence number is in the required state
+	CodeRuleNotFound          // the subscription has no rule with the name
+	CodeRuleExists            // the subscription has a rule with the name already
+	CodeTimeout               // nothing arrived within the caller's time limit
+	CodeServerBusy            // overload; a retry may succeed
+	CodeQuotaExceeded         // the entity is full
+	CodeMessageTooLarge       // a message or batch exceeds the limit
+	CodeArgument              // an argument is malformed or invalid
+	CodeArgumentOutOfRange    // a number or duration is out of bounds
+	CodeNotAllowed            // the entity does not support the operation
+	CodeNotImplemented        // the operation is not implemented
+	CodeCancelled             // the caller's context has ended, or the server is stopping
+	CodeStorage               // the engine failed: see Err and host.Classify
 )
 
 // String returns the name of the code, for logs.

@@ -80,7 +80,8 @@ func (e *ExpiryEvents) Validate() error {
 // ReaperSettings delay the purges of a container. They do not change the results of requests, except of
 // those about space and purges.
 type ReaperSettings struct {
-	Delay   *PurgeDelay       `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
+	// nil: an item may be purged as soon as it has expired
+	Delay   *PurgeDelay       `json:"delay,omitempty"`
 	Starved *ReaperStarvation `json:"starved,omitempty"` // nil: the reaper purges at full speed
 }
 

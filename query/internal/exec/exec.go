@@ -19,11 +19,12 @@ type RunOptions struct {
 	// maximum number of rows of a page; default and maximum 1,000. Queries that have to see all rows first
 	// ignore it
 	MaxItems int
-	MaxBytes int             // maximum size of all rows together; 0: 4 MB. A single row may be larger
-	Budget   time.Duration   // time after which a page ends early if the query can be resumed; 0: 5 s. See Run
-	Cursor   string          // of the previous page; empty for the first
-	Resume   *ResumePosition // position at which the first page begins; nil: at the first row
-	Scope    string          // identifies the sources: a cursor is valid for one scope
+	MaxBytes int // maximum size of all rows together; 0: 4 MB. A single row may be larger
+	// time after which a page ends early if the query can be resumed; 0: 5 s. See Run
+	Budget time.Duration
+	Cursor string          // of the previous page; empty for the first
+	Resume *ResumePosition // position at which the first page begins; nil: at the first row
+	Scope  string          // identifies the sources: a cursor is valid for one scope
 	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
 	// NumberedSpans
 	Spans []cursor.SourceSpan

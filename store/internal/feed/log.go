@@ -70,9 +70,10 @@ func KeepsLog(state *view.ContainerState) error {
 type ExpiryLogReader struct {
 	Owner  value.ItemContainer // owner of the items
 	Ranges []*view.Range       // the container's ranges
-	At     []uint64            // for each range: the sequence of the last entry that was read; Fill advances it
-	Share  int                 // maximum number of entries of one range, so that none fills the page
-	Page   ExpiryLogPage
+	// for each range: the sequence of the last entry that was read; Fill advances it
+	At    []uint64
+	Share int // maximum number of entries of one range, so that none fills the page
+	Page  ExpiryLogPage
 
 	bytes int
 }
@@ -105,7 +106,8 @@ func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
 		n++
 		err = r.add(src, seq, &e)
 	}
-	src.Seen = layout.WriteSequence(r.At[i]).LSN() // so that the next page does not begin ahead of what is durable
+	// so that the next page does not begin ahead of what is durable
+	src.Seen = layout.WriteSequence(r.At[i]).LSN()
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}

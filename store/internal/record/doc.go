@@ -1,7 +1,7 @@
 // Package record defines the format on disk of a store's catalog: the records of databases, containers,
 // offers and small resources.
 //
-//	record.go     Database, Container with its Ranges, RangeSplit, Eras and ExpiryLog, Offer, DroppedContainers
+//	record.go     Database, Container with Ranges, RangeSplit, Eras, ExpiryLog; Offer, DroppedContainers
 //	resource.go   Resource (users, permissions, encryption keys, scripts), Kinds and ResourceFamily
 //
 // A record is JSON. A member that has no value is omitted.

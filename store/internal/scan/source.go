@@ -24,12 +24,14 @@ type Source struct {
 	Reader engine.Reader
 	Watch  *work.ScanLimiter // limits the reads through Reader
 
-	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
-	Seen uint64               // the highest LSN returned from the range; 0: none
+	// the range's position (LSN and mark) that the engine returned with the snapshot
+	At   engine.ScopePosition
+	Seen uint64 // the highest LSN returned from the range; 0: none
 
-	Tallies *work.KeyCountCache // numbers of index entries that earlier queries have counted; nil: no such cache
-	Before  uint64              // the highest LSN that was known to be durable before the snapshot was opened
-	Indexed bool                // all documents are indexed by the current policy
+	// numbers of index entries that earlier queries have counted; nil: no such cache
+	Tallies *work.KeyCountCache
+	Before  uint64 // the highest LSN that was known to be durable before the snapshot was opened
+	Indexed bool   // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call

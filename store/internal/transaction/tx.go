@@ -38,20 +38,23 @@ type Tx struct {
 	listed     []container.DocumentShapeHash // shapes known in this transaction to have a record
 	full       bool                          // there is no room for records of more shapes
 	termsWiped bool                          // all index entries of the range have been deleted
-	wipe       uint32                        // the last wipe before the transaction: see container.DocumentShapeCache
-	feed       []latestFeedWrite             // entries that Finish writes, when the last sequence is known
-	history    []versionFeedWrite            // the same
-	changed    []view.KeyValue               // reused by put and del
-	mem        layout.KeyArena               // memory for keys
-	value      []byte                        // the stored form of the item that is being written
-	Written    []*PreparedOperation          // operations whose items Apply has written
-	Blocked    *BlockingItem                 // the expired item that must be moved before the transaction can run
-	one        [1]*PreparedOperation         // memory for Written in the usual case
-	expiries   []expiryLogWrite              // written by Finish
-	noted      *split.WrittenRIDs            // gets touched after the commit; nil if the range is not being split
-	touched    []uint64                      // items that were written or removed
-	dues       earliestKeySeconds
-	judging    time.Duration // spent on conditions of patches
+	// the last wipe before the transaction: see container.DocumentShapeCache
+	wipe    uint32
+	feed    []latestFeedWrite    // entries that Finish writes, when the last sequence is known
+	history []versionFeedWrite   // the same
+	changed []view.KeyValue      // reused by put and del
+	mem     layout.KeyArena      // memory for keys
+	value   []byte               // the stored form of the item that is being written
+	Written []*PreparedOperation // operations whose items Apply has written
+	// the expired item that must be moved before the transaction can run
+	Blocked  *BlockingItem
+	one      [1]*PreparedOperation // memory for Written in the usual case
+	expiries []expiryLogWrite      // written by Finish
+	// gets touched after the commit; nil if the range is not being split
+	noted   *split.WrittenRIDs
+	touched []uint64 // items that were written or removed
+	dues    earliestKeySeconds
+	judging time.Duration // spent on conditions of patches
 }
 
 // StoredItem is an item in its stored form.

@@ -60,8 +60,9 @@ type TTLBasisEra struct {
 // LifetimeRules computes the lives of a container's items, by which the expiry policy decides. It is
 // immutable.
 type LifetimeRules struct {
-	Basis TTLBasis      // of items that are written now
-	Eras  []TTLBasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
+	Basis TTLBasis // of items that are written now
+	// eras of which items may exist, oldest first; empty: all items are of the current era
+	Eras []TTLBasisEra
 }
 
 // Of returns the life of an item: the one in its header or, if the ttlPropertyPath has changed since the
