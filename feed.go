@@ -68,8 +68,8 @@ func Follow() FeedOption {
 	}
 }
 
-// Of restricts a change feed to the documents of a partition key. If pk is a Levels with fewer levels than
-// the container has, the feed contains the documents of all keys that begin with these levels.
+// Of restricts a change feed to the documents of a partition key. If pk is a HierarchicalKey with fewer
+// levels than the container has, the feed contains the documents of all keys that begin with these levels.
 func Of(pk PartitionKey) FeedOption {
 	return func(r *feedRequest) (err error) {
 		r.Scope.Partition, err = partitionKey(pk)

@@ -10,7 +10,7 @@ import (
 
 // PartitionKey is the partition key of a document, which is its value at the path by which the container is
 // partitioned: a string, a bool, a number, or nil for JSON's null. If the document has no such value, it is
-// Missing. If the container is partitioned by several paths, it is a Levels.
+// NonePartitionKey. If the container is partitioned by several paths, it is a HierarchicalKey.
 type PartitionKey = any
 
 // HierarchicalKey is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a

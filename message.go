@@ -142,7 +142,7 @@ func (r *ReceivedMessage) Abandon(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
 }
 
-// Defer sets the message aside. After that it can be received only by its Number: see Inbox.Deferred. A
+// Defer sets the message aside. After that it can be received only by its Number: see Receiver.Deferred. A
 // deferral counts as a delivery. If it is the last delivery that the queue allows, the message becomes a dead
 // letter.
 func (r *ReceivedMessage) Defer(ctx context.Context) error {

@@ -29,7 +29,7 @@ func TestNoDocument(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{`{}`, `[]`, `{"user":"ada"}`} { // which are not Missing
+	for _, bad := range []string{`{}`, `[]`, `{"user":"ada"}`} { // which are not NonePartitionKey
 		if err := c.DeletePartition(t.Context(), jsondoc.Of([]byte(bad))); !errors.Is(err, mayfly.ErrBadRequest) {
 			t.Errorf("the partition %s: %v", bad, err)
 		}

@@ -58,7 +58,7 @@ func DeadLetterExpired() QueueOption {
 }
 
 // WithSessions makes a queue or subscription require that each message belongs to a session. Only one
-// receiver at a time can lock a session: see Inbox.Session.
+// receiver at a time can lock a session: see Receiver.Session.
 func WithSessions() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.RequiresSession = true })
 }

@@ -18,7 +18,7 @@ type Receiver struct {
 	at entity.Address
 }
 
-// DeadLetters returns an Inbox for the dead letters: the messages that have expired, whose deliveries have
+// DeadLetters returns a Receiver for the dead letters: the messages that have expired, whose deliveries have
 // failed too often, or that a receiver has dead-lettered.
 func (in *Receiver) DeadLetters() *Receiver {
 	return &Receiver{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
@@ -174,7 +174,7 @@ func (s *Session) Close() {
 	s.r.Close()
 }
 
-// Receive works like Inbox.Receive, for the messages of the session. It returns ErrLockLost if the lock of
+// Receive works like Receiver.Receive, for the messages of the session. It returns ErrLockLost if the lock of
 // the session has ended.
 func (s *Session) Receive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return s.receive(ctx, most, s.r.Receive)

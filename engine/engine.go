@@ -197,7 +197,7 @@ type Prefetcher interface {
 // keys it will read says so, and the iterator fetches that many in its next round trip.
 type ReadAheadIterator interface {
 	// Expect sets the number of keys, from the current position on, that will probably be read. The
-	// iterator fetches that many in its next round trip. See Paging.
+	// iterator fetches that many in its next round trip. See ScanPaging.
 	Expect(keys int)
 }
 
@@ -218,7 +218,7 @@ type KeySkipper interface {
 	Skip(most int) int
 }
 
-// Skip moves an iterator past up to most keys and returns their number: see Skipper.
+// Skip moves an iterator past up to most keys and returns their number: see KeySkipper.
 func Skip(it Iterator, most int) (n int) {
 	if s, ok := it.(KeySkipper); ok {
 		return s.Skip(most)

@@ -33,7 +33,7 @@
 //
 // # Entries and keys
 //
-// An Indexer is compiled from a Definition: the policy and the other settings of the container that
+// An Indexer is compiled from an IndexDefinition: the policy and the other settings of the container that
 // affect indexing. It serves writers and planners. Entries returns the index entries of a document, in
 // one pass over its text. The lookups return the keys and the intervals of keys in which a planner finds
 // documents:

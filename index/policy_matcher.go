@@ -20,7 +20,7 @@ const (
 	excluded
 )
 
-// patternNode is a node of the tree of patterns: see Matcher.
+// patternNode is a node of the tree of patterns: see PolicyMatcher.
 type patternNode struct {
 	exact, below inclusion
 	hasIncluded  bool // a pattern that ends here or below includes something
@@ -28,7 +28,7 @@ type patternNode struct {
 	element      *patternNode
 }
 
-// Compile builds the Matcher of a normalised policy. A policy whose mode is none indexes nothing. The
+// Compile builds the PolicyMatcher of a normalised policy. A policy whose mode is none indexes nothing. The
 // error is a *PolicyError for a path that cannot be parsed or that is both included and excluded.
 func Compile(p Policy) (*PolicyMatcher, error) {
 	m := &PolicyMatcher{root: &patternNode{}}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// keeper is a Memory that keeps all, or nothing.
+// keeper is a PageStateStore that keeps all, or nothing.
 type keeper struct {
 	kept   map[string]*exec.PageState
 	forget bool

@@ -107,7 +107,7 @@ func (m *dataset) awaitedScopes() (list [][]byte) {
 	return list
 }
 
-// reported implements host.OpenTenant.Changed: it makes the watcher read the engine at once.
+// reported implements host.TenantState.Changed: it makes the watcher read the engine at once.
 func (m *dataset) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.

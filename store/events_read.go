@@ -127,8 +127,8 @@ func (ds *dataset) subscriptions() (list []EventSubscription) {
 func (db *DB) CatalogChanged() <-chan struct{} { return db.catalogWatch.Changed() }
 
 // Confirmed returns the position up to which a subscriber has confirmed its events; name is
-// Subscription.Name. The position is "" before the first confirmation; events are then sent from the oldest
-// one on. CodeNotFound: there is no such subscriber (any more).
+// EventSubscription.Name. The position is "" before the first confirmation; events are then sent from the
+// oldest one on. CodeNotFound: there is no such subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {
 		return "", err

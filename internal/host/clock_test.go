@@ -113,7 +113,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gated is a ClockObserver whose gate a test holds.
+// gated is a ClockedData whose gate a test holds.
 type gated struct {
 	gate   host.Gate
 	clocks []*host.Clock

@@ -17,7 +17,8 @@ import (
 const (
 	// followEvery is the time between two checks for changes by other servers.
 	followEvery = time.Second
-	// awaitAgain is the time after which the follower calls engine.Notifier.Await again for the same scope.
+	// awaitAgain is the time after which the follower calls engine.CommitNotifier.Await again for the same
+	// scope.
 	awaitAgain = engine.AwaitTime / 3
 )
 

@@ -232,8 +232,8 @@ func binary(op syntax.BinaryOp, a, b any) any {
 	return arithmetic(op, x, y)
 }
 
-// exactly computes with two integers, if one of them or the result is an Integer. It returns false if none
-// of these is, or if the result does not fit into 64 bits.
+// exactly computes with two integers, if one of them or the result is a LargeInteger. It returns false if
+// none of these is, or if the result does not fit into 64 bits.
 func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {

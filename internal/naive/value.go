@@ -41,7 +41,7 @@ func Decode(text []byte) (any, error) {
 	return withNumbers(v)
 }
 
-// withNumbers replaces each json.Number by a double or an Integer.
+// withNumbers replaces each json.Number by a double or a LargeInteger.
 func withNumbers(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:

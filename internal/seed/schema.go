@@ -9,7 +9,7 @@ import (
 	"github.com/swaggest/jsonschema-go"
 )
 
-// Schema returns the JSON Schema of seed files, for editors. A whole file is a File; files in folders are
+// Schema returns the JSON Schema of seed files, for editors. A whole file is a SeedFile; files in folders are
 // #/definitions/Database and
 // #/definitions/Container.
 func Schema() ([]byte, error) {

@@ -1,7 +1,7 @@
 // Package trips counts the round trips that an operation would need if the engine were remote.
 //
-// An Engine passes all calls to the engine that it wraps, and counts the round trips that a remote engine
-// without local data would need. The model:
+// A CountingEngine passes all calls to the engine that it wraps, and counts the round trips that a remote
+// engine without local data would need. The model:
 //
 //   - A Get, a GetMany, a Horizon and a Settle take one trip each. So does the beginning of an Update, which
 //     locks its scopes, and its commit, which waits for the disk. A View begins with its first read, and a

@@ -5,7 +5,7 @@
 // The package handles the grammar of queries and not their meaning. It does not check which names are in
 // scope, which functions exist and how many arguments they have, or what is not allowed in a subquery, and
 // it does not name the columns of a select list. The packages that interpret a tree report such errors, with
-// the position in the Span of the node.
+// the position in the TextSpan of the node.
 //
 // # From text to tree
 //

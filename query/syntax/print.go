@@ -300,7 +300,7 @@ func (p *printer) logical(l *Logical) {
 	p.open -= pairs
 }
 
-// predicate prints a Between, an In or a Like.
+// predicate prints a Between, an InExpr or a Like.
 func (p *printer) predicate(e Expr) {
 	not := func(not bool, op string) {
 		if not {

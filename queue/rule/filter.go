@@ -89,7 +89,7 @@ func (f Filter) Expression() string {
 // Parameters returns the parameters of the condition.
 func (f Filter) Parameters() []Parameter { return f.parameters }
 
-// Correlation returns the values that a correlation filter requires, or the zero Correlation for other
+// Correlation returns the values that a correlation filter requires, or the zero CorrelationFilter for other
 // kinds.
 func (f Filter) Correlation() CorrelationFilter {
 	if f.correlation == nil {

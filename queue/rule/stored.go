@@ -16,7 +16,7 @@ type storedFilter struct {
 	Correlation *storedCorrelation `json:"correlation,omitempty"`
 }
 
-// storedCorrelation is a Correlation in JSON.
+// storedCorrelation is a CorrelationFilter in JSON.
 type storedCorrelation struct {
 	Fields     map[string]string `json:"fields,omitempty"`
 	Properties []storedParameter `json:"properties,omitempty"`

@@ -36,7 +36,7 @@ type wordPostings struct {
 	lengths []uint32 // number of words in each text
 }
 
-// wordSize is the size of an entry of a wordList in bytes.
+// wordSize is the size of an entry of wordPostings in bytes.
 const wordSize = 16
 
 func (l *wordPostings) add(rid, count, length uint64) {

@@ -37,13 +37,13 @@ type AllOfAccess struct{ List []IndexAccess }
 // AnyOfAccess lists the documents that at least one of its accesses lists.
 type AnyOfAccess struct{ List []IndexAccess }
 
-// Lists reports whether the rids come sorted from posting lists: see Access.
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
 func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
 
-// Lists reports whether the rids come sorted from posting lists: see Access.
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
 func (a *SpansAccess) Lists() bool { return false }
 
-// Lists reports whether the rids come sorted from posting lists: see Access.
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
 func (a *AllOfAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
@@ -53,7 +53,7 @@ func (a *AllOfAccess) Lists() bool {
 	return true
 }
 
-// Lists reports whether the rids come sorted from posting lists: see Access.
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
 func (a *AnyOfAccess) Lists() bool {
 	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
 }

@@ -11,7 +11,7 @@ const (
 	descSASLOutcome = 0x44
 )
 
-// Codes of an Outcome.
+// Codes of an SASLOutcome.
 const (
 	SASLOK        = 0
 	SASLAuth      = 1 // invalid credentials

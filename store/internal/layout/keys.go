@@ -48,7 +48,7 @@ import (
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
-// seq is a Sequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
+// seq is a WriteSequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
 // letter otherwise.
 const (
 	FamilyItem     = 'd'
