@@ -241,7 +241,7 @@ func (l *life) live(seed uint64) (last crashedDisk) {
 		begun = make(chan struct{}, crashWriters*operations)
 		watchers.Go(func() {
 			for range begun {
-				for range 20 {
+				for range 60 {
 					do()
 				}
 			}
