@@ -53,7 +53,7 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 
 func (w *sharedHost) open() {
 	w.t.Helper()
-	e, err := w.fs.Open(w.t.Context())
+	e, err := w.fs.OpenAt(w.t.Context(), w.clock)
 	w.must(err)
 	w.db, err = store.New(store.Options{})
 	w.must(err)

@@ -11,6 +11,9 @@ import (
 // share of the reaper's time by the number of its ranges, and no tenant waits for another's backlog. Of
 // several servers that share the data, the one that has the lease purges in the background.
 
+// reaperLease is the name of the lease of the server that purges in the background.
+const reaperLease = "reaper"
+
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
 		Clock:  in.clock.base,
@@ -23,8 +26,14 @@ func (in *Instance) openReaper() {
 			}
 		},
 	}
-	in.purging = in.Lease("reaper")
+	in.purging = in.Lease(reaperLease)
 	in.reaper = ttl.OpenReaper(o, &tenantSweeper{in: in})
+	if m := in.membership; m != nil {
+		// A round that began before the server had the lease has purged nothing.
+		m.running.Go(func() {
+			in.WhileLeased(m.life, reaperLease, func(context.Context) { in.WakeReaper() })
+		})
+	}
 }
 
 // tenantSweeper is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.

@@ -21,9 +21,9 @@ import (
 // Variable is the environment variable that chooses the engine: "postgres", or "" for Pebble.
 const Variable = "MAYFLY_TEST_ENGINE"
 
-// connections is the number of connections of each pool of an engine for PostgreSQL. Tests run in parallel,
-// and some open several engines.
-const connections = 6
+// connections is the number of connections of each pool of an engine for PostgreSQL. Tests open engines all
+// the time, and to open a connection takes longer than to wait for one.
+const connections = 3
 
 // Engine is an engine that a Disk opens.
 type Engine = doors.GetterEngine
