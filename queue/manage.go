@@ -76,7 +76,7 @@ func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) 
 func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
 	rules ...entity.Rule) (entity.Entity, error) {
 	var made entity.Entity
-	err := again(func() (err error) {
+	err := host.RetryMoved(func() (err error) {
 		made, err = q.createOnce(ctx, kind, path, p, rules)
 		return err
 	})
@@ -198,7 +198,8 @@ func existsText(kind entity.Kind, path string) string {
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
 
-// resourceName returns the name of a subscription or rule in the form that it has in Service Bus's messages.
+// resourceName returns the name of a subscription or rule as Service Bus's error texts contain it:
+// "Topic:news|all|$Default".
 func resourceName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }
@@ -266,7 +267,7 @@ func firstRules(kind entity.Kind, rules []entity.Rule) (*record.RuleList, error)
 
 // Delete deletes an entity with all its messages, a topic with its subscriptions, and ends their receivers.
 func (q *Queues) Delete(ctx context.Context, path string) error {
-	return again(func() error { return q.deleteOnce(ctx, path) })
+	return host.RetryMoved(func() error { return q.deleteOnce(ctx, path) })
 }
 
 func (q *Queues) deleteOnce(ctx context.Context, path string) error {

@@ -89,8 +89,13 @@ func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 // CreateDatabase creates a database. If t is not zero, the database's containers share it as their
 // throughput. It fails with CodeConflict if the id is taken, and with CodeBadRequest for an id or a
 // throughput that Cosmos DB refuses.
-func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (*Database, error) {
-	return db.live().createDatabase(ctx, id, t)
+func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (d *Database,
+	err error) {
+	err = host.RetryMoved(func() (err error) {
+		d, err = db.live().createDatabase(ctx, id, t)
+		return err
+	})
+	return d, err
 }
 
 func (ds *dataset) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
@@ -136,7 +141,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 // DeleteDatabase drops a database and everything in it. It fails with CodeNotFound if there is none and
 // with CodePreconditionFailed if o.IfMatch is another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
-	return db.live().deleteDatabase(ctx, id, o)
+	return host.RetryMoved(func() error { return db.live().deleteDatabase(ctx, id, o) })
 }
 
 func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
@@ -182,8 +187,8 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	return nil
 }
 
-// closeAll takes the gates of the containers exclusively and in order, so that no operation is running in
-// any of them, and runs fn. If fn succeeds, closeAll marks all containers as dropped.
+// closeAll takes the gates (locks) of the containers exclusively and in order, so that no operation is
+// running in any of them, and runs fn. If fn succeeds, closeAll marks all containers as dropped.
 func closeAll(ctx context.Context, containers []*Container, fn func() error) error {
 	if len(containers) == 0 {
 		return fn()

@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -64,6 +65,15 @@ func (d *Database) CreateContainer(ctx context.Context, spec definition.Containe
 // CreateContainerWith creates a container with further options, such as its number of partition ranges.
 // Defaults and errors are those of CreateContainer.
 func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
+	o ContainerOptions) (c *Container, err error) {
+	err = host.RetryMoved(func() (err error) {
+		c, err = d.createContainer(ctx, spec, o)
+		return err
+	})
+	return c, err
+}
+
+func (d *Database) createContainer(ctx context.Context, spec definition.ContainerSpec,
 	o ContainerOptions) (*Container, error) {
 	t := o.Throughput
 	if err := checkRanges(o.Ranges); err != nil {
@@ -270,7 +280,7 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
-		switchFeed := switchVersions(&st, &next, now)
+		switchFeed := transaction.SwitchVersions(&st, &next, now)
 		err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
 			if err := st.CheckEmpty(t, &next); err != nil {
 				return err

@@ -40,7 +40,14 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
-	udfs := c.scripts().Functions(ctx)
+	scripts := c.scripts()
+	if plan.CallsFunctions() {
+		scripts, err = c.currentScripts(ctx)
+	}
+	if err != nil {
+		return ChangesQueryPage{}, c.refused(), err
+	}
+	udfs := scripts.Functions(ctx)
 	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
 	env := query.NewEnv(c.queryTime, watch.Elapsed)

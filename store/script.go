@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -45,7 +46,11 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Execution{}, c.refused(), err
 	}
-	res, err := c.scripts().Procedure(id)
+	scripts, err := c.currentScripts(ctx)
+	if err != nil {
+		return Execution{}, c.refused(), err
+	}
+	res, err := scripts.Procedure(id)
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
@@ -53,7 +58,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err != nil {
 		return Execution{}, c.refused(), err
 	}
-	if err := c.scripts().Ready(&res); err != nil {
+	if err := scripts.Ready(&res); err != nil {
 		return Execution{}, c.refused(), err
 	}
 	var out script.ProcedureResult
@@ -64,7 +69,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
 			}
-			h := c.scripts().Host(&scriptTransaction{c: c, t: t}, pk)
+			h := scripts.Host(&scriptTransaction{c: c, t: t}, pk)
 			var err error
 			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
@@ -82,8 +87,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace returns a location in the range in which a procedure runs, and the full partition key on
-// which it runs. The key is zero for a system procedure that runs on a range.
+// scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full
+// partition key on which it runs. The key is zero for a system procedure that runs on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (transaction.Location,
 	definition.PartitionKey, error) {
@@ -126,11 +131,15 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
-	found, err := c.scripts().TriggersOf(op)
+	scripts, err := c.currentScripts(ctx)
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	key, err := c.triggerKey(pk, op)
+	found, err := scripts.TriggersOf(op)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	key, err := procedure.TriggerKey(&c.def, pk, op)
 	if err != nil && op.Kind == OperationReplace {
 		op.PreTriggers, op.PostTriggers = nil, nil
 		return c.writeOne(ctx, pk, op)
@@ -155,7 +164,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 			c.items.Locate(key, ""),
 			[]*transaction.PreparedOperation{patch},
 			func(t *transaction.Tx) error {
-				h := c.scripts().Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
+				h := scripts.Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
 				var err error
 				done, reply, err = h.Write(ctx, op, found)
 				charge = h.Charge
@@ -172,25 +181,14 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	return done.Item, r, nil
 }
 
-// triggerKey returns the partition key of a write with triggers: the given one, or that of the document.
-func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (definition.PartitionKey, error) {
-	if len(op.Body) == 0 {
-		return c.def.FullKey(pk, op.ID)
-	}
-	parsed, err := jsondoc.Parse(op.Body, jsondoc.Limits{})
-	if err != nil {
-		return definition.PartitionKey{}, definition.DocumentError(err)
-	}
-	if op.Kind == OperationReplace {
-		pk = c.def.KeyOfReplace(pk, op.ID)
-	}
-	if !pk.IsZero() {
-		return c.def.FullKey(pk, parsed.ID.Str())
-	}
-	return c.def.KeyOf(pk, parsed.Body)
+// currentScripts returns a runner for the scripts of the container, including the changes that other servers
+// have made to them. It must not be called in a transaction or a view of the engine.
+func (c *Container) currentScripts(ctx context.Context) (*procedure.Runner, error) {
+	err := c.ds.in.Catalog().CatchUp(ctx)
+	return c.scripts(), classify.ToFault(err)
 }
 
-// scripts returns a runner for the scripts of the container.
+// scripts returns a runner for the scripts of the container that this store knows.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,

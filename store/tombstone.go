@@ -68,8 +68,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
-// sweepTombstones purges up to limit items deleted by the tombstones of one range, and removes tombstones
-// that have no items left.
+// sweepTombstones purges up to limit items of one range that were deleted with their whole partition key, and
+// removes the tombstones (the records of deleted partition keys) that have no items left.
 func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s *container.Partition,
 	limit int) (purged int,
 	more bool, err error) {

@@ -242,6 +242,16 @@ func (tr *tripCounter) many() {
 			return err
 		})
 	}
+	for i := range 512 {
+		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	b.clock.Advance(10 * time.Second)
+	tr.row("purge 512", func() error {
+		_, err := b.db.SweepNow(b.ctx)
+		return err
+	})
 	ops := make([]store.Operation, store.MaxBatchOperations)
 	for _, again := range []string{"new", "old"} {
 		for i := range ops {

@@ -38,7 +38,7 @@ type Config struct {
 	Steps io.Writer `json:"-"`
 }
 
-// Report is the result of a simulation.
+// Report is the result of a simulation: the violated invariants, and what was done.
 type Report struct {
 	Violations []string
 	Trace      []string // the actions of clients and operators
@@ -47,7 +47,7 @@ type Report struct {
 	Servers    int // that were started
 }
 
-// World is a running simulation.
+// World is the state of a running simulation: its database, servers and clients.
 type World struct {
 	config  Config
 	clock   ttl.Clock
@@ -150,7 +150,7 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start(min(w.config.Topics, 1), w.topics.subscribe)
 }
 
-// client is a program that uses the servers.
+// client simulates a program that uses the servers.
 type client struct {
 	w    *World
 	name string

@@ -16,7 +16,7 @@ import (
 // errLost is the error of an exchange whose connection broke.
 var errLost = errors.New("the connection to the database broke")
 
-// Engine is the engine of one server. Its methods are safe for concurrent use.
+// Engine is the engine of one server, on the simulated database. Its methods are safe for concurrent use.
 type Engine struct {
 	d       *Database
 	name    string
@@ -67,8 +67,8 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 // Shared reports whether other processes may have the data open at the same time.
 func (e *Engine) Shared() bool { return true }
 
-// Told returns the latest time that the database has reported, by its own clock; the zero time before the
-// first.
+// Told returns the latest time that a response of the database contained, by the database's clock. Before the
+// first response it returns the zero time.
 func (e *Engine) Told() time.Time {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UTC().Truncate(time.Microsecond)

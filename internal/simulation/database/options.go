@@ -63,7 +63,8 @@ type OperationTimes struct {
 	Trip   time.Duration // processor time for each exchange
 }
 
-// InjectedDefects are violations of the rules.
+// InjectedDefects are violations of the rules that an engine guarantees. Tests use them to check that the
+// simulation detects a violation.
 type InjectedDefects struct {
 	// StampWithCommit writes the stamp, by which the outcome of a commit is determined, at the commit
 	// instead of at the beginning of the transaction. Then a commit that is still being sent counts as

@@ -100,7 +100,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// ask takes a lock that is free and returns nil. Otherwise it returns the new entry in the queue of the lock.
+// ask requests the lock of a scope. If the lock is free, it takes it and returns nil. Otherwise it returns
+// the new entry in the queue of those that wait for the lock.
 func (s *session) ask(scope string) *lockWaiter {
 	d := s.d
 	d.mu.Lock()
@@ -326,5 +327,5 @@ func contains(r engine.Range, key []byte) bool {
 	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
 }
 
-// ceiling returns the stored value of a ceiling.
+// ceiling encodes the next LSN of a scope, the value that is stored under engine.CeilingKey.
 func ceiling(next uint64) []byte { return binary.BigEndian.AppendUint64(nil, next) }

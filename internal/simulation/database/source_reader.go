@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readSource is the state that a reader reads: that of a View or of an Update.
+// readSource is what a sourceReader reads from: the snapshot of a View, or the transaction of an Update.
 type readSource interface {
 	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
@@ -27,7 +27,7 @@ type readSource interface {
 	hides(key []byte) bool
 }
 
-// sourceReader is the engine.Reader over a source.
+// sourceReader implements engine.Reader for a readSource.
 type sourceReader struct {
 	from      readSource
 	iterators []*iterator
@@ -38,7 +38,7 @@ var (
 	_ engine.Prefetcher = (*sourceReader)(nil)
 )
 
-// finish closes the iterators.
+// finish closes the iterators that the function of a View or Update has left open.
 func (r *sourceReader) finish() {
 	for _, it := range r.iterators {
 		it.end()
@@ -106,7 +106,7 @@ func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	return list, nil
 }
 
-// position returns the stored position of a scope.
+// position returns the LSN and the mark that are stored for a scope.
 func position(from *rowSet, scope []byte) (at engine.Position, err error) {
 	at.Settled = true
 	if v := get(from, engine.CeilingKey(scope)); v != nil {
@@ -274,7 +274,7 @@ func (it *iterator) Close() error {
 
 func (it *iterator) end() { it.ended, it.at = true, nil }
 
-// viewSource is the snapshot of a View.
+// viewSource is the snapshot that a View reads.
 type viewSource struct {
 	e       *Engine
 	ctx     context.Context

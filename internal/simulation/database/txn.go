@@ -12,7 +12,8 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txnAttempt is one transaction of the database, in which the functions of a group run.
+// txnAttempt is one transaction of the database. It runs the functions of several Updates, which are
+// committed together.
 type txnAttempt struct {
 	e       *Engine
 	s       *session
@@ -25,7 +26,7 @@ type txnAttempt struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// scopeState is a scope that an attempt has locked.
+// scopeState is a scope that an attempt has locked, with the next LSN that it issues.
 type scopeState struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
@@ -82,7 +83,7 @@ func (a *txnAttempt) drop() {
 	})
 }
 
-// rebase updates the state to the data that are committed now, with the writes of the attempt.
+// rebase reads the data that are committed now, and applies the writes of the attempt to them.
 func (a *txnAttempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -93,7 +94,7 @@ func (a *txnAttempt) rebase() {
 	}
 }
 
-// statement is an exchange within the transaction.
+// statement sends one request within the transaction to the database and waits for the response.
 func (a *txnAttempt) statement(x Exchange) error {
 	if a.lost != nil {
 		return a.lost
@@ -113,7 +114,7 @@ func (a *txnAttempt) statement(x Exchange) error {
 	return a.lost
 }
 
-// txn is the engine.Txn of one function that runs in an attempt.
+// txn is the engine.Txn of one Update, whose function runs in a txnAttempt.
 type txn struct {
 	sourceReader
 	a      *txnAttempt
@@ -136,8 +137,8 @@ func (a *txnAttempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes if keep is set, and otherwise undoes them. wrote reports whether there were
-// any.
+// end is called after the function of an Update. If keep is set, it keeps the function's writes, otherwise it
+// undoes them. wrote reports whether it has kept any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a
@@ -311,7 +312,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, by which callers notice that cached data have changed: see
+// engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := txnWrite{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -320,7 +322,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the number that SetMark has stored with a scope, or 0: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0
@@ -342,7 +344,7 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 	return list
 }
 
-// positions returns the positions of scopes after the transaction.
+// positions returns the LSN and the mark that each scope has after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {

@@ -134,7 +134,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 // call checks a call and reports whether the caller still has to bind its arguments.
 func (b *Binder) call(c *syntax.Call, at *queryPart) bool {
 	if c.UDF {
-		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
+		if b.UDFs++; b.UDFs == MaxUDFs+1 {
 			b.failCode(c, fault.CodeTooManyUDFs,
 				"The query exceeds the maximum number of %d calls of user defined functions.", MaxUDFs)
 		}
