@@ -10,11 +10,12 @@
 //
 // # What happens
 //
-// Clients write, read and query documents, and send, receive and settle messages, also in sessions. They
-// choose a server for each operation. At the same time an operator starts, stops, kills and pauses servers,
-// makes the database fail and freeze, splits ranges and changes times to live. Connections break before a
-// request was executed, after it, or before a commit that is executed later. The clocks of the servers
-// differ by up to an hour and in their rates.
+// Clients write, read and query documents, read change feeds, send, receive and settle messages, also in
+// sessions, and send messages to a topic whose subscriptions are created meanwhile. They choose a server for
+// each operation. At the same time an operator starts, stops, kills and pauses servers, makes the database
+// fail and freeze, splits ranges and changes times to live. Connections break before a request was executed,
+// after it, or before a commit that is executed later. The clocks of the servers differ by up to an hour and
+// in their rates.
 //
 // # What is checked
 //
@@ -23,9 +24,12 @@
 //     found absent stays absent until it is written again.
 //   - A write that was acknowledged is not lost, and is executed once. No LSN is issued twice. Unique keys
 //     are unique.
+//   - A client that reads a change feed page by page, at several servers, receives the versions of a document
+//     in their order, and the last version of each document that exists in the end.
 //   - A message has one holder at a time. It is never received after it was completed, before it is due, or
 //     a second time with another sequence number. If its send was acknowledged, it is received in the end.
 //     The messages of a session come in their order, and a session has one holder.
+//   - A message that was sent to a topic is, once, in each subscription that was created before.
 //   - No two running servers work under the same lease.
 //   - At the end, without disturbances, all of the above holds for every document, by reads, queries and
 //     change feeds, and for every message. A send to one server wakes a receiver that waits at another one.

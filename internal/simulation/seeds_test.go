@@ -3,6 +3,7 @@
 package simulation_test
 
 import (
+	"crypto/sha256"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,9 @@ func testRepeats(t *testing.T, s *sandbox, c simulation.Config) {
 	if d := firstDifference(a, b); d != "" {
 		t.Errorf("seed %d differs:\n%s", c.Seed, d)
 	}
-	if strings.Count(a, "\n") < 1000 {
-		t.Errorf("seed %d has only these steps:\n%s", c.Seed, a)
+	n := strings.Count(a, "\n") // the hash can be compared with that of another machine
+	if t.Logf("seed %d: %d steps, hash %x", c.Seed, n, sha256.Sum256([]byte(a))); n < 1000 {
+		t.Errorf("these are too few:\n%s", a)
 	}
 }
 

@@ -42,7 +42,7 @@ func network() database.Network {
 
 func config(seed uint64) simulation.Config {
 	return simulation.Config{Seed: seed, Duration: time.Minute, Servers: 4, Ranges: 2, Writers: 6, Readers: 4,
-		Messages: 4, Sessions: 3, Network: network(), Chaos: 6 * time.Second}
+		Feeds: 3, Messages: 4, Sessions: 3, Topics: 2, Network: network(), Chaos: 6 * time.Second}
 }
 
 // varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.

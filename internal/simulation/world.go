@@ -23,8 +23,10 @@ type Config struct {
 	Ranges   int           // of each container
 	Writers  int           // clients that write documents
 	Readers  int           // clients that read them
+	Feeds    int           // clients that read change feeds
 	Messages int           // clients that send and receive
 	Sessions int           // clients that send and receive in sessions
+	Topics   int           // clients that send to a topic; one more creates its subscriptions
 	Network  database.Network
 	Load     database.OperationTimes
 	Defects  database.InjectedDefects
@@ -54,6 +56,7 @@ type World struct {
 	servers cluster
 	docs    documentHistories
 	queues  messageHistories
+	topics  topicHistories
 	held    leaseHolders
 
 	mu         sync.Mutex // guards the following fields
@@ -70,6 +73,7 @@ func Run(c Config) Report {
 	w.held.issued = make(map[string]uint64)
 	w.docs.init(w)
 	w.queues.init(w)
+	w.topics.w = w
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: c.Network, Load: c.Load,
 		Defects: c.Defects, Committed: w.committed, Exchanged: w.exchanged})
 	w.run()
@@ -119,6 +123,9 @@ func (w *World) prepare(ctx context.Context, rng *rand.Rand) error {
 	if err := w.queues.create(ctx, s); err != nil {
 		return err
 	}
+	if err := w.topics.create(ctx, s); err != nil {
+		return err
+	}
 	return w.grow(ctx, w.config.Servers, rng)
 }
 
@@ -138,6 +145,9 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start(w.config.Messages, w.queues.receive)
 	start(w.config.Sessions, w.queues.sendSessions)
 	start(w.config.Sessions, w.queues.receiveSessions)
+	start(w.config.Feeds, w.docs.followFeed)
+	start(w.config.Topics, w.topics.send)
+	start(min(w.config.Topics, 1), w.topics.subscribe)
 }
 
 // client simulates a program that uses the servers.
