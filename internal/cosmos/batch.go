@@ -183,7 +183,7 @@ func (c *activeOperation) sendBatch(ops []store.Operation, out store.BatchResult
 		answer.b = appendRowSegment(answer.b)
 	}
 	for i := range ops {
-		w := c.batchResult(&ops[i], &out.Results[i], scratch.b[:0])
+		w := c.wireResult(&ops[i], &out.Results[i], scratch.b[:0])
 		if w.body != nil {
 			scratch.b = w.body // keep the grown buffer
 		}

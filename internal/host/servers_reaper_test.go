@@ -12,13 +12,13 @@ import (
 // sweptTenant reports that its only range is swept.
 type sweptTenant struct{ swept chan struct{} }
 
-func (s sweptTenant) Ranges(context.Context) ([]ttl.Range, error) {
-	return []ttl.Range{{Owner: 1}}, nil
+func (s sweptTenant) Ranges(context.Context) ([]ttl.SweepRange, error) {
+	return []ttl.SweepRange{{Owner: 1}}, nil
 }
 
-func (s sweptTenant) Clock(ttl.Range) ttl.Clock { return nil }
+func (s sweptTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
-func (s sweptTenant) Sweep(context.Context, ttl.Range, int) (ttl.SweepResult, error) {
+func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResult, error) {
 	select {
 	case s.swept <- struct{}{}:
 	default:
