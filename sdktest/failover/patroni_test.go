@@ -214,8 +214,9 @@ func TestFailover(t *testing.T) {
 	for round := range n {
 		l.progress(settled)
 		old := c.leader(t, nil)
-		old.signal(t, syscall.SIGKILL)
-		old.patroni.finish()
+		pid := old.postmaster()
+		old.patroni.kill()
+		must(t, killAll(pid))
 		l.failover(round, c, old)
 		c.start(t, old)
 		c.standby(t)
@@ -231,7 +232,7 @@ func TestRestartByPatroni(t *testing.T) {
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
-		must(t, signalAll(c.leader(t, nil).postmaster(), syscall.SIGKILL))
+		must(t, killAll(c.leader(t, nil).postmaster()))
 		l.progress(settled)
 		l.gapLimit(round, 30*time.Second)
 		c.standby(t)
