@@ -101,8 +101,8 @@ func LogExpirations(d time.Duration) ContainerOption {
 	}
 }
 
-// Spec changes the definition of the container in the terms of package store, for example indexing, computed
-// properties, vectors or full text.
+// Spec changes the definition with which the container is created. It is for settings that have no option of
+// their own, such as indexing, computed properties, vectors or full text.
 func Spec(change func(*definition.ContainerSpec)) ContainerOption {
 	return func(m *containerConfig) error {
 		change(&m.spec)

@@ -160,8 +160,9 @@ func idOf(op store.Operation) string {
 	return jsondoc.Of(op.Body).Member("id").Str()
 }
 
-// unmatched converts the error of a store operation to the error of the kind of write that the caller
-// requested.
+// unmatched returns the error for the caller of a write of the given kind; op is the operation that was
+// executed, and err its error. If an Upsert with IfMatch was executed as a Replace, ErrNotFound becomes
+// ErrPreconditionFailed. All other errors stay as they are.
 func unmatched(kind store.OperationKind, op store.Operation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err
@@ -178,8 +179,8 @@ func result(it store.Item, err error) Document {
 	return document(it)
 }
 
-// operation returns a write of a whole document as a store operation. An Upsert with a condition becomes a
-// Replace, since it must not create a document: see unmatched.
+// operation returns a write of a whole document as a store operation. An Upsert with IfMatch becomes a
+// Replace, since it must not create a document; unmatched converts the error of this Replace.
 func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.Operation, err error) {
 	w, err := writeOptions(opts)
 	if err != nil {

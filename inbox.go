@@ -212,8 +212,8 @@ func (s *Session) SetState(ctx context.Context, state []byte) error {
 	return s.mapError(ctx, s.r.SetSessionState(ctx, state, nil))
 }
 
-// mapError translates an error of the session's receiver. The receiver belongs to the incarnation in which
-// the session was opened. It is closed when a restore has replaced that incarnation.
+// mapError translates an error of the session's receiver. If the session was closed, or the store was
+// restored after the session had been opened, the error becomes ErrLockLost.
 func (s *Session) mapError(ctx context.Context, err error) error {
 	err = queueError(err)
 	switch {

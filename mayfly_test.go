@@ -232,6 +232,7 @@ func TestRestoreUnderTraffic(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
+	t.Parallel() // it waits for the lock of its folder
 	dir := t.TempDir()
 	for want := range 2 {
 		db := must(mayfly.Open(dir))

@@ -62,7 +62,9 @@ type Getter interface {
 	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
 }
 
-// Position is the progress of a scope: its LSN, its mark, and the time of the database if it has a clock.
+// Position describes the state of a scope: its highest durable LSN, whether all data that were read are
+// durable, the mark that versions what callers cache about the scope, and the time of the database if it has
+// a clock.
 type Position struct {
 	// LSN is the scope's horizon: see Durability.
 	LSN uint64
@@ -130,7 +132,8 @@ type Txn interface {
 	TxnControl
 }
 
-// FreshKeySetter is an optional interface of the Txns of a remote engine.
+// FreshKeySetter is an optional interface of the Txns of a remote engine, for writes of keys that probably do
+// not exist yet. Such writes make the commit cheaper.
 type FreshKeySetter interface {
 	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
 	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
@@ -138,8 +141,8 @@ type FreshKeySetter interface {
 	SetFresh(key, value []byte)
 }
 
-// TxnControl is the part of a transaction that controls scopes and the commit instead of reading and writing
-// keys: LSNs, marks, the size limit and the durability.
+// TxnControl is the part of a transaction that does not read or write keys: it issues LSNs, sets the marks of
+// scopes, and changes the size limit and the durability of the commit.
 type TxnControl interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
 	// everything that it writes in the scope, and another only if it has more writes than it can number
@@ -190,14 +193,16 @@ type Prefetcher interface {
 	Prefetch(keys [][]byte)
 }
 
-// ReadAheadIterator is an optional interface of an Iterator of a remote engine.
+// ReadAheadIterator is an optional interface of an Iterator of a remote engine. A caller that knows how many
+// keys it will read says so, and the iterator fetches that many in its next round trip.
 type ReadAheadIterator interface {
 	// Expect sets the number of keys, from the current position on, that will probably be read. The
 	// iterator fetches that many in its next round trip. See Paging.
 	Expect(keys int)
 }
 
-// Expect passes the expected number of keys to an iterator that implements ReadAheadIterator.
+// Expect tells an iterator how many keys the caller will probably read, if the iterator implements
+// ReadAheadIterator, and returns the iterator. For other iterators it does nothing else.
 func Expect(it Iterator, keys int) Iterator {
 	if e, ok := it.(ReadAheadIterator); ok {
 		e.Expect(keys)
@@ -247,15 +252,16 @@ func CeilingKey(scope []byte) []byte {
 	return append(append(k, scope...), 's')
 }
 
-// MarkKey returns the key of a scope's mark: the scope's bytes and 'M'. The value is the mark, 8 bytes,
-// big-endian. Only the engine writes it.
+// MarkKey returns the key under which a scope's mark is stored (see TxnControl.SetMark): the scope's bytes
+// and 'M'. The value is the mark, 8 bytes, big-endian. Only the engine writes it.
 func MarkKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 'M')
 }
 
-// Mark returns the mark of a scope in the state that a reader shows, 0 if it has no mark. It returns
-// ErrCorrupt if the stored value is not a mark.
+// Mark returns the mark of a scope in the state that a reader shows, 0 if it has no mark. The mark is a
+// number that changes whenever cached data about the scope become invalid: see TxnControl.SetMark. Mark
+// returns ErrCorrupt if the stored value does not have 8 bytes.
 func Mark(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(MarkKey(scope))
 	if errors.Is(err, ErrNotFound) {
@@ -267,7 +273,8 @@ func Mark(r Reader, scope []byte) (uint64, error) {
 	return ParseMark(v)
 }
 
-// ParseMark reads the value of a MarkKey. It returns ErrCorrupt if the value is not a mark.
+// ParseMark decodes the stored value of a MarkKey: a scope's mark, 8 bytes, big-endian. It returns ErrCorrupt
+// if the value has another length.
 func ParseMark(value []byte) (uint64, error) {
 	if len(value) != 8 {
 		return 0, fmt.Errorf("%w: the mark of a scope has %d bytes", ErrCorrupt, len(value))
@@ -292,7 +299,7 @@ func Ceiling(r Reader, scope []byte) (uint64, error) {
 // append 8 bits that identify one of 256 writes of a transaction, for a number of 48 bits.
 const MaxLSN = 1<<40 - 1
 
-// ParseCeiling reads the value of a CeilingKey. It returns ErrCorrupt if the value is not an LSN.
+// ParseCeiling decodes the stored value of a CeilingKey. It returns ErrCorrupt if the value is not an LSN.
 func ParseCeiling(value []byte) (uint64, error) {
 	if len(value) != 8 {
 		return 0, fmt.Errorf("%w: the ceiling of a scope's LSNs has %d bytes", ErrCorrupt, len(value))

@@ -16,5 +16,6 @@ type Notifier interface {
 	Listen(ctx context.Context, fn func(scope []byte))
 }
 
-// AwaitTime is the time for which a call of Await is effective.
+// AwaitTime is how long a call of Notifier.Await keeps reports of commits coming. A caller that wants more
+// reports must call it again.
 const AwaitTime = 30 * time.Second

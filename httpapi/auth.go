@@ -67,7 +67,8 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authorizer, err
 // authHeaders is the part of the request headers that authorizes a request.
 type authHeaders struct{ authorization, xDate, date string }
 
-// take sets the part that a header contains. It reports whether the header contains one.
+// take stores the value of the header with this name if it is one of the three headers that authorize a
+// request: Authorization, X-Ms-Date and Date. It reports whether it is.
 func (p *authHeaders) take(name, value string) bool {
 	switch name {
 	case "Authorization":
@@ -83,10 +84,11 @@ func (p *authHeaders) take(name, value string) bool {
 }
 
 // verify checks the authorization header. It accepts four forms: Cosmos DB's type=master with a signature,
-// type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource
-// token, verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
+// type=aad and type=resource with a token, and "Bearer KEY" with the master key itself. For a resource token,
+// verify returns the grant in it; cosmos.Service.Permit decides whether the grant covers the request.
 //
-// The signature also shows whether the query string is part of the item's id (see target.absorbQuery).
+// The signature also shows whether the query string is part of the item's id (see
+// targetResource.absorbQuery).
 func (a *authorizer) verify(method string, p *authHeaders, t *targetResource) (credential, *cosmos.Grant,
 	error) {
 	text := p.authorization

@@ -55,7 +55,7 @@ func (c *requestCall) applyFault(hit *inject.MatchedFault) error {
 		Detail: "This is a fault on demand, by the rule '" + hit.Rule + "' of /_mayfly/faults."}
 }
 
-// faultTexts are Cosmos DB's messages for the statuses.
+// faultTexts are the error messages that Cosmos DB sends with the HTTP status of each injected fault.
 var faultTexts = map[inject.Fault]string{
 	inject.Throttled: "Request rate is large. More Request Units may be needed, so no changes were made. " +
 		"Please retry this request later.",

@@ -16,8 +16,9 @@ import (
 //
 // The head of a response in direct mode consists of tokens: see frameReply.
 
-// passHead passes the call's headers to the connection in the form that suits it, before the head of the
-// response is written.
+// passHead makes the headers of the call a part of the response before its head is written. For a successful
+// response over HTTP/1.1, the connection inserts them into the head as text, which is faster than net/http's
+// map. For all other responses they go into that map.
 func (c *requestCall) passHead() {
 	if c.mapped {
 		return
@@ -63,7 +64,7 @@ type headBuffer struct{ text []byte }
 // statusRoom is the number of bytes that suffices for a status line.
 const statusRoom = 64
 
-// headBuffers is the pool of buffers.
+// headBuffers is a pool of headBuffer values.
 var headBuffers = sync.Pool{New: func() any { return &headBuffer{make([]byte, statusRoom, 8<<10)} }}
 
 // appendHeader appends a header line. As in net/http, the value cannot begin another line.

@@ -28,9 +28,9 @@ type reqHeaders struct {
 	proof authHeaders
 }
 
-// parse parses all headers. Equal names must follow each other; the first value counts. If several headers
-// are invalid, parse returns the error for the first of them in alphabetical order, so that equal requests
-// get equal responses.
+// parse parses all headers. Fields with the same name must be adjacent in fields; the first value counts. If
+// several headers are invalid, parse returns the error for the first of them in alphabetical order, so that
+// equal requests get equal responses.
 func (h *reqHeaders) parse(fields []requests.HeaderField, account cosmos.Consistency) error {
 	var failed string
 	var failure error

@@ -45,7 +45,8 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// sniffConn is a connection that is HTTP or HTTPS. Deadlines and addresses are those of the raw connection.
+// sniffConn is a connection that detects from the first byte whether the client speaks HTTP or HTTPS.
+// Deadlines and addresses are those of the raw connection.
 type sniffConn struct {
 	net.Conn
 	conf   *tls.Config
@@ -83,7 +84,8 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read reads plain or decrypted bytes. It serves reads of items itself: see shortcut_conn.go.
+// Read reads plain or decrypted bytes. It answers simple requests for single items itself, without net/http,
+// which does not see their bytes: see shortcut_conn.go.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {
@@ -168,8 +170,9 @@ func (c *sniffConn) write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close closes the connection; a TLS connection sends close_notify first. If the connection is serving a
-// read by itself, it is closed after the response.
+// Close closes the connection; a TLS connection sends close_notify first. If the connection is just answering
+// a request without net/http (see shortcutConn), it is closed after the response. A connection that has
+// changed to direct mode stays open.
 func (c *sniffConn) Close() error {
 	if c.handedOver.Load() || c.serving.CompareAndSwap(servingNow, servingLast) {
 		return nil

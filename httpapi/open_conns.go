@@ -162,9 +162,9 @@ func (s *openConns) activeRequests() (list []string) {
 	return list
 }
 
-// closeSilent closes the connections on which the client has not sent anything yet, and all such connections
-// from now on. At shutdown net/http would wait five seconds for each of them. Nothing is lost by that, and
-// the connection pools of SDKs open many.
+// closeSilent closes the connections on which the client has not sent anything yet; connections that are
+// accepted later are closed at once. It is called at shutdown, since net/http would wait five seconds for
+// each such connection, and the connection pools of SDKs open many. No request is lost by that.
 func (s *openConns) closeSilent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

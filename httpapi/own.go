@@ -76,8 +76,8 @@ func (s *Server) serveLab(c *requestCall) error {
 	}
 }
 
-// ofLaboratory converts an error of Mayfly's own API to an error in the form of Cosmos DB's protocol. A 404
-// gets the standard text.
+// ofLaboratory converts an error of Mayfly's own API to an error in the form of Cosmos DB's protocol. For a
+// 404, the message contains the text that Cosmos DB has in every 404.
 func ofLaboratory(err error) error {
 	var own *route.Error
 	switch {
@@ -138,32 +138,34 @@ func labFailure(err error) laboratory.Failure {
 // uses.
 type laboratoryAdapter struct{}
 
-// Body implements route.HTTPAdapter.
+// Body implements route.HTTPAdapter: it returns the body of the request.
 func (laboratoryAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.HTTPAdapter. The container is the one that the path names.
+// Enter implements laboratory.HTTPAdapter: it opens the container that the request's path names and sets it
+// as the owner in the response. It ignores the other arguments, which are the same container.
 func (laboratoryAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
-// Reserve implements laboratory.HTTPAdapter.
+// Reserve implements laboratory.HTTPAdapter: it waits until there is memory for a large response and reserves
+// it.
 func (laboratoryAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.HTTPAdapter.
+// Charge implements route.HTTPAdapter: it adds the cost of an operation, and its LSN, to the response.
 func (laboratoryAdapter) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.HTTPAdapter.
+// Answer implements route.HTTPAdapter: it sends a response with a status and a body.
 func (laboratoryAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
-// Stream implements laboratory.HTTPAdapter.
+// Stream implements laboratory.HTTPAdapter: it sets the headers of a response whose body is streamed.
 func (laboratoryAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

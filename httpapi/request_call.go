@@ -105,7 +105,7 @@ type operationExchange struct {
 // maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
 const maxKeptHead = 16 << 10
 
-// exchanges is the pool of exchanges. All exchanges in it are empty.
+// exchanges is a pool of operationExchange values, all of them empty.
 var exchanges = sync.Pool{New: func() any { return new(operationExchange) }}
 
 // release frees the memory of the request and its response.

@@ -215,8 +215,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shut waits until the last request has ended, and closes the gate. It returns false if a request does not
-// end in time. The goroutine that waits for the gate then ends when that request does.
+// shut waits until the last request has ended, and lets no further request begin. It returns false if a
+// request does not end within breakOff. Its goroutine, which waits for the requests, then ends when that
+// request does.
 func (s *Server) shut() bool {
 	wait, cancel := context.WithTimeout(context.Background(), breakOff)
 	defer cancel()
@@ -235,7 +236,7 @@ func (s *Server) shut() bool {
 	}
 }
 
-// Headers of every answer.
+// The values of headers that every response has.
 const (
 	noStore        = "no-store, no-cache"
 	noCache        = "no-cache"

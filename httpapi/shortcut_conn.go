@@ -33,14 +33,14 @@ const (
 	becameIdle
 )
 
-// States of a connection that serves a request by itself (sniffConn.serving).
+// States of a connection that serves a request itself, without net/http (sniffConn.serving).
 const (
 	notServing = iota
 	servingNow
 	servingLast // the connection is closed after the response
 )
 
-// shortcutConfig holds what the connections of a server need to serve requests by themselves.
+// shortcutConfig holds what the connections of a server need to serve requests without net/http.
 type shortcutConfig struct {
 	serve   func(*shortcutConn)
 	base    context.Context
@@ -96,7 +96,8 @@ func newShortcut(c *sniffConn) *shortcutConn {
 	return &shortcutConn{c: c, context: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
 }
 
-// take serves the request in p if it has one of the forms above. It reports whether it did.
+// take answers the request in p without net/http if it is a complete request for a single item in the strict
+// form of shortcut_parse.go. It reports whether it did; if not, net/http reads the bytes.
 func (c *sniffConn) take(p []byte) bool {
 	if c.between.Load() != deadlineSet || c.shortcuts == nil || !c.http1.Load() || !maybeShortcut(p) {
 		return false

@@ -9,13 +9,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// Limits of a request that a connection serves by itself.
+// Limits of a request that a connection serves itself, without net/http.
 const (
 	maxShortcutFields = 48
 	maxShortcutBody   = 16 << 10 // bytes
 )
 
-// maybeShortcut reports whether p may be such a request. It is a cheap test that excludes most others.
+// maybeShortcut reports whether p may be a request for a single item, which the connection can answer without
+// net/http. It is a cheap test that excludes most other requests; parse then checks everything.
 func maybeShortcut(p []byte) bool {
 	method, rest, _ := bytes.Cut(p[:min(len(p), len("DELETE /dbs/"))], []byte(" "))
 	return bytes.HasPrefix(rest, []byte("/dbs/")) &&
@@ -58,7 +59,9 @@ func (s *shortcutConn) parse(p []byte) bool {
 	return false
 }
 
-// parseField adds a header. It returns false if the header may give the request another form.
+// parseField adds a header line. It returns false if the line is malformed, or if the header means that
+// net/http must serve the request: for example a second Host, a large Content-Length, or a Content-Type other
+// than JSON.
 func (s *shortcutConn) parseField(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " ")

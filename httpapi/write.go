@@ -137,7 +137,8 @@ func (c *requestCall) setOwner() {
 	c.setBytes("x-ms-alt-content-path", c.appendOwnerPath(text[:0]))
 }
 
-// appendOwnerPath appends the path of the resource's owner by name.
+// appendOwnerPath appends the path, by names, of the resource that contains the addressed one: dbs/D/colls/C
+// for an item.
 func (c *requestCall) appendOwnerPath(dst []byte) []byte {
 	a := &c.ans
 	path := append(append(dst, "dbs/"...), url.PathEscape(a.OwnerDatabase)...)

@@ -9,10 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
-// A composite index has one entry per document: the terms of its paths, one after the other. A path that
-// the document lacks has a term, too, so every document has exactly one entry in every composite index.
-// The term of an array or an object is its whole encoding, cut like a long string. The bytes of a
-// descending path are complemented. That reverses the order, and no term is a prefix of another.
+// A composite index has one entry per document: the terms of its paths, one after the other. A term is the
+// order-preserving encoding of a value, cut if it is long. A path that the document lacks has a term, too, so
+// every document has exactly one entry in every composite index. The term of an array or an object is its
+// whole encoding, cut like a long string. The bytes of a descending path's term are complemented. That
+// reverses the order, and no term is a prefix of another.
 //
 // In keys an index is identified by 8 bytes of the SHA-256 of its definition, not by its number in the
 // policy. So its entries stay valid when other parts of the policy change.
@@ -64,7 +65,8 @@ func (c *Composite) appendLead(dst []byte) []byte {
 	return append(append(dst, FamilyComposite), c.id[:]...)
 }
 
-// appendTo appends the term of value v of the i-th path. exact is false if the value was cut.
+// appendTo appends the encoding of v as the value of the i-th path. exact is false if the encoding was cut
+// because it is long.
 func (c *Composite) appendTo(dst []byte, i int, v jsondoc.Value) (key []byte, exact bool) {
 	n := len(dst)
 	dst = appendCut(dst, v)
@@ -94,16 +96,18 @@ func (c *Composite) Prefix(values ...jsondoc.Value) (key []byte, exact bool) {
 	return key, exact
 }
 
-// Interval returns the interval [lo, hi) of the keys of the documents that have the values in equal at the
-// first paths of the index. There must not be more values than paths.
+// Interval returns the interval [lo, hi) of the index keys of the documents that have the values in equal at
+// the first paths of the index. There must not be more values than paths. If exact is false, the interval may
+// contain keys of other documents, because a value was cut.
 func (c *Composite) Interval(equal ...jsondoc.Value) (lo, hi []byte, exact bool) {
 	lo, exact = c.Prefix(equal...)
 	return lo, prefix.End(lo), exact
 }
 
-// Range returns the interval [lo, hi) of the keys of the documents that have the values in equal at the first
-// paths of the index, and at the next path a value of v's kind that satisfies "value op v". equal must have
-// fewer values than the index has paths.
+// Range returns the interval [lo, hi) of the index keys of the documents that have the values in equal at the
+// first paths of the index, and at the next path a value of v's kind that satisfies "value op v". equal must
+// have fewer values than the index has paths. If exact is false, the interval may contain keys of other
+// documents, because a value was cut, or v is an array or an object.
 func (c *Composite) Range(equal []jsondoc.Value, op ComparisonOp, v jsondoc.Value) (lo, hi []byte,
 	exact bool) {
 	prefix, exact := c.Prefix(equal...)
@@ -155,7 +159,8 @@ func (c *Composite) Values(key []byte) (values []jsondoc.Value, exact int) {
 	return values, exact
 }
 
-// Exact reports whether Values returns the values of all paths of a key, complete and sorted as in a query.
+// Exact reports whether Values returns the values of all paths from this index key complete, and none of them
+// is an array or an object, so that the index order of the key is the order of queries.
 func (c *Composite) Exact(key []byte) bool {
 	var room [maxTerm]byte
 	array, _ := jsondoc.KindBounds(jsondoc.Array)
@@ -170,8 +175,8 @@ func (c *Composite) Exact(key []byte) bool {
 	return true
 }
 
-// TermsFrom returns the terms of a key from the i-th path on, those of descending paths complemented. The key
-// must be exact.
+// TermsFrom returns the part of an index key from the i-th path on: the encoded values as they are stored,
+// with those of descending paths complemented. Exact must be true of the key.
 func (c *Composite) TermsFrom(key []byte, i int) []byte {
 	var room [maxTerm]byte
 	rest := key[min(len(key), 1+compositeIDSize):]
@@ -181,9 +186,9 @@ func (c *Composite) TermsFrom(key []byte, i int) []byte {
 	return rest
 }
 
-// splitTerm splits the first term off a composite key and undoes its complement, in the memory of room. It
-// returns nil if there is no term. complemented says that the bytes of the term are complemented, because its
-// path is descending.
+// splitTerm splits off the encoded value at the start of b, the part of an index key from some path on.
+// complemented must be true if that path is descending; its bytes are then complemented back. term uses the
+// memory of room, and is nil if b does not begin with an encoded value. whole is false if the value was cut.
 func splitTerm(room, b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false

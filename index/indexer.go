@@ -217,8 +217,9 @@ func (x *Indexer) Composites() []*Composite {
 	return x.markReady(x.composites[:x.named])
 }
 
-// Own returns all composite indexes: those of the policy, followed by the additional ones. A query that
-// Cosmos DB refuses without an index is refused even if an additional index could serve it.
+// Own returns all composite indexes: those of the indexing policy, followed by those that the container has
+// in addition (Definition.Own). A query that Cosmos DB refuses without an index is refused even if an
+// additional index could serve it.
 func (x *Indexer) Own() []*Composite {
 	if x == nil {
 		return nil
@@ -226,7 +227,8 @@ func (x *Indexer) Own() []*Composite {
 	return x.markReady(x.composites)
 }
 
-// Unnamed returns the number of entries per document that belong to indexes outside of the policy.
+// Unnamed returns the number of entries per document that belong to composite indexes which are not part of
+// the indexing policy.
 func (x *Indexer) Unnamed() int {
 	if x == nil {
 		return 0
@@ -234,7 +236,8 @@ func (x *Indexer) Unnamed() int {
 	return len(x.composites) - x.named
 }
 
-// markReady returns composite indexes with Ready set according to the older indexers.
+// markReady returns copies of composite indexes in which Ready is false if an older indexer, by which
+// documents may still be indexed, computes other entries for the index.
 func (x *Indexer) markReady(all []*Composite) []*Composite {
 	if len(x.older) == 0 {
 		return all

@@ -22,13 +22,14 @@ import (
 // under the name Unlisted if its shape has no record, or if the record would be too long. Such a document
 // may have or lack a path, so it must be read.
 
-// ShapeSize is the length of a shape's name, in bytes.
+// ShapeSize is the length in bytes of the name of a shape. A shape is the set of paths that a document has.
 const ShapeSize = 16
 
-// maxShapeRecord is the maximum length of a record, in bytes.
+// maxShapeRecord is the maximum length in bytes of the list of a shape's paths that is stored.
 const maxShapeRecord = 16 << 10
 
-// Unlisted returns the name for all documents whose shape has no record.
+// Unlisted returns the shape name that all documents get whose paths are not stored in a list (see
+// AppendShape), because the list is too long or there are too many lists.
 func Unlisted() (name [ShapeSize]byte) {
 	for i := range name {
 		name[i] = 0xFF
@@ -36,7 +37,8 @@ func Unlisted() (name [ShapeSize]byte) {
 	return name
 }
 
-// addShape adds the entry for the document's shape. The other entries must be sorted.
+// addShape adds the entry for the document's shape: the set of paths that the document has. The other entries
+// must be sorted.
 func (w *documentWalk) addShape() {
 	start := len(w.extra)
 	for _, s := range w.spans {
@@ -62,25 +64,28 @@ func nameOf(record []byte) [ShapeSize]byte {
 	return [ShapeSize]byte(sum[:ShapeSize])
 }
 
-// appendShapePath appends the path at the start of a range index key to a record.
+// appendShapePath appends the path in a range index key to the list of a shape's paths: its length, then its
+// bytes. key consists of only the index family, the path and the kind.
 func appendShapePath(dst, key []byte) []byte {
 	path := key[1 : len(key)-1] // without the family and the kind
 	return append(binary.AppendUvarint(dst, uint64(len(path))), path...)
 }
 
-// ShapeOf returns the position of the shape entry among a document's entries, or -1. lead is the number of
-// bytes before the index key in each entry's key.
+// ShapeOf returns the index in entries of the document's shape entry, which says which paths the document
+// has, or -1. lead is the number of bytes before the index key in each entry's key.
 func ShapeOf(entries []Entry, lead int) int {
 	return slices.IndexFunc(entries, func(e Entry) bool {
 		return e.Key[lead] == FamilyTerms && e.Key[lead+1] == shapePosting
 	})
 }
 
-// ShapeName returns the part of a shape entry's key that is the shape's name. Writing to it changes the
-// entry.
+// ShapeName returns the name of the document's shape, a part of the key of its shape entry: see ShapeOf.
+// Writing to the result changes the entry.
 func ShapeName(e Entry, lead int) []byte { return e.Key[lead+2 : lead+2+ShapeSize] }
 
-// AppendShape appends the record of a document's shape, computed from the document's entries.
+// AppendShape appends the record of a document's shape: the list of all paths at which the document has a
+// value, except those that enter arrays. It takes the paths from the document's index entries, whose keys
+// begin with lead other bytes.
 func AppendShape(dst []byte, entries []Entry, lead int) []byte {
 	for _, e := range entries {
 		end, enters := splitPath(e.Key[lead:])
@@ -91,24 +96,27 @@ func AppendShape(dst []byte, entries []Entry, lead int) []byte {
 	return dst
 }
 
-// ShapeKey returns the key of the entries of a shape.
+// ShapeKey returns the index key of the documents whose shape, the set of paths that they have, has this
+// name.
 func ShapeKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapePosting}, name...)
 }
 
-// ShapeRecordKey returns the key of a shape's record; without a name, the prefix of all such keys.
+// ShapeRecordKey returns the key under which the list of a shape's paths is stored (see AppendShape). Without
+// a name, it is the common prefix of all such keys.
 func ShapeRecordKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapeRecord}, name...)
 }
 
-// ShapeFits reports whether a record belongs to a name.
+// ShapeFits reports whether name is the name of the shape with this record: the first 16 bytes of the
+// record's SHA-256. If it is not, the record is corrupt.
 func ShapeFits(name, record []byte) bool {
 	want := nameOf(record)
 	return bytes.Equal(name, want[:])
 }
 
-// ShapeHas reports whether the documents of the shape with this record have a value at path. path must
-// not enter arrays.
+// ShapeHas reports whether the documents of a shape have a value at path. record is the shape's list of
+// paths: see AppendShape. path must not enter arrays.
 func ShapeHas(record []byte, p Path) bool {
 	key := p.appendKey(nil, kindRange)
 	want := appendShapePath(nil, key)

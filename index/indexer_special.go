@@ -52,10 +52,11 @@ func (x *Indexer) addTexts(list []FullTextPath) error {
 	return nil
 }
 
-// quantized reports whether an index has codes in addition to its vectors.
+// quantized reports whether the index stores quantized vectors (codes) in addition to the vectors themselves.
 func (v VectorPath) quantized() bool { return v.Type != "flat" }
 
-// codeSize returns the size of a code in bytes that the policy requests; 0: none requested.
+// codeSize returns the size in bytes of the quantized vectors that the policy requests, or 0 if it requests
+// none.
 func (v VectorPath) codeSize() int {
 	if v.QuantizationByteSize == nil {
 		return 0
@@ -114,8 +115,8 @@ func (x *Indexer) vectorAt(p Path) (vectorIndex, bool) {
 	return x.vectors[i], true
 }
 
-// VectorCodes returns the key prefix of the codes of the vectors at path, one entry per vector, and the
-// Quantizer that computed them. Both are nil if the vectors have no codes.
+// VectorCodes returns the key prefix of the quantized vectors (codes) at path, one entry per vector, and the
+// Quantizer that computed them. Both are nil if the vectors at path are not quantized.
 func (x *Indexer) VectorCodes(p Path) (key []byte, codes *Quantizer) {
 	if x != nil {
 		v, _ := x.vectorAt(p)

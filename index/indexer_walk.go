@@ -48,7 +48,8 @@ type documentWalk struct {
 	vectors []float32 // scratch
 }
 
-// unfinishedEntry is an unfinished entry: positions in keys and extra.
+// unfinishedEntry is an index entry while its key and value are being written: their offsets in the buffers
+// keys and extra of the documentWalk.
 type unfinishedEntry struct {
 	start, end      int
 	value, valueEnd int

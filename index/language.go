@@ -135,7 +135,7 @@ func words(list string) func() wordSet {
 	})
 }
 
-// The articles, pronouns, prepositions, conjunctions and auxiliary verbs of the languages.
+// The stop words of each language: its articles, pronouns, prepositions, conjunctions and auxiliary verbs.
 var (
 	frenchElisions  = words("l d c j m n s t qu jusqu lorsqu puisqu quoiqu")
 	italianElisions = words(

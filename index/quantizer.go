@@ -39,7 +39,8 @@ import (
 // If the length of a vector is too large or too small for 32-bit numbers, the first number is infinite
 // and the rest of the code has no meaning.
 
-// Quantizer computes codes of vectors. It is immutable.
+// Quantizer computes the codes of vectors: compressed forms with a few bits per element, by which a search
+// estimates scalar products. It is immutable.
 type Quantizer struct {
 	dimensions int
 	kept       int

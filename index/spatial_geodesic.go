@@ -18,8 +18,8 @@ const (
 // Lines on the ellipsoid are great ellipses: they lie in planes through its centre. If the ellipsoid is
 // scaled to a sphere of radius 1, they become great circles.
 
-// pressed returns the point on that sphere for a position on the ellipsoid. A position is stored as its
-// normal vector.
+// pressed maps a position on the ellipsoid, stored as its normal vector, to the unit sphere: it divides each
+// coordinate by the ellipsoid's radius in that direction.
 func pressed(p s2.Point) r3.Vector {
 	return r3.Vector{X: equatorial * p.X, Y: equatorial * p.Y, Z: polar * p.Z}.Normalize()
 }

@@ -114,7 +114,8 @@ func (p *geometryPath) eachNear(q *geometryPath, reach func() float64, fn func(a
 	return true
 }
 
-// touching returns the reach for edges of two paths that meet, with a tolerance for rounding.
+// touching returns the reach for eachNear, with which it finds all pairs of edges of p and q that meet: a
+// constant just larger than rounding errors.
 func (p *geometryPath) touching(q *geometryPath) func() float64 {
 	// in the plane the rounding error is proportional to the coordinates
 	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()

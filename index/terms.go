@@ -29,7 +29,8 @@ const (
 	maxRaw = 6*maxTerm + 16
 )
 
-// appendTerm appends the term of a value at a path.
+// appendTerm appends the part of an index key that stands for a value: the value's ordered encoding, cut if
+// it is long, or only the kind of an array or object.
 func appendTerm(dst []byte, v jsondoc.Value) []byte {
 	if k := v.Kind(); k >= jsondoc.Array {
 		low, _ := jsondoc.KindBounds(k)
@@ -178,8 +179,8 @@ func (x *Indexer) Range(p Path, op ComparisonOp, v jsondoc.Value) (lo, hi []byte
 	return lo, hi, exact
 }
 
-// cutInterval narrows [lo, hi) to the keys that compare with key by op. If key is not exact, it stays in
-// the interval.
+// cutInterval narrows [lo, hi) to the keys k for which "k op key" holds. If key is not exact, it stays in the
+// interval, since it may also stand for other values.
 func cutInterval(lo, hi, key []byte, op ComparisonOp, exact bool) (from, to []byte) {
 	switch {
 	case op == Less && exact:
@@ -206,7 +207,7 @@ func (x *Indexer) Prefix(p Path, s string) (lo, hi []byte, exact bool) {
 	return lo, prefix.End(lo), exact
 }
 
-// formatTerm formats a term for messages.
+// formatTerm formats the encoded value in an index key for messages.
 func formatTerm(term []byte) string {
 	v, exact := decodeTerm(term)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Cosmos DB's limits.
+// Cosmos DB's limits of a unique key policy.
 const (
 	maxUniqueKeys     = 10
 	maxUniqueKeyPaths = 16

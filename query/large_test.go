@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
 // TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
 // time.
 func TestLargeQueries(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
 	many := func(n int, format, between string) string {
 		parts := make([]string, n)

@@ -38,8 +38,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return &Plan{q}, nil
 }
 
-// Run makes one page. There is one source for each partition range, in the order of the ranges. Run uses
-// nothing that a source has returned after it has returned itself.
+// Run makes one page. There is one source for each partition range, in the order of the ranges. When Run
+// returns, it no longer uses the sources or anything that they have returned.
 //
 // A page ends between two documents when its Budget of time is over, even if it has no rows. Its cursor is
 // then after everything that was read: dead documents, documents that do not match, entries of an index.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -266,6 +267,7 @@ func TestBudget(t *testing.T) {
 
 // TestRunErrors checks what a query can only do wrong while it runs.
 func TestRunErrors(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
 	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
 		100_000)+`%"}`), 1)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -78,6 +79,7 @@ func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exe
 // for pages of any size, whether they remember or not. Where they do, no document is read for each page
 // again. No file is left.
 func TestSpill(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
 	const n = 4000
 	bodies := spillBodies(n)

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// hasEnded returns the reason for which the store accepts no receivers any more, or nil if it accepts them.
+// hasEnded returns the error with which receivers must end, for example because the entity was deleted, and
+// nil as long as the store accepts receivers.
 func (s *messageStore) hasEnded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,8 +30,8 @@ func (q *Queues) Await(ctx context.Context, path string,
 	}
 }
 
-// awaitChange returns an entity. done reports whether until returns true for it; if not, awaitChange returns
-// after the next change of the entity.
+// awaitChange returns the entity and done = true if until returns true for it, or an error if it cannot be
+// read. Otherwise it waits for the next change of the entity and returns done = false.
 func (q *Queues) awaitChange(ctx context.Context, path string,
 	until func(entity.Entity) bool) (is entity.Entity, done bool, err error) {
 	m, err := q.dataset()

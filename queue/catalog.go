@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// tenant implements host.Tenant for queues.
+// tenant implements host.Tenant, through which the host opens queues and topics on an engine.
 type tenant struct{ q *Queues }
 
 // KeySpace implements host.Tenant.

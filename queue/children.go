@@ -7,8 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/fanout"
 )
 
-// changeChildren adds a subscription to its topic, or removes it. It replaces the list and never modifies
-// it, so that readers can iterate over the old one. The caller holds the dataset's mutex.
+// changeChildren adds a subscription to its topic's list of subscriptions, or removes it. It stores a new
+// list and never modifies the old one, so that readers can iterate without a lock. The caller holds the
+// dataset's mutex.
 func (e *entityState) changeChildren(child *entityState, add bool) {
 	list := slices.DeleteFunc(
 		slices.Clone(*e.children.Load()),
@@ -35,8 +36,8 @@ type topicRules struct {
 	table    *fanout.TopicRules[*entityState]
 }
 
-// fanOut returns the rules of the topic's subscriptions. No rule can change during a transaction of the
-// topic's scope.
+// fanOut returns the rules of all subscriptions of the topic, built again if a rule has changed since the
+// last call. The caller runs in a transaction on the topic's engine scope; no rule changes during it.
 func (e *entityState) fanOut() *fanout.TopicRules[*entityState] {
 	children := e.children.Load()
 	if t := e.subscriptionRules.Load(); t != nil && t.children == children && t.fresh() {

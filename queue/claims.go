@@ -11,7 +11,7 @@ import (
 
 // claim reserves a message for one operation. It returns nil if the message is claimed already. If several
 // servers share the engine, a claim in memory could not exclude the other servers. The claim that is returned
-// then reserves nothing; instead each transaction checks that the message has no lock (work.isFree).
+// then reserves nothing; instead each transaction checks that the message has no lock (messageTx.isFree).
 func (s *messageStore) claim(seq int64, r *Receiver) *messageClaim {
 	if s.e.m.shared {
 		return &messageClaim{seq: seq, lockDeadline: lockDeadline{index: -1}}
@@ -73,7 +73,7 @@ func (s *messageStore) lock(c *messageClaim, until int64) {
 	}
 }
 
-// rearm sets the time at which a lock lapses.
+// rearm sets the millisecond at which a message's or session's lock lapses, and the store's timer with it.
 func (s *messageStore) rearm(d *lockDeadline, until int64) {
 	s.due.set(d, until)
 	s.e.m.timers.arm(s, until)
@@ -128,7 +128,8 @@ func (s *messageStore) dropSession(l *sessionLock) {
 	s.free.Wake(1)
 }
 
-// popReturned claims up to n of the messages below the cursor that have become available again.
+// popReturned claims at most n of the messages that receivers have already passed (their numbers are below
+// the next number to read) and that have become available again.
 func (s *messageStore) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*messageClaim) {
 	for len(list) < n {
 		seq, ok := p.PopReturned()

@@ -21,7 +21,8 @@ func (d clockObserver) isAffected(clocks []*host.Clock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
-// Hold implements host.ClockObserver.
+// Hold implements host.ClockObserver: it blocks the operations on messages until release is called, if the
+// server's clock is in clocks.
 func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.isAffected(clocks) {
 		return func() {}, nil
@@ -29,7 +30,8 @@ func (d clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release 
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockObserver.
+// Latest implements host.ClockObserver: it returns the latest time stored with an entity or a message, which
+// the server's clock must not be set back before. It returns the zero value if that clock is not in clocks.
 func (d clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if !d.isAffected(clocks) {
 		return last
@@ -45,7 +47,8 @@ func (d clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired implements host.ClockObserver.
+// Expired implements host.ClockObserver: it returns the time of an expiry after to of a message that has not
+// been purged yet. The clock must not be set back before it, or the message would become live again.
 func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {
@@ -71,7 +74,8 @@ func (d clockObserver) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, nil
 }
 
-// Moved implements host.ClockObserver.
+// Moved implements host.ClockObserver: if the server's clock has been moved, the reaper and the timers look
+// again for messages and entities that are due.
 func (d clockObserver) Moved(clocks []*host.Clock) {
 	if !d.isAffected(clocks) {
 		return

@@ -10,27 +10,28 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// cachedScope is what is kept in memory for the scope of a queue or topic, from one transaction to the next.
-// A transaction over the scope guards it.
+// cachedScope is what is kept in memory about the engine scope of a queue or topic. Transactions on a scope
+// run one after the other, so only one of them uses the value at a time.
 type cachedScope struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }
 
-// cachedCounters holds the counters of a store after the last transaction of its scope. They are valid in one
-// era.
+// cachedCounters holds a message store's counters as its last transaction has left them. They are valid only
+// while era equals the era of the store's scope (cachedScope.era).
 type cachedCounters struct {
 	layout.Counters
 	era uint64
 }
 
-// takenScopeLSN records the LSN that a transaction has taken in the scope of a queue or topic.
+// takenScopeLSN records the LSN that a transaction has taken in the engine scope of a queue or topic.
 type takenScopeLSN struct {
 	top *entityState // the queue or topic
 	lsn uint64       // the LSN that the transaction has taken
 }
 
-// useScope takes an LSN of an entity's scope, unless the transaction has one.
+// useScope takes an LSN in the engine scope of a queue or topic, once per transaction. If LSNs were taken in
+// between by others, it makes the scope's counters in memory invalid.
 func (w *messageTx) useScope(top *entityState) {
 	for _, u := range w.scopes {
 		if u.top == top {
@@ -69,13 +70,15 @@ func (w *messageTx) keepCounters(p *storeChanges) {
 	}
 }
 
-// keepScopes records the LSNs of a transaction for the next one of each scope, if it writes.
+// keepScopes records, for each scope of a transaction that writes, the LSN that the transaction has taken. If
+// the next transaction takes another LSN than the one after it, something else has written to the scope, and
+// the counters in memory are invalid.
 func (w *messageTx) keepScopes() {
 	for _, u := range w.scopes {
 		u.top.kept.last = u.lsn
 	}
 }
 
-// dropKept makes the kept counters of an entity's scope void. It is called in a transaction over the scope
-// that deletes keys of the scope's stores.
+// dropKept makes the counters in memory of all stores in the entity's scope invalid, so that they are read
+// from the engine again. It is called in a transaction on that scope that deletes keys of the stores.
 func (e *entityState) dropKept() { e.top().kept.era++ }

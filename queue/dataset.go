@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// dataset is the queues, topics and subscriptions of one host.Instance: all entities of its catalog, in
-// memory.
+// dataset is the queues, topics and subscriptions of one host.Instance (one opening of the engine): all
+// entities of its catalog, in memory.
 type dataset struct {
 	q       *Queues
 	in      *host.Instance
@@ -36,7 +39,7 @@ type dataset struct {
 	numbers map[uint32]*entityState
 }
 
-// entityState is the state in memory of one entity. Fields that are not atomic do not change, except kept.
+// entityState is the state in memory of one entity. Fields that are not atomic never change, except kept.
 type entityState struct {
 	number  uint32
 	kind    entity.Kind
@@ -64,7 +67,8 @@ type entityState struct {
 	subscriptionRules atomic.Pointer[topicRules]     // of a topic: its subscriptions' rules; nil: not built yet
 }
 
-// Open implements host.Tenant.
+// Open implements host.Tenant: it loads all entities of the instance into a new dataset. Background work
+// begins with dataset.Start.
 func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
 	m := &dataset{
 		q:       t.q,
@@ -97,7 +101,8 @@ func (m *dataset) summary() (member string, value any) {
 // transaction.
 func (m *dataset) Recover(context.Context) error { return nil }
 
-// Start implements host.TenantLifecycle.
+// Start implements host.TenantLifecycle: it starts the background work, and makes the dataset the one that
+// Queues uses.
 func (m *dataset) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.Start()
@@ -109,7 +114,7 @@ func (m *dataset) Start() {
 	m.q.changes.Notify()
 }
 
-// Stop implements host.TenantLifecycle.
+// Stop implements host.TenantLifecycle: it stops the background work and ends all receivers.
 func (m *dataset) Stop() {
 	m.in.Closing("the queues")
 	m.watcher.Stop()
@@ -121,8 +126,8 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.TenantLifecycle. It stores when each entity was last used. If several servers share
-// the engine, storeUses does that instead.
+// Leave implements host.TenantLifecycle: when the instance closes, it stores when each entity was last used.
+// If several servers share the engine, storeUses does that instead.
 func (m *dataset) Leave(ctx context.Context) error {
 	if m.shared {
 		return nil
@@ -139,7 +144,8 @@ func (m *dataset) Leave(ctx context.Context) error {
 	})
 }
 
-// Gone implements host.TenantLifecycle.
+// Gone implements host.TenantLifecycle: it is called after the engine was closed. It does nothing, because
+// Stop has already ended all waiting calls.
 func (m *dataset) Gone() {}
 
 func (m *dataset) logger() *slog.Logger {
@@ -259,18 +265,17 @@ func notFound(path string) *entity.Error {
 		Message: "The messaging entity '" + path + "' could not be found."}
 }
 
-// list returns all entities, in any order.
+// list returns all entities in the order of their numbers, so that a server always does the work of several
+// entities in the same order.
 func (m *dataset) list() []*entityState {
 	m.mu.RLock()
-	defer m.mu.RUnlock()
-	list := make([]*entityState, 0, len(m.numbers))
-	for _, e := range m.numbers {
-		list = append(list, e)
-	}
+	list := slices.AppendSeq(make([]*entityState, 0, len(m.numbers)), maps.Values(m.numbers))
+	m.mu.RUnlock()
+	slices.SortFunc(list, func(a, b *entityState) int { return cmp.Compare(a.number, b.number) })
 	return list
 }
 
-// numbered returns the entity with a number, or nil if it does not exist.
+// numbered returns the entity with a catalog number, or nil if it does not exist.
 func (m *dataset) numbered(number uint32) *entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -60,7 +60,8 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	return list[0], nil
 }
 
-// deferrable checks whether messages can be received by sequence number with these arguments.
+// deferrable returns an error if deferred messages of the store cannot be received in this mode by this
+// receiver: in a store with sessions, session must hold a session lock.
 func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
 	if err := s.readable(); err != nil {
 		return err

@@ -11,17 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiryProgress holds how far the reaper has read the messages of a store that can expire.
+// expiryProgress holds how far the reaper has read a store's index entries of messages that can expire.
 type expiryProgress struct {
 	own, inherited host.PassPosition // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
-// restart makes the reaper begin again at the message that expires first.
+// restart makes the reaper's next sweep of the store begin again at the message that expires first.
 func (e *expiryProgress) restart() { e.again.Store(true) }
 
-// noteArrival makes the reaper begin again if a message arrives that expires before the position it has
-// reached.
+// noteArrival makes the reaper begin again if a message arrives whose index entry by expiry time is before
+// the entries that the reaper has already read.
 func (e *expiryProgress) noteArrival(h *layout.Header) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
@@ -43,7 +43,7 @@ const (
 // sweeper lets the reaper sweep the message stores.
 type sweeper struct{ m *dataset }
 
-// Ranges implements ttl.Sweeper.
+// Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
@@ -104,7 +104,9 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.SweepRes
 	return swept, nil
 }
 
-// sweepPostponed reports whether this sweep must not purge the store.
+// sweepPostponed reports whether the reaper must skip the store in this sweep: it is paused, or expiry is
+// lazy and the store has not been received from for a while. A sweep that purges everything in spite of
+// pauses and delays (host.Held is false) is never postponed.
 func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false

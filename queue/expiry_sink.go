@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// sinkKind is the word for queues and topics in the setting that names an expiry sink.
+// sinkKind is the word for queues and topics in the container setting that names the target of expired items.
 const sinkKind = "queue"
 
 // The application properties of a message that was made from an expired item. The body of the message is
@@ -45,7 +45,8 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 	return expirySink{m, e.path}, nil
 }
 
-// Enter implements host.ExpirySink. It fails if the entity does not exist or does not accept messages.
+// Enter implements host.ExpirySink: it begins a purge whose expired items are sent to the entity. It fails if
+// the entity does not exist or does not accept messages.
 func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
@@ -63,18 +64,19 @@ func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 	return &sinkTx{e: e}, nil
 }
 
-// sinkTx implements host.SinkTx.
+// sinkTx implements host.SinkTx: it stores the expired items of one purge as messages.
 type sinkTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
-// Scopes implements host.SinkTx.
+// Scopes implements host.SinkTx: the transaction needs the engine scope of the queue or topic.
 func (i *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
-// Begin implements host.SinkTx.
+// Begin implements host.SinkTx: it begins the message operations in the transaction t, which purges the
+// items.
 func (i *sinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
 // Take implements host.SinkTx: it sends the item as a message, which may be larger than the size limit for
@@ -95,10 +97,12 @@ func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return err == nil, err
 }
 
-// Finish implements host.SinkTx.
+// Finish implements host.SinkTx: it writes the counters of the message stores that Take has changed to the
+// transaction.
 func (i *sinkTx) Finish() { i.w.finish() }
 
-// Leave implements host.SinkTx. After a commit it updates the state in memory, which wakes receivers.
+// Leave implements host.SinkTx: it ends the purge. After a commit it updates the state in memory, which wakes
+// receivers.
 func (i *sinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()

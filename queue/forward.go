@@ -51,8 +51,8 @@ func (w *messageTx) sources() (list []*messageStore) {
 	return list
 }
 
-// forward forwards the messages of stores. If these arrive in stores that forward in turn, it forwards them
-// further.
+// forward forwards the messages of stores. If messages arrive in stores that forward in turn, it forwards
+// them further.
 func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
@@ -79,15 +79,16 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 	}
 }
 
-// forwardAt makes the timers forward the store's messages. at is the earliest millisecond.
+// forwardAt schedules the forwarding of the store's messages for the millisecond at, unless it is scheduled
+// for an earlier time already.
 func (s *messageStore) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forwardAtLocked(at)
 }
 
-// forwardAtLocked makes the timers forward the store's messages, at the millisecond at or later. The caller
-// holds the mutex.
+// forwardAtLocked schedules the forwarding of the store's messages for the millisecond at, unless it is
+// scheduled for an earlier time already. The caller holds the mutex.
 func (s *messageStore) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)

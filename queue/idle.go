@@ -28,7 +28,7 @@ func (e *entityState) recordUse(ms int64) {
 	}
 }
 
-// raiseTo sets at to ms if it is less.
+// raiseTo sets at to ms if at is lower.
 func raiseTo(at *atomic.Int64, ms int64) {
 	for last := at.Load(); last < ms && !at.CompareAndSwap(last, ms); last = at.Load() {
 	}
@@ -114,8 +114,8 @@ func newIdler(m *dataset) *idleEntityDeleter {
 	return i
 }
 
-// retryIdle is how long, in milliseconds, the idler waits before it tries again: after an error, or if an
-// entity that is due for deletion is in use.
+// retryIdle is how long, in milliseconds, the idleEntityDeleter waits before it tries again: after an error,
+// or if an entity that is due for deletion is in use.
 const retryIdle = int64(time.Minute / time.Millisecond)
 
 // look deletes the entities whose idle deadline has passed. It returns the millisecond at which it must be

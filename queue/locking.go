@@ -63,7 +63,7 @@ type receiveResult struct {
 	more bool  // other messages may be available
 }
 
-// sequenceNumberReceive has the conditions for a receive of certain sequence numbers.
+// sequenceNumberReceive holds the options of a receive of messages by their sequence numbers.
 type sequenceNumberReceive struct {
 	state  layout.MessageState // of the messages
 	mode   Mode

@@ -198,7 +198,8 @@ func existsText(kind entity.Kind, path string) string {
 	return "SubCode=40900. Conflict. The messaging entity '" + path + "' exists already."
 }
 
-// resourceName returns the name of a subscription or rule in the form that it has in Service Bus's messages.
+// resourceName returns the name of a subscription or rule as Service Bus's error texts contain it:
+// "Topic:news|all|$Default".
 func resourceName(topic string, names ...string) string {
 	return "Topic:" + topic + "|" + strings.Join(names, "|")
 }

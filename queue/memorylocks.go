@@ -137,8 +137,8 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, 
 }
 
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
-// lock ends, and what says what becomes of the message. Otherwise the holder keeps the lock. The caller holds
-// the mutex.
+// lock ends, and the message becomes available again or not, according to what. Otherwise the holder keeps
+// the lock. The caller holds the mutex.
 func (s memoryLocks) endSettle(c *messageClaim, what lockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
@@ -293,9 +293,9 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 	return r
 }
 
-// refusesNumbers checks the messages that were read for a receive by sequence numbers. It fails with
-// CodeMessageNotFound if one of the messages to receive by their numbers is missing, has expired or belongs
-// to another session.
+// refusesNumbers checks the messages of a receive by sequence numbers. It fails with CodeMessageNotFound if
+// missing, the list of missing and expired messages, is not empty, or if a message belongs to another session
+// or is an expired one that must not be received.
 func (s *messageStore) refusesNumbers(list []storedMessage, missing []*messageClaim,
 	how *sequenceNumberReceive,
 	now int64) error {

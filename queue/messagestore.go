@@ -144,8 +144,8 @@ func (s *messageStore) changed() {
 	s.expiry.restart()
 }
 
-// endWait records that a receiver has stopped waiting. While it waited the entity was in use. The caller
-// holds the mutex.
+// endWait records that a receiver has stopped waiting. Waiting counts as use of the entity
+// (AutoDeleteOnIdle). The caller holds the mutex.
 func (s *messageStore) endWait() {
 	s.waiting--
 	s.e.recordUse(s.now())
@@ -211,8 +211,9 @@ func (s *messageStore) applyEvents(events []storeEvent) {
 	}
 }
 
-// wakeReceiver wakes a receiver for a message that has arrived. The number of a dead letter may be below the
-// cursor, since a message keeps its sequence number when it is dead-lettered.
+// wakeReceiver wakes a receiver for a message that has arrived. In a dead-letter queue the message may have a
+// lower sequence number than messages that were already received, since it keeps its number when it is
+// dead-lettered; receivers are made to look at it as well.
 func (s *messageStore) wakeReceiver(e storeEvent) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
@@ -228,8 +229,8 @@ func (s *messageStore) wakeReceiver(e storeEvent) {
 	s.free.Wake(1)
 }
 
-// cursorOf returns the cursor of the receivers that can receive a message of the given session. It returns
-// nil if that session is not locked.
+// cursorOf returns the position from which receivers look for the next message: of the given session, or of
+// the store if it has no sessions. It returns nil if that session is not locked.
 func (s *messageStore) cursorOf(session string) *cursor.Cursor {
 	if !s.BySession {
 		return &s.cursor

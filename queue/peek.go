@@ -76,7 +76,7 @@ func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error 
 	})
 }
 
-// browse reads messages in the order of their numbers.
+// browse reads the messages that o selects, in the order of their sequence numbers, regardless of locks.
 func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []storedMessage, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes

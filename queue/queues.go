@@ -40,7 +40,8 @@ func New(o Options) *Queues { return &Queues{opts: o} }
 // entity, or a snapshot has been restored.
 func (q *Queues) Changed() <-chan struct{} { return q.changes.Changed() }
 
-// Tenant returns the tenant to pass to host.Open.
+// Tenant returns the queues in the form in which they are passed to host.Open, which opens them together with
+// other data on the same engine.
 func (q *Queues) Tenant() host.Tenant { return tenant{q} }
 
 // Completed returns the properties that an entity of a kind would store for p: defaults are filled in, and

@@ -13,7 +13,7 @@ import (
 // Mode selects whether messages are locked or deleted when they are received.
 type Mode uint8
 
-// The modes.
+// The modes in which messages are received.
 const (
 	PeekLock Mode = iota
 	ReceiveAndDelete
@@ -143,7 +143,8 @@ type Delivery struct {
 	large  bool        // the bytes were taken with TakeLarge
 }
 
-// Release gives back the memory that the message counts against. It may be called more than once.
+// Release gives the message's bytes back to the memory limit that they count against. It may be called more
+// than once.
 func (d *Delivery) Release() {
 	switch {
 	case d.memory == nil:
@@ -242,7 +243,8 @@ func (r *Receiver) stopWaiting(w *cursor.Waiter) {
 	r.cursor().Waiters.Leave(w)
 }
 
-// cursor returns the receiver's cursor: the cursor of its session, or that of the store.
+// cursor returns the position from which the receiver looks for the next message: that of its session, or
+// that of the store.
 func (r *Receiver) cursor() *cursor.Cursor {
 	if r.lock != nil {
 		return &r.lock.cursor

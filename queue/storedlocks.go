@@ -19,11 +19,12 @@ import (
 // time of the next change.
 type storedLocks struct{ *messageStore }
 
-// errDue is returned by a transaction that must not run before the due changes of the store have been made.
+// errDue is returned by a transaction that must not run before the store's lapsed locks have been ended and
+// its due scheduled messages have become active.
 var errDue = errors.New("queue: changes of the store are due")
 
-// run runs a transaction on the store, after the changes that are due. The engine reads the given keys in
-// the same round trip in which it locks the scope.
+// run runs a transaction on the store, after the changes that are due. The engine reads the given keys in the
+// same round trip in which it locks the store's engine scope.
 func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))

@@ -78,8 +78,8 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads when the next change of the store is due, if several servers share the engine: another one
-// may have changed that time.
+// learnDue reads when the next change of the store is due, if several servers share the engine: another
+// server may have changed that time.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
@@ -95,8 +95,8 @@ func (s *messageStore) learnDue(ctx context.Context) error {
 	return wrap(err)
 }
 
-// noteCounters records values from the counters of a store that several servers share, since other servers
-// change them as well.
+// noteCounters records the number and size of messages and the next wake-up time from the stored counters,
+// since other servers that share the engine change them as well.
 func (s *messageStore) noteCounters(c *layout.Counters) {
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
@@ -111,8 +111,8 @@ func (s *messageStore) noteCounters(c *layout.Counters) {
 
 func (s *messageStore) now() int64 { return s.e.m.in.Clock().Millis() }
 
-// earliest returns the millisecond of the next change, or host.Never if there is none. The caller holds the
-// mutex.
+// earliest returns the millisecond at which the store must next activate or forward messages or end a lock,
+// or host.Never. The caller holds the mutex.
 func (s *messageStore) earliest() int64 {
 	first := min(s.activates, s.forwards)
 	if len(s.due) > 0 {

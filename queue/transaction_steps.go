@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// sendStep stores accepted messages.
+// sendStep is the step of a transaction that stores the messages of a send, which have been validated.
 type sendStep struct {
 	e        *entityState
 	arrivals []validatedMessage

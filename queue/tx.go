@@ -53,10 +53,10 @@ const (
 	awaits                   // a message is scheduled
 )
 
-// update runs one transaction on messages in scopes. fn may be called more than once, each time with a new
-// messageTx. When update returns, the changes are durable, waiting receivers have been woken, and messages
-// that have arrived in forwarding stores have been forwarded. Errors are those of fn, and *entity.Error with
-// CodeStorage or CodeCancelled.
+// update runs one transaction on messages in the given engine scopes: those of the queues and topics that fn
+// changes. fn may be called more than once, each time with a new messageTx. When update returns, the changes
+// are durable, waiting receivers have been woken, and messages that have arrived in forwarding stores have
+// been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
 func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) error {
 	w, err := m.transact(ctx, scopes, fn, ahead...)
@@ -66,8 +66,8 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact runs one transaction on messages in scopes, as update does, but does not forward messages that
-// have arrived in forwarding stores.
+// transact runs one transaction on messages in the given engine scopes, as update does, but does not forward
+// messages that have arrived in forwarding stores.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
@@ -105,7 +105,8 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *mess
 	return last, nil
 }
 
-// begin returns a messageTx for a transaction over the scopes of all stores that it concerns.
+// begin returns a messageTx for the engine's transaction t, whose engine scopes must include those of all
+// stores that it changes.
 func (m *dataset) begin(t engine.Txn) *messageTx {
 	t.Enlarge() // for messages of 100 MB
 	return &messageTx{Txn: t, m: m, now: m.in.Clock().Millis()}
@@ -132,8 +133,8 @@ func (w *messageTx) partOf(s *messageStore) (*storeChanges, error) {
 	return p, nil
 }
 
-// setFirst notes for the rest of the transaction which message is the first active one of a session; 0: there
-// is none.
+// setFirst remembers for the rest of the transaction which message is the first active one of a session; 0:
+// there is none.
 func (p *storeChanges) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
@@ -141,7 +142,7 @@ func (p *storeChanges) setFirst(session string, seq int64) {
 	p.firsts[session] = seq
 }
 
-// setUnlinked notes for the rest of the transaction that a message has no index entries.
+// setUnlinked remembers for the rest of the transaction that a message has no index entries.
 func (p *storeChanges) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
@@ -149,7 +150,8 @@ func (p *storeChanges) setUnlinked(seq int64) {
 	p.unlinked[seq] = true
 }
 
-// finish writes the counters of all changed stores. It assigns one LSN in each of their scopes.
+// finish writes the counters of all changed stores. If several servers share the engine, it also takes one
+// LSN in the engine scope of each.
 func (w *messageTx) finish() {
 	var last []byte
 	for _, p := range w.parts {
@@ -246,8 +248,9 @@ func (w *messageTx) take(p *storeChanges, seq int64, h *layout.Header) error {
 	return nil
 }
 
-// link writes the index entries of an active message, for receivers and for the reaper. A message that has
-// just arrived is the last one of its session. A message whose lock has ended may come before others.
+// link writes the index entries of an active message: for receivers, for the reaper and, if the message is
+// now the first one of its session, the session's head. Only a message whose lock has ended can come before
+// others of its session.
 func (w *messageTx) link(p *storeChanges, seq int64, h *layout.Header) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]

@@ -16,8 +16,8 @@ import (
 // that time with the current duplicate detection window, so nothing has to be rewritten if the window is
 // changed.
 
-// seen reports whether a message with an id has been accepted within the window. If not, it stores the id
-// with the current time.
+// seen reports whether a message with an id has been accepted within the duplicate detection window. If not,
+// it stores the id with the current time.
 func (w *messageTx) seen(p *storeChanges, id string, window time.Duration) (bool, error) {
 	key := p.Keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
@@ -42,8 +42,9 @@ func (w *messageTx) seen(p *storeChanges, id string, window time.Duration) (bool
 	return false, nil
 }
 
-// forgetSeen removes ids that were accepted before the window, at most limit. more reports whether others
-// are left. next is the time at which the next id leaves the window, or host.Never if there is none.
+// forgetSeen removes the message ids that were accepted before the duplicate detection window, at most limit,
+// and returns their number n. more reports whether others are left. next is the time at which the next id
+// leaves the window, or host.Never if there is none.
 func (s *messageStore) forgetSeen(ctx context.Context, limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {

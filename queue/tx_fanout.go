@@ -48,8 +48,8 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 }
 
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
-// in the topic as scheduled and due at once, until the other subscriptions have their copies. In these,
-// later messages may arrive before it.
+// in the topic as scheduled and due at once, until the remaining subscriptions have their copies. In the
+// remaining subscriptions, later messages may arrive before it.
 func (w *messageTx) publishAll(p *storeChanges, h *layout.Header, m *message.Message, body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {

@@ -19,7 +19,8 @@ func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	return !locked, err
 }
 
-// setLock stores the lock of a message that has no index entries.
+// setLock stores the lock of a message. The message must have no index entries for receivers and for the
+// reaper, which a locked message does not have.
 func (w *messageTx) setLock(p *storeChanges, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())
@@ -115,7 +116,8 @@ func (w *messageTx) unlockAll(s *messageStore) error {
 	return nil
 }
 
-// bringLocks reads the locks and headers of messages ahead, in one round trip.
+// bringLocks makes the engine read the locks and headers of messages in one round trip, before the
+// transaction needs them.
 func (w *messageTx) bringLocks(p *storeChanges, list []int64) {
 	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {
@@ -180,7 +182,8 @@ func (w *messageTx) dropSessionLock(p *storeChanges, id string, l *layout.Lock) 
 	w.Delete(p.Keys.SessionLapseKey(l.Until, id))
 }
 
-// holdsSession fails with CodeSessionLockLost unless a lock of a session is stored and has not lapsed.
+// holdsSession fails with CodeSessionLockLost unless the session lock held is still stored and has not
+// lapsed.
 func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked the lock in memory

@@ -10,7 +10,7 @@ import (
 // Outcome says how a message is settled.
 type Outcome uint8
 
-// The outcomes.
+// The ways to settle a message.
 const (
 	Complete   Outcome = iota
 	Abandon            // gives the message back to the store; this counts as a delivery

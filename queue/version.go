@@ -17,11 +17,13 @@ import (
 //
 // Catalog.CatchUp of package host finds entities that another server has created or deleted.
 
-// errOutdated is returned by a transaction over the scope of an entity that another server has changed.
+// errOutdated is returned by a transaction on an entity that another server has changed, so that its state in
+// memory is outdated.
 var errOutdated = errors.New("queue: another server has changed the entity")
 
-// current fails with errOutdated if the state in memory of an entity is outdated. A deleted entity counts as
-// current, since its stores do not exist.
+// current fails with errOutdated if the state in memory of an entity whose scope the transaction t uses is
+// outdated, since another server has changed the entity. A deleted entity counts as current, since its stores
+// do not exist.
 func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 	if !m.shared {
 		return nil
@@ -35,8 +37,9 @@ func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 	return nil
 }
 
-// changeVersion increments the version of an entity's scope, in the transaction that changes it, and returns
-// the new one. If only one server has the engine open, it does nothing: versions are not needed.
+// changeVersion increments the version of a queue's or topic's engine scope, in the transaction that changes
+// its records, and returns the new one. Other servers see by it that their state in memory is outdated. If
+// only one server has the engine open, it does nothing.
 func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0
@@ -46,7 +49,8 @@ func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
 	return next
 }
 
-// firstVersion sets the version of the scope of a new queue or topic.
+// firstVersion sets the version of a new queue or topic, which the engine keeps for its scope, and returns
+// it. Other servers compare it with the version that they have in memory.
 func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0
@@ -94,9 +98,9 @@ func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 }
 
 // adoptAll updates the state in memory from the records that r shows, except where the state in memory is
-// newer. complete reports that no queue or topic can have been created or deleted since r was opened,
-// because the caller holds the catalog's lock. If it is not set, only entities of known scopes are updated.
-// The caller holds m.loading.
+// newer. If complete is set, it also adds and removes queues and topics; the caller then holds the catalog's
+// lock, so that none can have been created or deleted since r was opened. Otherwise it only updates those
+// that are in memory, and their subscriptions. The caller holds m.loading.
 func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 	list, err := record.ReadAll(r, m.shared)
 	if err != nil {
@@ -119,7 +123,10 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 		if there[e.number] {
 			continue
 		}
-		if next := versions[e.top()]; complete || next > e.top().version.Load() {
+		// If the version in memory is higher than that of r, the entity may have been created after r.
+		have := e.top().version.Load()
+		next, known := versions[e.top()]
+		if next > have || complete && (!known || next == have) {
 			gone = append(gone, e)
 		}
 	}
@@ -134,13 +141,14 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 }
 
 // adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
-// entity that is not in memory if complete is set, or if the entity's topic is in memory with an older
-// version; otherwise it returns nil for that entity.
+// entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
+// set and the topic in memory is not newer; otherwise it returns nil for that entity.
 func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)
-		if !complete && (topic == nil || st.Version <= topic.version.Load()) {
+		if !complete && (topic == nil || st.Version <= topic.version.Load()) ||
+			topic != nil && st.Version < topic.version.Load() {
 			return nil, nil
 		}
 		return m.loadEntity(r, st)

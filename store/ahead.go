@@ -59,7 +59,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 	return f, nil
 }
 
-// forecast adds the container to a forecast.
+// forecast adds the expiry times of the container's items to f. watch ends the count when its time is over.
 func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
@@ -106,8 +106,8 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Pla
 	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
-// lookAt runs fn over a snapshot of the range in which the item at p lies. When lookAt returns without an
-// error, everything that fn has read is durable.
+// lookAt runs fn over a snapshot of the container, from which fn reads about the item at p. When lookAt
+// returns without an error, everything that fn has read in the item's partition range is durable.
 func (c *Container) lookAt(ctx context.Context, p inspect.Place,
 	fn func(state *view.ContainerState, r engine.Reader) error) error {
 	var scope []byte

@@ -35,7 +35,7 @@ type (
 	Starvation        = definition.Starvation
 )
 
-// Bounds of the settings.
+// Bounds of the ContainerSettings.
 const (
 	MinIdle               = definition.MinIdle
 	MaxMoves              = definition.MaxMoves
@@ -105,7 +105,7 @@ const (
 // in the form of ListOptions.MaxItems.
 func PageLimit(requested int) int { return value.PageLimit(requested) }
 
-// Change feeds and the log of expiries.
+// The types of change feeds and of the log of expiries.
 type (
 	Change          = feed.Change
 	ChangeMode      = feed.Mode
@@ -128,21 +128,22 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
-// LintCount is the number of times that writes since Open have broken a rule. LintCase is the latest such
-// write.
+// LintCount is how often a lint rule (see definition.Lint) was broken by writes since Open. LintCase is the
+// latest such write.
 type (
 	LintCount = lint.Count
 	LintCase  = lint.LastViolation
 )
 
-// Resource is one version of a small resource. Resources are the children of one kind of one owner.
+// Resource is one version of a small resource (a user, permission, encryption key or script). Resources gives
+// access to the resources of one kind that belong to one owner.
 type (
 	Resource  = resource.Resource
 	Resources = resource.Resources
 	Grant     = resource.PermissionGrant // the access that a permission gives
 )
 
-// ResourceKind is a kind of small resource.
+// ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind = record.ResourceKind
 
 // The kinds of small resources, and the owner of each.

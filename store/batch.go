@@ -61,8 +61,8 @@ type BatchResult struct {
 // its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed the limit
 // fails with CodeTooLarge; a write that would exceed it succeeds and returns an Item whose Body is nil.
 //
-// pk is the partition key of the operations that have none. The receipt has the sum of the charges and the
-// position of the range that was written or read last.
+// pk is the partition key of the operations that have none. The receipt has the sum of the charges, and the
+// id and LSN of the partition range that was written or read last.
 func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
 	o BatchOptions) (BatchResult, Receipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
@@ -87,7 +87,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	return out, b.receipt, nil
 }
 
-// weightOfAll is weightOfOperation for the operations of a batch.
+// weightOfAll returns the sum of weightOfOperation for the operations of a batch.
 func weightOfAll(ops []Operation) (n int) {
 	for i := range ops {
 		n += weightOfOperation(&ops[i])
@@ -184,9 +184,9 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 	}
 }
 
-// admit fails with CodeRangeGone if the item of an operation is not in the range that the client named. It
-// is called before the transaction, to save a useless transaction in another range, and again inside it,
-// where the state cannot change.
+// admit fails with CodeRangeGone if the item of an operation is not in the partition range to which the
+// client sent the batch. It is called before the transaction, to save a useless transaction in another range,
+// and again inside it, where the state cannot change.
 func (b *batch) admit(st *container.State, p *transaction.PreparedOperation) error {
 	if b.o.Range == "" {
 		return nil
@@ -197,8 +197,8 @@ func (b *batch) admit(st *container.State, p *transaction.PreparedOperation) err
 	return nil
 }
 
-// apply carries out one operation in its transaction, which may run more than once. answer is the number of
-// bytes that the operations before it have added to the response.
+// apply carries out the i-th operation in its transaction, which may run more than once. answer is the number
+// of bytes that the operations before it have added to the response; apply adds its own.
 func (b *batch) apply(t *transaction.Tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.Ctx.Err(); err != nil {
@@ -223,8 +223,8 @@ func (b *batch) apply(t *transaction.Tx, i int, answer *int) OperationResult {
 	return r
 }
 
-// checkSession checks the positions of the session against each range of the batch, if the batch reads
-// anything.
+// checkSession checks, if the batch reads anything, that each of its ranges has reached the LSN in the
+// client's session token.
 func (b *batch) checkSession(ctx context.Context) error {
 	reads := func(op Operation) bool { return op.Kind == OperationRead }
 	if len(b.o.Session) == 0 || !slices.ContainsFunc(b.ops, reads) {

@@ -17,7 +17,8 @@ import (
 // The catalog is small and kept in memory as a whole. A change of it is one transaction in the catalog's
 // scope, made under the catalog's lock. The change becomes visible in memory only when it is durable.
 
-// catalog is guarded by dataset.mu.
+// catalog holds the databases, containers, offers and small resources of a dataset, by several keys.
+// dataset.mu guards it.
 type catalog struct {
 	names      map[string]*Database
 	databases  []*Database // in order of creation

@@ -10,7 +10,7 @@ import (
 )
 
 // setContainer writes the record of next, the state that follows st. The caller holds the catalog's lock and
-// the container's gate.
+// the container's gate (its lock).
 func (c *Container) setContainer(ctx context.Context, st, next *container.State) error {
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		if next.Rec.Split != nil && st.Rec.Split == nil { // a split begins

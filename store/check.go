@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/resource"
+	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -67,7 +68,7 @@ func (c *Container) check(ctx context.Context, report func(error) bool) (more bo
 				return nil
 			}
 		}
-		more, err = check.Container(state, storedLimits, r, report)
+		more, err = check.Container(state, value.StoredLimits, r, report)
 		return err
 	})
 	return more, err

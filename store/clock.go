@@ -33,21 +33,23 @@ func (ds *dataset) loadMark(t int64) {
 // moment returns the current second of the container's clock, which is its database's.
 func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 
-// momentOf returns the second by which a read decides what has expired: the later of now, which the caller
-// took before the read began, and the time of the engine's own clock (PostgreSQL's, for example), which at
-// has if the engine has a clock.
+// momentOf returns the second by which a read decides what has expired. It is now, the container's time
+// before the read began, or the time of the engine's own clock (PostgreSQL's, for example) that is stored in
+// at, whichever is later.
 func (c *Container) momentOf(now int64, at engine.Position) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 
 // recordTime records that an event of kind k (a write or a purge, for example) is stored with second t, so
-// that the clock is not set back behind t. The caller holds the container's gate, or is opening the store.
+// that the clock is not set back behind t. The caller holds the container's gate (its lock), or is opening
+// the store.
 func (c *Container) recordTime(k container.MomentKind, t int64) {
 	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 
-// Note records that an event of kind k is stored with second t: see recordTime.
+// Note records that a write or purge of kind k is stored with second t, for the transactions of the
+// container: see recordTime.
 func (c *itemOwner) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that

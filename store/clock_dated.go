@@ -11,11 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// clockObserver gives the host, which owns the clocks, access to the data that they date: the server's
-// clock dates the catalog's records, a database's clock dates the contents of its containers.
+// clockObserver gives the host, which owns the clocks, access to the data with times from these clocks: the
+// catalog's records have times from the server's clock, the contents of containers from the clock of their
+// database.
 type clockObserver struct{ ds *dataset }
 
-// Clocks returns the clocks that date something in the store.
+// Clocks returns the clocks of the databases, which determine the times that are stored in their containers.
 func (w clockObserver) Clocks() (list []*host.Clock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
@@ -35,9 +36,9 @@ func (w clockObserver) containers(clocks []*host.Clock) (list []*Container) {
 	return list
 }
 
-// Hold takes the gates of all containers that use one of the clocks, so that none of them is written until
-// release. It takes the gates in the order in which the containers were created, as does every operation
-// that takes several.
+// Hold takes the gates (locks) of all containers that use one of the clocks, so that none of them is written
+// until release. It takes the gates in the order in which the containers were created, as does every
+// operation that takes several.
 func (w clockObserver) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	held := w.containers(clocks)
 	taken := 0
@@ -76,8 +77,8 @@ func (c *Container) loadLast(ctx context.Context) error {
 	})
 }
 
-// Latest returns the latest moment that is stored by one of the clocks. The clocks must not be set back
-// behind it.
+// Latest returns the latest time, by one of the clocks, that is stored with an item or a catalog record. The
+// clocks must not be set back behind it.
 func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
@@ -90,8 +91,8 @@ func (w clockObserver) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired returns the last expiry of an item that is dated by one of the clocks, whether or not the item is
-// purged, if that expiry is later than to. The clocks must not be set back behind it.
+// Expired returns the last expiry, by one of the clocks, of an item that may be purged or not, if that expiry
+// is later than to. The clocks must not be set back behind it.
 func (w clockObserver) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
 	error) {
 	for _, c := range w.containers(clocks) {
@@ -117,10 +118,11 @@ func (w clockObserver) Moved(clocks []*host.Clock) {
 	}
 }
 
-// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
-// is none. A clock that is set back behind such a second would revive the item. For a purged item, c.marks
-// has the second of the purge. So a clock cannot be set back behind the last expiry, whether the item is
-// purged or not, and this does not depend on the speed of the reaper. The caller holds the container's gate.
+// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there is
+// none. A clock that is set back behind that second would revive the item. It does not find purged items, for
+// which the second of the purge is recorded (recordTime). So a clock cannot be set back behind the last
+// expiry, whether the item is purged or not, and this does not depend on the speed of the reaper. The caller
+// holds the container's gate.
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {

@@ -245,8 +245,9 @@ func (c *Container) stateWith(ctx context.Context, id string) *container.State {
 	return st
 }
 
-// enter takes the gate shared and returns the state and the current second of the container's clock. The
-// state stays valid until leave. It fails with CodeCanceled if ctx ends before that.
+// enter takes the container's gate shared (a lock that changes of the settings hold exclusively) and returns
+// the state and the current second of the container's clock. The state stays valid until leave. It fails with
+// CodeCanceled if ctx ends before that.
 func (c *Container) enter(ctx context.Context) (*container.State, int64, error) {
 	if err := c.gate.Share(ctx); err != nil {
 		return nil, 0, classify.ToFault(err)
@@ -259,12 +260,12 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 	return st, c.moment(), nil
 }
 
-// leave releases the gate that enter has taken.
+// leave releases the container's gate (its lock), which enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
-// stateAndTime returns a state and a second of the container's clock that belong together. It does not hold
-// the gate: gate.Unchanged(at) reports whether the state is still the container's. A pending change that
-// waits for the users of the container does not block stateAndTime.
+// stateAndTime returns a state and a second of the container's clock that belong together, without holding
+// the gate. at is for gate.Unchanged(at), which reports whether the state is still the container's. A change
+// of the container that waits for running operations does not block stateAndTime.
 func (c *Container) stateAndTime(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Stamp(ctx); err != nil {

@@ -235,11 +235,32 @@ func (l *life) crash(r *rand.Rand) crashedDisk {
 // wrecks.
 func (l *life) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
-	var done atomic.Bool
+	const operations = 12
+	// beside calls do repeatedly while an operation of a writer runs, but not while a crashedDisk is checked.
+	beside := func(do func()) (begun chan struct{}) {
+		begun = make(chan struct{}, crashWriters*operations)
+		watchers.Go(func() {
+			for range begun {
+				for range 20 {
+					do()
+				}
+			}
+		})
+		return begun
+	}
+	r := rand.New(rand.NewPCG(seed, 99))
+	reads := beside(func() { l.watch(r) })
+	sweeps := beside(func() {
+		if _, err := l.db.SweepNow(l.ctx); err != nil {
+			l.t.Error(err)
+		}
+	})
 	for w := range crashWriters {
 		writers.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(w)))
-			for n := range 12 {
+			for n := range operations {
+				reads <- struct{}{}
+				sweeps <- struct{}{}
 				l.write(w, fmt.Sprintf("%x-%d-%d", seed, w, n), r)
 				wreck := l.crash(r)
 				if w == 0 && n == 7 {
@@ -253,20 +274,9 @@ func (l *life) live(seed uint64) (last crashedDisk) {
 			}
 		})
 	}
-	watchers.Go(func() {
-		for r := rand.New(rand.NewPCG(seed, 99)); !done.Load(); {
-			l.watch(r)
-		}
-	})
-	watchers.Go(func() {
-		for !done.Load() {
-			if _, err := l.db.SweepNow(l.ctx); err != nil {
-				l.t.Error(err)
-			}
-		}
-	})
 	writers.Wait()
-	done.Store(true)
+	close(reads)
+	close(sweeps)
 	watchers.Wait()
 	return last
 }

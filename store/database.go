@@ -187,8 +187,8 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	return nil
 }
 
-// closeAll takes the gates of the containers exclusively and in order, so that no operation is running in
-// any of them, and runs fn. If fn succeeds, closeAll marks all containers as dropped.
+// closeAll takes the gates (locks) of the containers exclusively and in order, so that no operation is
+// running in any of them, and runs fn. If fn succeeds, closeAll marks all containers as dropped.
 func closeAll(ctx context.Context, containers []*Container, fn func() error) error {
 	if len(containers) == 0 {
 		return fn()

@@ -49,10 +49,11 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// tenant is the store as a tenant of its host.
+// tenant is the form in which a DB is passed to host.Open (host.Tenant).
 type tenant struct{ db *DB }
 
-// Tenant returns the store as a tenant, for host.Open.
+// Tenant returns the store in the form in which it is passed to host.Open, which opens it together with other
+// data on the same engine, such as queues.
 func (db *DB) Tenant() host.Tenant { return tenant{db} }
 
 // tenantName is the store's name in the host.
@@ -64,7 +65,8 @@ func (tenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
-// Scopes returns the scopes of all partition ranges.
+// Scopes returns the engine scopes of all partition ranges. In each scope writing transactions run one after
+// the other.
 func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
@@ -146,32 +148,33 @@ func (ds *dataset) Gone() {
 	}
 }
 
-// settle waits until everything that the caller has read in a scope is durable. After that no crash can
-// undo it, neither an item nor the absence of one. seen is the highest LSN that the caller has read, 0 if
+// settle waits until everything that the caller has read in an engine scope is durable. After that no crash
+// can undo it, neither an item nor the absence of one. seen is the highest LSN that the caller has read, 0 if
 // unknown. settle waits for the disk only, not for writers.
 func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error {
 	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
 
-// lockCatalog takes the catalog's lock, which serializes changes. It is taken before any gate and before
-// mu.
+// lockCatalog takes the catalog's lock, which serializes changes of the catalog. It is taken before the gate
+// of any container and before mu.
 func (ds *dataset) lockCatalog(ctx context.Context) error {
 	return classify.ToFault(ds.in.Catalog().Lock(ctx))
 }
 
-// changeCatalog runs one transaction on the catalog's scope and on scopes. The caller holds the catalog's
-// lock.
+// changeCatalog runs one transaction that may change the catalog and the data in the given engine scopes. The
+// caller holds the catalog's lock.
 func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChange) error,
 	scopes ...[]byte) error {
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
-// startWatch returns the stopwatch for an inspection of a container.
+// startWatch returns a stopwatch that limits the time spent on an inspection of a container, such as a dry
+// run.
 func (ds *dataset) startWatch(ctx context.Context) *work.Stopwatch {
 	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
-// pageWatch returns the stopwatch for a page of results.
+// pageWatch returns a stopwatch that limits the time spent on one page of results.
 func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
 	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
@@ -230,8 +233,8 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 	return change
 }
 
-// awaited returns the scopes of the containers that somebody waits for, so that the host watches them for
-// changes by other servers (host.OpenTenant.Awaited).
+// awaited returns the engine scopes of the containers that somebody waits for, so that the host watches them
+// for changes by other servers (host.OpenTenant.Awaited).
 func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -243,9 +246,8 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 	return scopes
 }
 
-// changedElsewhere wakes those who wait for a change of a scope that another server has written to
-// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have
-// ended.
+// changedElsewhere wakes those who wait for a change of an engine scope, to which another server has written
+// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have ended.
 func (ds *dataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -262,7 +264,7 @@ func (ds *dataset) changedElsewhere(scope []byte) {
 	}
 }
 
-// hasScope reports whether a scope is that of one of the container's ranges.
+// hasScope reports whether an engine scope belongs to one of the container's ranges.
 func hasScope(st *container.State, scope []byte) bool {
 	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
 }

@@ -138,9 +138,10 @@ func (db *DB) Large(ctx context.Context, n int, fn func()) error {
 	return db.heavy.Large(ctx, db.opts.QueryTime, n, fn)
 }
 
-// RunQuery runs fn, a query over rows that are not documents, in the queue of long queries. It sets env.Turn,
-// and env.Limit if it is 0; fn runs the query with env. fn is run again from its beginning if it is the first
-// long query in a while.
+// RunQuery runs fn, a query over rows that are not documents, under the same limits as a query over
+// documents: of long queries only a few run at a time. It sets env.Turn, and env.Limit if it is 0; fn runs
+// the query with env. If it is the first long query in a while, fn is ended once and run again from its
+// beginning.
 func (db *DB) RunQuery(env *query.Env, fn func() error) error {
 	if env.Limit <= 0 {
 		env.Limit = db.opts.QueryTime

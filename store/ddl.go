@@ -14,6 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/record"
+	"github.com/mayflydb/mayfly/store/internal/transaction"
 	"github.com/mayflydb/mayfly/store/internal/value"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -279,7 +280,7 @@ func (c *Container) replaceSpec(ctx context.Context, spec definition.ContainerSp
 		if err := c.changeIndex(ctx, &next, &st); err != nil {
 			return st, err
 		}
-		switchFeed := switchVersions(&st, &next, now)
+		switchFeed := transaction.SwitchVersions(&st, &next, now)
 		err := c.commitRecord(ctx, &st, &next, func(t engine.Txn) error {
 			if err := st.CheckEmpty(t, &next); err != nil {
 				return err

@@ -30,8 +30,8 @@ import (
 // Entries are kept for the log's retention. The newest of the deleted entries stays as a floor without
 // content. A reader whose position is before the floor gets an error, since it would miss entries.
 
-// storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if
-// the settings have turned it on or off. The caller holds the catalog's lock and the container's gate.
+// storeSettings makes the changed settings in next.rec durable. It begins or ends the log of expiries if the
+// settings have turned it on or off. The caller holds the catalog's lock and the container's gate (its lock).
 func (c *Container) storeSettings(ctx context.Context, old *container.State, next *container.State,
 	now int64) error {
 	was, on := old.Rec.Log != nil, next.Rec.Settings.ExpiryEvents != nil
@@ -122,8 +122,8 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 }
 
 // announceBatch logs, in one transaction, the expiries of those items of a batch that have expired. judged is
-// the number of candidates that it has checked. alive is survivors, followed by those of the checked
-// candidates that have not expired.
+// the number of items of the batch that it has checked, since a transaction has a maximal size. alive is
+// survivors with those of the checked items appended that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.ExpiryCandidate) (judged int,
 	alive []sweep.ExpiryCandidate, err error) {

@@ -36,7 +36,8 @@ type expirySink interface {
 	leave(committed bool)
 }
 
-// enterToPurge takes the locks of a purge: the container's gate, shared, and those of its expiry sink.
+// enterToPurge takes the locks of a purge: the container's gate, shared with other operations, and the locks
+// of its expiry sink.
 func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h expirySink, err error) {
 	for {
 		to := c.state.Load().Rec.Settings.ExpirySink()
@@ -56,8 +57,8 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 	}
 }
 
-// withMoved calls fn, in a view of the engine, with those candidates that have expired and have to be
-// moved. It does not call fn if there are none.
+// withMoved calls fn, in a view of the engine, with those items of the batch that have expired and have to be
+// moved to the expiry sink. It does not call fn if there are none.
 func (c *Container) withMoved(ctx context.Context, st *container.State, s *container.Partition,
 	batch []sweep.ExpiryCandidate, fn func(r engine.Reader, items []*transaction.StoredItem) error) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
@@ -69,7 +70,7 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// missingSink is the expiry sink of a container whose settings have none.
+// missingSink is used for a container without an expiry sink: its expired items are only deleted.
 type missingSink struct{ c *Container }
 
 func (missingSink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
@@ -80,7 +81,8 @@ func (missingSink) take(*transaction.StoredItem) (bool, error) { return true, ni
 func (missingSink) finish()                                    {}
 func (h missingSink) leave(bool)                               { h.c.leave() }
 
-// tenantSink is an expiry sink that belongs to another tenant.
+// tenantSink is an expiry sink that does not belong to the store but to another tenant of its host: a queue
+// or topic.
 type tenantSink struct {
 	host.SinkTx
 	c     *Container
@@ -88,7 +90,8 @@ type tenantSink struct {
 	taken int // number of ghosts taken in the transaction
 }
 
-// enterWithOther takes the container's gate and the expiry sink's locks, in the order of their tenants.
+// enterWithOther takes the container's gate (its lock) and the expiry sink's locks, in the order of the
+// tenants that own them.
 func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*container.State,
 	expirySink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
@@ -125,7 +128,8 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 	return h.st, h, nil
 }
 
-// dead returns a ghost in the form in which the expiry sink receives it.
+// dead converts a ghost (an expired item that is not purged yet) to the form in which the expiry sink
+// receives it.
 func (h *tenantSink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
@@ -151,8 +155,8 @@ func (h *tenantSink) begin(t *transaction.Tx) error {
 	return nil
 }
 
-// take moves a ghost to the other tenant's sink. If the sink refuses the first ghost of a transaction, a
-// new transaction would not help, and the purge fails.
+// take moves a ghost (an expired item that is not purged yet) to the other tenant's sink. If the sink refuses
+// the first ghost of a transaction, a new transaction would not help, and the purge fails.
 func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {

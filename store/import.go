@@ -18,7 +18,7 @@ import (
 // Import stores a document as if it had been written in the past of its database's clock: it is an upsert,
 // and o determines the item's _ts. It fails with CodeBadRequest for a _ts in the future or before 1970, and
 // for an ExpiresIn that is impossible, because the item never expires or expires earlier. Its other errors
-// are those of Upsert. An item that has already expired is stored as a ghost.
+// are those of Upsert. An item that has already expired is stored, but reads do not return it.
 func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o ImportOptions) (Item, Receipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})

@@ -22,7 +22,7 @@ type Lease struct {
 	Until int64 // the first second, since 1970, after the lease
 }
 
-// Lease suspends the expiry of a live item for a number of seconds of the data clock from now on, 1 to
+// Lease suspends the expiry of a live item for a number of seconds of the container's clock from now on, 1 to
 // MaxLease. When the lease ends, or ReleaseLease ends it, the item expires at once if its time to live has
 // passed by then. An item has at most one lease; another call replaces it, even if the new lease ends
 // earlier. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or the key are

@@ -28,7 +28,7 @@ func (c *itemOwner) Refused(id string, body, token []byte) {
 	}
 }
 
-// noteLint counts found, the rules that a write has broken, and logs them. last describes the write.
+// noteLint counts found, the lint rules that a write has broken, and logs them. last describes the write.
 func (c *Container) noteLint(found definition.Lint, last *lint.LastViolation) {
 	c.lints.Note(found, last, func(rule definition.Lint, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
@@ -45,5 +45,5 @@ func (c *Container) lintDefault() {
 	}
 }
 
-// LintCounts returns for each rule how often writes to the container have broken it since Open.
+// LintCounts returns for each lint rule how often writes to the container have broken it since Open.
 func (c *Container) LintCounts() []LintCount { return c.lints.Counts() }

@@ -41,8 +41,8 @@ type ContainerMetrics struct {
 
 const backlogLimit = 100_000
 
-// Metrics measures the store. It reads the heads of the expiry indexes, so it costs more with a larger
-// backlog.
+// Metrics measures the store. It reads the expired entries at the beginning of the expiry indexes, so it
+// costs more with a larger backlog of purges.
 func (db *DB) Metrics(ctx context.Context) (Metrics, error) { return db.live().metrics(ctx) }
 
 func (ds *dataset) metrics(ctx context.Context) (Metrics, error) {

@@ -168,12 +168,8 @@ func (ds *dataset) replaceOffer(
 	if err := value.CheckIfMatch(o.IfMatch, ds.renderOffer(rec).ETag); err != nil {
 		return Offer{}, err
 	}
-	if t.IsZero() {
-		return Offer{}, fault.New(fault.CodeBadRequest, "The offer's throughput is missing.")
-	}
-	if (t.Autoscale > 0) != (rec.Asked.Autoscale > 0) && !migrate {
-		return Offer{}, fault.New(fault.CodeBadRequest,
-			"An offer cannot change between manual and autoscale throughput without a migration.")
+	if err := rec.CheckChange(t, migrate); err != nil {
+		return Offer{}, err
 	}
 	if t.Autoscale > definition.RangeThroughput && rec.CID == 0 && !ds.isShared(rec.Database) {
 		return Offer{}, fault.New(fault.CodeBadRequest,

@@ -85,8 +85,8 @@ func (c *Container) loadPartitions(r engine.Reader) error {
 	return c.loadUse(r)
 }
 
-// loadInto reads the records of the ranges of st, a state that is not yet the container's. st must belong to
-// the record in r.
+// loadInto reads the records of the ranges of st, a state that is not yet the container's. r must show the
+// data at the time of the record from which st was built.
 func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 	c.recordTime(container.MarkSettings, st.Rec.TS)
 	c.recordTime(container.MarkSettings, st.Rec.Policy.ChangedAt)

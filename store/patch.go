@@ -22,9 +22,9 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
-// A condition is evaluated before the transaction begins, on the current version of the item, so that other
-// writes of the range need not wait. If the transaction finds a newer version, it evaluates the condition
-// again. This limit applies then, because other writes of the range wait for it.
+// maxCondition is the time limit of a patch's condition when it is evaluated before the transaction begins,
+// on the current version of the item. Other writes of the range need not wait then. If the transaction finds
+// a newer version, it evaluates the condition again, within a shorter limit.
 const maxCondition = 5 * time.Second
 
 // evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the
@@ -89,8 +89,8 @@ func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on
 // changed.
 const maxEvaluations = 10
 
-// updateConditional runs fn as one transaction, like update. Before the transaction it evaluates the
-// conditions of patches.
+// updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions
+// of the patches in list on the current items.
 func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
 	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {

@@ -90,7 +90,8 @@ func (c *Container) plan(ctx context.Context, st *container.State, q QueryReques
 	return plan, err
 }
 
-// weightOf returns the number of bytes of JSON that take as long as the query's text and parameters.
+// weightOf returns how long a query's text and parameters take to parse, as the number of bytes of JSON that
+// would take as long: see DB.Large.
 func weightOf(q QueryRequest) int {
 	n := len(q.Text)
 	for i := range q.Parameters {

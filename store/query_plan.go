@@ -39,7 +39,7 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	return plan, c.refused(), classify.ToFault(err)
 }
 
-// gatewayPlan renders the plan that prepare makes for a client that merges results.
+// gatewayPlan returns, as JSON, the plan that prepare makes for a client that merges results.
 func (c *Container) gatewayPlan(q QueryRequest, features []string,
 	prepare func(query.GatewayOptions) (*query.GatewayPlan, error),
 ) ([]byte, error) {

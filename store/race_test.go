@@ -192,7 +192,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 	// Each item is alive from its creation, and again from each time that its writer creates it anew.
 	var deadline [items]atomic.Int64 // the second in which what was written last expires
 	var done atomic.Bool
-	var found, missed atomic.Int64
+	found, missed := newSignal(), newSignal()
 
 	partition := func(i int) definition.PartitionKey { return pk(strconv.Itoa(i % 3)) }
 	seen := func(began int64, it store.Item) {
@@ -207,14 +207,14 @@ func TestNobodySeesTheDead(t *testing.T) {
 			it, _, err := b.c.Read(b.ctx, partition(i), strconv.Itoa(i), store.ReadOptions{})
 			switch ended := b.seconds(); {
 			case err == nil:
-				found.Add(1)
+				found.give()
 				seen(began, it)
 			case !is(err, fault.CodeNotFound):
 				t.Error(err)
 			case ended < due:
 				t.Errorf("%d expires at %d; a read that ended at %d missed it", i, due, ended)
-			default:
-				missed.Add(1)
+			case due > 0: // it has been written
+				missed.give()
 			}
 		}
 	}
@@ -258,7 +258,9 @@ func TestNobodySeesTheDead(t *testing.T) {
 				}
 				deadline[i].Store(it.Timestamp() + life)
 			}
+			found.wait(b.ctx) // a reader has found an item
 			b.clock.Advance(time.Second)
+			missed.wait(b.ctx) // and one has missed an item that expired
 		}
 	}
 	sweeps := func() {
@@ -271,8 +273,22 @@ func TestNobodySeesTheDead(t *testing.T) {
 	}
 	jobs := []func(){writes, sweeps, lists, func() { reads(0) }, func() { reads(3) }}
 	all(len(jobs), func(i int) { jobs[i]() })
-	if found.Load() == 0 || missed.Load() == 0 {
-		t.Errorf("%d reads found an item, %d did not: this was no test", found.Load(), missed.Load())
+}
+
+// signal is given once or many times; whoever waits for it goes on after the first time.
+type signal struct {
+	once  sync.Once
+	given chan struct{}
+}
+
+func newSignal() *signal { return &signal{given: make(chan struct{})} }
+
+func (s *signal) give() { s.once.Do(func() { close(s.given) }) }
+
+func (s *signal) wait(ctx context.Context) {
+	select {
+	case <-s.given:
+	case <-ctx.Done():
 	}
 }
 

@@ -162,7 +162,8 @@ func (ds *dataset) pending(o record.Offer) bool {
 	return c != nil && len(c.state.Load().Ranges) < o.Ranges
 }
 
-// splitPoint returns the bound at which to split a range.
+// splitPoint returns the effective partition key at which to split a range: at, in hexadecimal, or if that is
+// empty the one that puts half of the documents into each half.
 func (c *Container) splitPoint(ctx context.Context, s *container.Partition, at string) (bound []byte,
 	err error) {
 	r := s.Plain()

@@ -41,7 +41,8 @@ func (ds *dataset) ready(ctx context.Context) error {
 	return nil
 }
 
-// awaitTurn runs an empty transaction in a scope. So it returns when the scope has let a writer in.
+// awaitTurn runs an empty transaction in an engine scope. Transactions in a scope run one after the other, so
+// awaitTurn returns when the scope has let a writer in.
 func (ds *dataset) awaitTurn(ctx context.Context, scope []byte) error {
 	_, err := ds.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
 	return err

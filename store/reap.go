@@ -38,9 +38,9 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
-// rescanEvery is the number of seconds of the data clock after which a pass starts again at the beginning of
-// the index of expiry. So an entry that was skipped by mistake is found after this time. A pass that finds
-// nothing to purge costs two seeks.
+// rescanEvery is the number of seconds of the container's clock after which a pass starts again at the
+// beginning of the index of expiry. So an entry that was skipped by mistake is found after this time. A pass
+// that finds nothing to purge costs two seeks.
 const rescanEvery = 60
 
 // containerSweeper is the store as the reaper uses it.
@@ -100,7 +100,7 @@ func (w containerSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (tt
 	return c.sweep(ctx, s, limit, false)
 }
 
-// sweep purges at most limit items of one range. force ignores everything that holds the reaper back.
+// sweep purges at most limit items of one range. With force it ignores pauses and delays of purges.
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int,
 	force bool) (ttl.SweepResult,
 	error) {
@@ -186,8 +186,9 @@ func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *co
 	return ttl.SweepResult{Purged: purged, More: more, Next: l.Next}, err
 }
 
-// clearPurged deletes the place of purged items as ranges, once there are enough of them. It changes nothing
-// but the speed of reads. So it does not wait for the disk, and nothing is lost if it is never called.
+// clearPurged deletes the emptied parts of the key space around purged items as key ranges
+// (transaction.ClearAround), once enough items have been purged. It changes nothing but the speed of reads.
+// So it does not wait for the disk, and nothing is lost if it is never called.
 func (c *Container) clearPurged(ctx context.Context, s *container.Partition, first sweep.ExpiryCandidate,
 	purged int) error {
 	if s.Purged == 0 {

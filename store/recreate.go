@@ -33,38 +33,26 @@ import (
 // with the partition key definition that it has cached. Therefore a container with another definition is no
 // successor: after a 404 the SDK reads the container again.
 
-// mostFormer is the maximum number of former containers of one name that are kept for Successor.
-const mostFormer = 64
-
-// maxFormer is the maximum number of ranges of former containers that are kept under a name.
-const maxFormer = 256
+// readFormer reads the record of the dropped containers of a name. found is false if there is none.
+func readFormer(t engine.Txn, key []byte) (former record.FormerContainers, found bool, err error) {
+	raw, err := t.Get(key)
+	if isAbsent(err) {
+		return former, false, nil
+	}
+	if err == nil {
+		err = host.DecodeRecord(raw, &former)
+	}
+	return former, err == nil, err
+}
 
 // keepFormer stores the rid of a container that is being dropped, and the ids that its ranges have had.
 func (c *Container) keepFormer(t engine.Txn) error {
-	rec := &c.state.Load().Rec
 	key := layout.FormerKey(c.d.ID(), c.name)
-	var former record.FormerContainers
-	raw, err := t.Get(key)
-	if err == nil {
-		err = host.DecodeRecord(raw, &former)
-	} else if isAbsent(err) {
-		err = nil
-	}
+	former, _, err := readFormer(t, key)
 	if err != nil {
 		return err
 	}
-	gone := record.FormerContainer{RID: c.RID(), Key: c.def}
-	former.First, former.Next = rec.Ranges[0].ID, max(rec.NextRange, record.HighestID(rec.Ranges)+1)
-	former.Spans = slices.Clone(rec.Former)
-	for _, r := range rec.Ranges {
-		former.First = min(former.First, r.ID)
-		former.Spans = append(former.Spans, record.FormerRange{ID: r.ID, Min: r.Min, Max: r.Max})
-		gone.Ranges = append(append(gone.Ranges, r.ID), r.Parents...)
-	}
-	former.Containers = append(former.Containers, gone)
-	former.Containers = former.Containers[max(len(former.Containers)-mostFormer, 0):]
-	former.Spans = former.Spans[max(len(former.Spans)-maxFormer, 0):]
-	if former.Layout, err = record.LayoutOf(&c.def, rec.Ranges); err != nil {
+	if err := former.Add(c.RID(), &c.def, &c.state.Load().Rec); err != nil {
 		return err
 	}
 	return host.SetRecord(t, key, former)
@@ -72,7 +60,7 @@ func (c *Container) keepFormer(t engine.Txn) error {
 
 // Successor returns the container that now has the name of a dropped container, its database, and its
 // ranges as children of the dropped container's ranges. rid is that of the dropped container. It fails with
-// CodeNotFound if the rid is not one of the last mostFormer containers of a name, or if no container with
+// CodeNotFound if the rid is not one of the last 64 containers of a name, or if no container with
 // the same partition key definition has the name.
 func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
 	name, former, err := db.live().formerOf(ctx, rid)
@@ -158,55 +146,18 @@ func beginAbove(t *host.CatalogChange, rec record.Container) {
 // name; then all ranges get new ids. The caller holds the catalog's lock.
 func (ds *dataset) assignRangeIDs(t *host.CatalogChange, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
-	var former record.FormerContainers
-	raw, err := t.Get(layout.FormerKey(database, id))
-	switch {
-	case isAbsent(err):
-		err = nil
-		floor := int(ds.in.Catalog().Floor())
-		// If numbers begin above 1, the id 0 is reserved for undivided containers.
-		whole := len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && ds.in.Catalog().BegunAbove()
-		if floor > 0 && !whole {
-			record.Renumber(rec, floor)
-		}
-	case err == nil:
-		if err := host.DecodeRecord(raw, &former); err != nil {
-			return err
-		}
-		if err = ds.assignFormerIDs(def, rec, former); err == nil {
-			rec.Former = former.SpansFor(def, rec.Ranges)
-		}
-	}
-	rec.NextRange = max(former.Next, record.HighestID(rec.Ranges)+1)
-	t.RecordNumber(uint32(rec.NextRange - 1))
-	return err
-}
-
-// assignFormerIDs assigns ids to the ranges of a new container whose name an earlier container has had: see
-// assignRangeIDs.
-func (ds *dataset) assignFormerIDs(def *definition.PartitionKeyDefinition, rec *record.Container,
-	former record.FormerContainers) error {
-	same := slices.Clone(rec.Ranges)
-	if isFresh(rec.Ranges) {
-		for i := range same {
-			same[i].ID = former.First + i
-		}
-	}
-	now, err := record.LayoutOf(def, same)
-	if now == former.Layout {
-		rec.Ranges = same
+	former, found, err := readFormer(t.Txn, layout.FormerKey(database, id))
+	if err != nil {
 		return err
 	}
-	record.Renumber(rec, max(former.Next, int(ds.in.Catalog().Floor())))
-	return err
-}
-
-// isFresh reports whether the ranges have the ids that newRanges assigns.
-func isFresh(ranges []record.Range) bool {
-	for i, r := range ranges {
-		if r.ID != i {
-			return false
-		}
+	numbers := ds.in.Catalog()
+	floor := int(numbers.Floor())
+	if found {
+		err = former.AssignIDs(def, rec, floor)
+	} else {
+		// If numbers begin above 1, the id 0 is reserved for undivided containers.
+		rec.AssignFirstIDs(floor, len(rec.Ranges) == 1 && rec.Ranges[0].ID == 0 && numbers.BegunAbove())
 	}
-	return true
+	t.RecordNumber(uint32(rec.NextRange - 1))
+	return err
 }

@@ -109,7 +109,8 @@ func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id 
 	return err
 }
 
-// loadResources reads the records of all kinds. Databases and containers must be loaded before.
+// loadResources reads the records of small resources of all kinds: users, permissions, client encryption keys
+// and scripts. Databases and containers must be loaded before.
 func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
 		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
@@ -129,7 +130,8 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 	return nil
 }
 
-// families returns all families of small resources that belong to a container.
+// families returns all families of small resources (a family is the resources of one kind and owner) that
+// belong to a container.
 func (c *Container) families() []record.ResourceFamily {
 	return []record.ResourceFamily{
 		record.FamilyOf(KindStoredProcedure, c.cid),
@@ -138,8 +140,8 @@ func (c *Container) families() []record.ResourceFamily {
 	}
 }
 
-// families returns all families of small resources that belong to a database, without those of its
-// containers. The caller holds the catalog's lock.
+// families returns all families of small resources (a family is the resources of one kind and owner) that
+// belong to a database, without those of its containers. The caller holds the catalog's lock.
 func (d *Database) families() []record.ResourceFamily {
 	all := []record.ResourceFamily{
 		record.FamilyOf(KindUser, d.rec.Num),

@@ -87,8 +87,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	return Execution{Body: out.Body, Log: out.Log}, r, nil
 }
 
-// scriptPlace returns a location in the range in which a procedure runs, and the full partition key on
-// which it runs. The key is zero for a system procedure that runs on a range.
+// scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full
+// partition key on which it runs. The key is zero for a system procedure that runs on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (transaction.Location,
 	definition.PartitionKey, error) {
@@ -139,7 +139,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	key, err := c.triggerKey(pk, op)
+	key, err := procedure.TriggerKey(&c.def, pk, op)
 	if err != nil && op.Kind == OperationReplace {
 		op.PreTriggers, op.PostTriggers = nil, nil
 		return c.writeOne(ctx, pk, op)
@@ -179,24 +179,6 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	}
 	r.Inserted, r.Reply = done.Inserted, reply
 	return done.Item, r, nil
-}
-
-// triggerKey returns the partition key of a write with triggers: the given one, or that of the document.
-func (c *Container) triggerKey(pk definition.PartitionKey, op Operation) (definition.PartitionKey, error) {
-	if len(op.Body) == 0 {
-		return c.def.FullKey(pk, op.ID)
-	}
-	parsed, err := jsondoc.Parse(op.Body, jsondoc.Limits{})
-	if err != nil {
-		return definition.PartitionKey{}, definition.DocumentError(err)
-	}
-	if op.Kind == OperationReplace {
-		pk = c.def.KeyOfReplace(pk, op.ID)
-	}
-	if !pk.IsZero() {
-		return c.def.FullKey(pk, parsed.ID.Str())
-	}
-	return c.def.KeyOf(pk, parsed.Body)
 }
 
 // currentScripts returns a runner for the scripts of the container, including the changes that other servers

@@ -112,7 +112,8 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkSink fails if the expiry sink of another tenant does not exist, or cannot take items.
+// checkSink fails if the expiry sink of another tenant of the host (a queue or topic) does not exist, or
+// cannot take items. setting is the name of the setting, for the error.
 func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
 	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {

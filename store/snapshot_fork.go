@@ -87,9 +87,9 @@ func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.Op
 	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
 }
 
-// copyFromSnapshot opens the snapshot and copies the database source from it. settle sets which parts are
-// copied, and the place to which they are copied. It is called under the catalog's lock, once before the copy
-// and once after it, because the catalog may have changed meanwhile.
+// copyFromSnapshot opens the snapshot and copies the database source from it. settle chooses which parts are
+// copied, and where to. It is called under the catalog's lock, once before the copy and once after it,
+// because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*databaseCopy) error) (d *Database, err error) {
 	v := &snapshotReader{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
@@ -122,7 +122,8 @@ func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error
 	return b.d, nil
 }
 
-// allot calls settle, assigns the new numbers and writes the drop records.
+// allot prepares the copy in the catalog: it calls settle (see copyFromSnapshot), gives the new database and
+// containers their numbers, and writes the drop records by which the next Open erases an interrupted copy.
 func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -164,7 +165,7 @@ func (b *databaseCopy) number(next *host.CatalogChange) {
 	b.addOffer(next, 0, 0)
 }
 
-// addFamily copies a family of small resources to another owner, with new numbers.
+// addFamily copies the small resources of one kind and owner to another owner, with new numbers.
 func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFamily,
 	owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
@@ -178,8 +179,8 @@ func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFami
 	return records
 }
 
-// addOffer copies a throughput to the new database: that of the container that has number was in the
-// original and number is in the copy. If both are 0, it copies the throughput of the database itself.
+// addOffer copies a container's throughput to the new database. was and is are the container's numbers in the
+// original and in the copy. If both are 0, it copies the throughput of the database itself.
 func (b *databaseCopy) addOffer(next *host.CatalogChange, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
@@ -273,7 +274,8 @@ func (b *databaseCopy) replaced() []*Container {
 	return nil
 }
 
-// load reads what was copied, as Open would, and fails if Open would fail.
+// load reads into memory, of the copied containers and their clock, what Open reads of stored ones, and fails
+// if Open would fail.
 func (b *databaseCopy) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {
@@ -291,7 +293,8 @@ func (b *databaseCopy) load(ctx context.Context) error {
 	return errors.Join(err, b.d.clock.CheckStepBack())
 }
 
-// publish adds everything to the catalog in memory. The caller holds mu.
+// publish adds the copied database, its containers, throughputs and small resources to the catalog in memory.
+// The caller holds mu.
 func (b *databaseCopy) publish() {
 	cat := &b.db.cat
 	if b.into == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// withSources runs fn with the sources of a scope, one for each partition range and in their order, and
-// with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
+// withSources runs fn with a scan.Source for each partition range of the scope, in the order of the ranges,
+// and with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
 // is durable.
 func (c *Container) withSources(ctx context.Context, scope Scope,
 	fn func(*scan.ResolvedScope, []*scan.Source, []*container.Partition) error) error {
@@ -52,8 +52,8 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 	return classify.ToFault(err)
 }
 
-// newSources returns the sources of ranges, with the state that must be read before their snapshot is
-// opened. indexed is the value for Source.Indexed.
+// newSources returns a scan.Source for each range, with the values that must be read before the snapshot is
+// opened. indexed says that all documents are indexed by the current policy (Source.Indexed).
 func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
 	for i, s := range ranges {
@@ -63,12 +63,13 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	return sources
 }
 
-// scope resolves a Scope against a state.
+// scope finds the partition ranges and bounds of a Scope in the state st: see scan.Resolve.
 func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// itemOwner is the container for its items (value.Owner) and their transactions (transaction.Host).
+// itemOwner is Container with the methods that its items (value.Owner) and its transactions
+// (transaction.Host) need.
 type itemOwner Container
 
 // Identity returns the container's names and numbers.

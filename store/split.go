@@ -141,7 +141,7 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 }
 
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
-// splitting.
+// the lock splitting, which serializes the splits of a container.
 func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
 	wanted func() bool) (m *splitRun, err error) {
 	err = c.alone(ctx, func(st container.State) error {
@@ -209,12 +209,13 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 	return m, nil
 }
 
-// View runs fn in a view of the engine.
+// View implements split.Container: it runs fn over a snapshot of the engine.
 func (m *splitRun) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return m.c.ds.view(ctx, fn)
 }
 
-// Horizon returns the highest durable LSN of a scope.
+// Horizon implements split.Container: it returns the highest LSN of an engine scope up to which all writes
+// are durable.
 func (m *splitRun) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
 // Write runs one transaction of the copy: see split.Container.
@@ -351,7 +352,8 @@ func (c *Container) halves(st container.State, m *splitRun) (next container.Stat
 	return next, next.Compile()
 }
 
-// tidySplit deletes the copies that a failed split has left. The caller holds splitting.
+// tidySplit deletes the copies that a failed split has left. The caller holds the lock splitting, which
+// serializes the splits of a container.
 func (c *Container) tidySplit(ctx context.Context) error {
 	err := c.alone(ctx, func(st container.State) error {
 		if st.Rec.Split == nil {

@@ -45,7 +45,8 @@ import (
 //	+---------------+---------+
 //	     32 bits      32 bits
 
-// ownMark returns a mark that identifies this server.
+// ownMark returns the mark (a number that the engine stores for each range) of a range that this server was
+// the last to write to, with the given version of the container's state.
 func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
 // writable is the first step of a transaction. It fails if the transaction must not write to the range:
@@ -62,10 +63,10 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 	return c.takeOver(t, s, mark)
 }
 
-// commitRecord makes a change of the container's state and of its record durable. fn writes the change; its
-// transaction has the scopes of all ranges, also of new ones that are not used yet, and of the catalog.
-// commitRecord sets the version of next, the state that replaces st. The caller holds the catalog's lock and
-// the gate.
+// commitRecord makes a change of the container's state and of its record durable. fn writes the change, in a
+// transaction over the engine scopes of all ranges, also of new ones that are not used yet, and of the
+// catalog. commitRecord sets the version of next, the state that replaces st. The caller holds the catalog's
+// lock and the container's gate (its lock).
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	return c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
@@ -74,8 +75,9 @@ func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	}, st.Scopes()...)
 }
 
-// commitTombstones makes a change of the container's tombstones durable, and sets the version of next.
-// Tombstones are not part of the container's record, so the caller need not hold the catalog's lock.
+// commitTombstones makes a change of the container's tombstones (the records of deleted partition keys)
+// durable, and sets the version of next. Tombstones are not part of the container's record, so the caller
+// need not hold the catalog's lock.
 func (c *Container) commitTombstones(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
 	_, err := c.ds.eng.Update(ctx, st.Scopes(), func(t engine.Txn) error {
@@ -84,9 +86,10 @@ func (c *Container) commitTombstones(ctx context.Context, st, next *container.St
 	return classify.ToFault(err)
 }
 
-// takeOver records in the mark of a range that this server was the last to write to it. If the last one was
-// another server, takeOver moves the clock ahead of that server's last write, so that new writes are not
-// dated before the stored ones.
+// takeOver records in the mark of a range (a number that the engine stores for it) that this server was the
+// last to write to it. If the last one was another server, takeOver moves the clock ahead of that server's
+// last write, so that new writes are not dated before the stored ones. If the engine has a clock of its own,
+// which dates the writes of all servers, neither is needed.
 func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) error {
 	if c.ds.timed {
 		s.Shapes.Follow(uint32(mark >> 32))
@@ -104,8 +107,8 @@ func (c *Container) takeOver(t engine.Txn, s *container.Partition, mark uint64) 
 	return nil
 }
 
-// wipeTerms deletes all index entries of a range. It also changes the range's mark, so that other servers
-// discard what they have cached about the index.
+// wipeTerms deletes all index entries of a range. It also changes the range's mark (a number that the engine
+// stores for it), so that other servers discard what they have cached about the index.
 func (c *Container) wipeTerms(t *transaction.Tx) {
 	t.WipeTerms()
 	if c.ds.timed {
@@ -185,14 +188,15 @@ func (c *Container) againLocked(ctx context.Context, fn func() error) error {
 	}
 }
 
-// againChange calls change, and repeats it as retryOutdated does.
+// againChange calls change, and repeats it with the new state of the container while the state turns out to
+// be outdated because another server has changed it.
 func (c *Container) againChange(ctx context.Context,
 	fn func(container.State, int64) (container.State, error)) error {
 	return c.retryOutdated(ctx, func() error { return c.change(ctx, fn) })
 }
 
 // commitDrop makes the drop of several containers durable in one transaction. The caller holds the catalog's
-// lock and all gates.
+// lock and the gates (locks) of the containers.
 func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	fn func(*host.CatalogChange) error) error {
 	var scopes [][]byte
@@ -213,8 +217,8 @@ func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 	}, scopes...)
 }
 
-// refresh reads the container's state again, unless it has changed from st already. The caller does not
-// hold the gate.
+// refresh reads the container's state again, unless it has changed from st already. The caller does not hold
+// the container's gate (its lock).
 func (c *Container) refresh(ctx context.Context, st *container.State) error {
 	err := c.ds.view(ctx, func(r engine.Reader) error { return c.refreshFrom(ctx, r, st) })
 	if err != nil {
@@ -262,10 +266,10 @@ func (c *Container) followSplit(ctx context.Context) error {
 // writes. Their writes wait for the end of the split. They do not ask the engine meanwhile: the end of a
 // split changes the catalog, which each server follows.
 
-// afterSplit checks whether a write has failed with err because another server is splitting the range. If
-// so, it waits until that server's split has ended and returns true: the write may be repeated. It waits
-// for Options.QueryTime at most. Otherwise it returns err. The caller holds neither the gate nor the
-// catalog's lock.
+// afterSplit checks whether a write has failed with err because another server is splitting the range. If so,
+// it waits until that server's split has ended and returns true: the write may be repeated. It waits for
+// Options.QueryTime at most. Otherwise it returns err. The caller holds neither the container's gate (its
+// lock) nor the catalog's lock.
 func (c *Container) afterSplit(ctx context.Context, err error) (bool, error) {
 	if !errors.Is(err, container.ErrSplitElsewhere) || !c.ds.in.Shared() {
 		return false, err
@@ -352,7 +356,8 @@ func (c *Container) reread(r engine.Reader, st *container.State) (next container
 	return next, c.loadInto(r, &next)
 }
 
-// adopt makes next, which reread has returned, the container's state. The caller holds the gate.
+// adopt makes next, which reread has returned, the container's state. The caller holds the container's gate
+// (its lock) exclusively.
 func (c *Container) adopt(st, next *container.State) {
 	for _, s := range st.Ranges {
 		s.Shapes.Forget()

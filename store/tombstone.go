@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -67,12 +68,13 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 	return c.receipt(s, value.ChargeDeletePartition), nil
 }
 
-// sweepTombstones purges up to limit items deleted by the tombstones of one range, and removes tombstones
-// that have no items left.
+// sweepTombstones purges up to limit items of one range that were deleted with their whole partition key, and
+// removes the tombstones (the records of deleted partition keys) that have no items left.
 func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s *container.Partition,
 	limit int) (purged int,
 	more bool, err error) {
-	for name, lsn := range st.Tombstones {
+	for _, name := range slices.Sorted(maps.Keys(st.Tombstones)) {
+		lsn := st.Tombstones[name]
 		epk, _, err := jsondoc.DecodeEscaped([]byte(name))
 		if err != nil {
 			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)

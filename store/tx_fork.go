@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -20,16 +19,19 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 	return nil
 }
 
-// copyKeys copies all keys of one container to another container's number, in pieces and without waiting
-// for the disk. The transaction that makes the copy reachable is durable only together with all
+// copyKeys copies all keys of the container with the number was to the number is, in pieces and without
+// waiting for the disk. The transaction that makes the copy reachable is durable only together with all
 // transactions before it.
 func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.RangeScope(is, 0) // no other goroutine uses it yet
 	for rg.Start != nil {
 		var batch []view.KeyValue
-		var err error
-		if batch, rg.Start, err = b.readPiece(ctx, rg); err != nil {
+		err := b.from.ds.view(ctx, func(r engine.Reader) (err error) {
+			batch, rg.Start, err = view.ReadPiece(r, rg, pieceBytes)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		_, err = b.db.eng.Update(ctx, [][]byte{scope}, func(t engine.Txn) error {
@@ -49,22 +51,3 @@ func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
 
 // pieceBytes is the number of bytes of keys and values that are written at once.
 const pieceBytes = 4 << 20
-
-// readPiece reads the next keys of a range in the snapshot. next is the key to continue with; nil at the
-// end.
-func (b *databaseCopy) readPiece(ctx context.Context, rg engine.Range) (batch []view.KeyValue, next []byte,
-	err error) {
-	err = b.from.ds.view(ctx, func(r engine.Reader) error {
-		it := r.Scan(rg, false)
-		for size := 0; it.Next(); {
-			if size >= pieceBytes {
-				next = bytes.Clone(it.Key())
-				break
-			}
-			batch = append(batch, view.KeyValue{Key: bytes.Clone(it.Key()), Value: bytes.Clone(it.Value())})
-			size += len(it.Key()) + len(it.Value())
-		}
-		return it.Close()
-	})
-	return batch, next, err
-}

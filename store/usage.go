@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/classify"
-	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
@@ -21,7 +19,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	var u inspect.Usage
 	var version string
 	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
-		if version, err = c.usageVersion(state, r); err != nil {
+		if version, err = inspect.Version(state, r, c.ds.in.Shared(), c.ds.purged.Load()); err != nil {
 			return err
 		}
 		if u = c.count.usage; version == "" || version != c.count.version {
@@ -36,40 +34,6 @@ func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
 	text := u.Text()
 	c.count.text.Store(&text)
 	return u, nil
-}
-
-// usageVersion returns a text that differs whenever the set of stored items differs, or "" if no such text
-// can be given at the moment. It consists of the LSNs of the ranges, which every write changes, and of the
-// purges, which may change no LSN. A server that is alone counts its purges. If there may be several servers,
-// each purge stores its second; while that second lasts, another purge may follow, and usageVersion returns
-// "".
-func (c *Container) usageVersion(state *view.ContainerState, r engine.Reader) (version string, err error) {
-	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
-	for i := range state.Ranges {
-		scopes[i] = state.Ranges[i].Scope
-		swept[i] = layout.SweptKey(scopes[i])
-	}
-	at, err := r.Positions(scopes)
-	if err != nil {
-		return "", err
-	}
-	for i, p := range at {
-		if !p.Settled {
-			return "", nil
-		}
-		version += fmt.Sprint(state.Ranges[i].ID, " ", p.LSN, " ", p.Mark, " ")
-	}
-	if !c.ds.in.Shared() {
-		return version + fmt.Sprint(c.ds.purged.Load()), nil
-	}
-	err = engine.GetEach(r, swept, func(_ int, value []byte) (bool, error) {
-		second, _ := layout.NumberOf(value)
-		if version += fmt.Sprint(second, " "); int64(second) >= state.Now {
-			version = ""
-		}
-		return version != "", nil
-	})
-	return version, err
 }
 
 // Statistics measures each partition range. Everything it measures is durable.

@@ -16,7 +16,7 @@ import (
 // WaitFor is the condition that Wait waits for.
 type WaitFor uint8
 
-// The conditions.
+// The conditions that Wait can wait for.
 const (
 	// WaitExpired: the item is no longer visible.
 	WaitExpired WaitFor = iota

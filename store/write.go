@@ -147,7 +147,8 @@ func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State
 }
 
 // committed updates the container in memory with the results of a transaction, and returns the lint rules
-// that its writes have broken. It is called after the commit, inside the gate.
+// that its writes have broken. It is called after the commit, while the container's gate (its lock) is held
+// shared.
 func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
 	c.ds.purged.Add(uint64(t.Purged))
 	c.purged.Add(uint64(t.Purged))
@@ -179,7 +180,8 @@ func (c *Container) large(ctx context.Context, n int, fn func()) error {
 	return c.ds.db.Large(ctx, n, fn)
 }
 
-// weightOfOperation returns the number of bytes of JSON that take as long as the input of an operation.
+// weightOfOperation returns how long an operation's document and condition take to parse, as the number of
+// bytes of JSON that would take as long: see DB.Large.
 func weightOfOperation(op *Operation) int {
 	n := len(op.Body)
 	if op.Patch != nil {

@@ -42,18 +42,19 @@ type defaultFloor struct {
 	At     int64  `json:"at"`     // seconds since 1970; items at or below it have expired
 }
 
-// defaultFloors is a list in which, from the oldest to the newest, Before rises and At falls. It must not be
-// modified, because policies share it.
+// defaultFloors is a list of records of changes of the default in which, from the oldest to the newest, the
+// field Before rises and the field At falls. It must not be modified, because policies share it.
 type defaultFloors []defaultFloor
 
-// raise returns f with n appended and without the floors that n makes superfluous. n must be newer than all
-// floors in f.
+// raise returns f with n, the record of a newer change of the default, appended, and without the records that
+// n makes superfluous. n must be newer than all records in f.
 func (f defaultFloors) raise(n defaultFloor) defaultFloors {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// expires reports whether the deadline ts + own is at or below a floor that applies to the generation.
+// expires reports whether an item has expired by an earlier default: whether its deadline, ts + own, is at or
+// below the At of a floor that applies to items of the generation.
 func (f defaultFloors) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)

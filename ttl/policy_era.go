@@ -23,7 +23,7 @@ func (p *Policy) Rebase(next Seconds, now int64) (Policy, PolicyEra) {
 		PolicyEra{*p, now}
 }
 
-// Holds reports whether a life is of this era or of an earlier one.
+// Holds reports whether an item with this life was written in this era or in an earlier one.
 func (e *PolicyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
 
 // Next returns the life of an item of the era in the following era. There it counts from second base, or

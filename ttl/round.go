@@ -81,7 +81,7 @@ func (r *Reaper) sleep(began time.Time) (woken bool) {
 	return false
 }
 
-// wait waits for d on Pace, or until ctx ends.
+// wait waits for d by the clock ReaperOptions.Pace, or until ctx ends.
 func (r *Reaper) wait(ctx context.Context, d time.Duration) {
 	c, stop := r.opts.Pace.After(d)
 	defer stop()

@@ -247,7 +247,8 @@ func (v *Virtual) rebased() ClockState {
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
-// change applies f to the rebased state and fires the timers that are then due.
+// change counts the clock's state from the current moment, lets f modify it, and fires the timers that are
+// then due.
 func (v *Virtual) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()
@@ -255,14 +256,14 @@ func (v *Virtual) change(f func(*ClockState)) {
 	v.fireDue()
 }
 
-// wake is called by the timer of the base.
+// wake is called by the timer of the base: it fires the timers that are due.
 func (v *Virtual) wake() {
 	v.lock()
 	v.fireDue()
 }
 
-// fireDue removes the waiters that are due and sets the timer for the next one. It releases the lock,
-// which the caller holds, before it fires the waiters: a waiter may belong to a clock whose base is v,
+// fireDue removes the timers that are due and sets the timer of the base for the next one. It releases the
+// lock, which the caller holds, before it fires the timers: a timer may belong to a clock whose base is v,
 // and may read the time of v.
 func (v *Virtual) fireDue() {
 	now := v.now()
@@ -276,9 +277,8 @@ func (v *Virtual) fireDue() {
 	}
 }
 
-// add adds a waiter, which is kept until the clock has reached its deadline or until stop is called. It
-// fires no other waiter, even if one has become due: the timer of that waiter does. The caller holds the
-// lock, which add releases.
+// add adds a timer, which is kept until the clock has reached its deadline or until stop is called. It fires
+// no other timer, even if one has become due. The caller holds the lock, which add releases.
 func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	if now := v.now(); !deadline.After(now) {
 		v.unlock()
@@ -294,7 +294,7 @@ func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	}
 }
 
-// insert adds a waiter without a check whether its deadline has passed. The caller holds the lock.
+// insert adds a timer without a check whether its deadline has passed. The caller holds the lock.
 func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
 	w := &clockTimer{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
@@ -305,7 +305,7 @@ func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
 	return w
 }
 
-// remove removes a waiter if it is still waiting. The caller holds the lock.
+// remove removes a timer if it has not fired. The caller holds the lock.
 func (v *Virtual) remove(w *clockTimer) {
 	i := slices.Index(v.waiters, w)
 	if i < 0 {
@@ -317,7 +317,7 @@ func (v *Virtual) remove(w *clockTimer) {
 	}
 }
 
-// arm replaces the timer of the base by one for the first waiter. The caller holds the lock.
+// arm replaces the timer of the base by one for the first timer of this clock. The caller holds the lock.
 func (v *Virtual) arm() {
 	v.release()
 	if len(v.waiters) == 0 || v.state.Rate == 0 {

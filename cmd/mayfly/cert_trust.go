@@ -17,7 +17,8 @@ type trustInstruction struct {
 	How string `json:"how"`
 }
 
-// trustHints lists hints for languages first, then for systems.
+// trustHints returns the instructions for trusting the server's certificate: those for languages first, then
+// those for operating systems.
 func trustHints() []trustInstruction {
 	return []trustInstruction{
 		{"go", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},

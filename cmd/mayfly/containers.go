@@ -94,7 +94,8 @@ func containersCreateCommand() *cobra.Command {
 	return cmd
 }
 
-// checkPartitionKey returns an error with advice for an invalid partition key.
+// checkPartitionKey returns a usage error, with advice, if the flag --partition-key is missing or one of its
+// paths is malformed, such as "user" instead of "/user".
 func checkPartitionKey(paths []string) error {
 	if len(paths) == 0 {
 		return cli.Misuse("--partition-key is missing: the path of the property by which documents are " +

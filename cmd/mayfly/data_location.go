@@ -18,7 +18,7 @@ import (
 // dataLocation is where a store keeps its data: the path of a folder, or the URL of a PostgreSQL database.
 type dataLocation string
 
-// remote reports whether the place is a PostgreSQL database.
+// remote reports whether the data are in a PostgreSQL database, not in a folder.
 func (p dataLocation) remote() bool { return postgres.IsURL(string(p)) }
 
 // openDatabase opens the engine on a PostgreSQL database. It fails with postgres.ErrURL if url is not the URL
@@ -27,7 +27,8 @@ func openDatabase(ctx context.Context, url string, log *slog.Logger) (engine.Eng
 	return postgres.Open(ctx, postgres.Options{URL: url, Logger: log})
 }
 
-// name describes the place in messages, without a password.
+// name returns a text for messages: the absolute path of the folder, or the URL of the database without its
+// password.
 func (p dataLocation) name() (string, error) {
 	if p.remote() {
 		return postgres.Options{URL: string(p)}.Name()
@@ -36,7 +37,7 @@ func (p dataLocation) name() (string, error) {
 	return "folder " + dir, err
 }
 
-// open opens the engine of the place. A folder that does not exist is created only if create
+// open opens the engine of the data at this location. A folder that does not exist is created only if create
 // is set.
 func (p dataLocation) open(ctx context.Context, create bool, log *slog.Logger) (engine.Engine, error) {
 	if p.remote() {

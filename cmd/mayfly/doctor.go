@@ -27,7 +27,7 @@ const (
 	doctorSkew = 15 * time.Minute
 )
 
-// States of a finding. A warning stops only some clients.
+// The results of a check of `mayfly doctor`. findingWarn means that only some clients cannot connect.
 const (
 	findingOK   = "ok"
 	findingWarn = "warn"
@@ -193,7 +193,8 @@ func (d *doctor) insecureTLS() *tls.Config {
 		NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// checkHost checks whether a Mayfly server answers under the given name, and compares its clock.
+// checkHost checks that a Mayfly server answers at the URL and accepts its host name, and compares the
+// server's clock with this machine's.
 func (d *doctor) checkHost(ctx context.Context) doctorFinding {
 	const check = "host"
 	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)

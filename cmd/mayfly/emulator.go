@@ -113,8 +113,8 @@ func emulatorLevel(value string) (string, error) {
 	return value, nil
 }
 
-// whenFalse returns a function that converts the value of a boolean variable to a flag's value: flag for
-// false, and nothing for true.
+// whenFalse returns a function that converts the value of a boolean environment variable to the value of a
+// flag: false becomes flag, and true becomes "".
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))
@@ -232,8 +232,9 @@ func logIgnoredVariables(log *slog.Logger, lookup func(string) (string, bool)) {
 	}
 }
 
-// applyEmulatorConfig uses the file with entities that is mounted at the Service Bus emulator's path, if
-// there is one.
+// applyEmulatorConfig makes the server create the entities that the file config defines, if that file exists,
+// the server reads the emulators' variables, and the user has named no other file. config is the path at
+// which users of the Service Bus emulator mount the file.
 func (f *serveFlags) applyEmulatorConfig(config string) {
 	bus := &f.servicebus
 	if !f.emulatorVariables || !bus.on || bus.config != "" {

@@ -63,7 +63,7 @@ func (e *explainCall) request(ctx context.Context, text string) (*http.Request, 
 	return e.ServerCall.Request(ctx, "_mayfly/explain", question)
 }
 
-// printExplanation prints the plan and the figures as text.
+// printExplanation prints the query plan and the measurements of the execution as text.
 func printExplanation(out io.Writer, e laboratory.Explanation) error {
 	if _, err := fmt.Fprintf(out, "%s\n\n", strings.TrimRight(e.Plan, "\n")); err != nil {
 		return err

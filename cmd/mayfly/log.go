@@ -96,8 +96,9 @@ type droppedLineCounts struct {
 	example       string // message of the first of the other lines
 }
 
-// take reports whether a line may be written in a second. before counts the lines that were dropped in
-// earlier seconds and have not been reported yet.
+// take counts a line that is logged in the given second (of Unix time) and reports whether it may be written.
+// At the first line of a new second, before has the numbers of lines that were dropped in the last second in
+// which lines were logged.
 func (b *lineRateLimiter) take(second int64, level slog.Level, message string) (ok bool,
 	before droppedLineCounts) {
 	b.mu.Lock()

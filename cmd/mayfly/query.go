@@ -71,7 +71,7 @@ func (c *queryCall) registerParams(flags *pflag.FlagSet) {
 		"parameter of the query, NAME=VALUE; the value is JSON, or else text; may be repeated")
 }
 
-// checkQuery checks the flags of registerQuery.
+// checkQuery returns a usage error if --json and --ndjson are both given, or if a --param is not NAME=VALUE.
 func (c *queryCall) checkQuery() error {
 	if c.JSON && c.lines {
 		return cli.Misuse("--json and --ndjson exclude each other")
@@ -122,9 +122,9 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	return w.end()
 }
 
-// pages reads pages of a query and passes each to fn, until fn returns false. It begins at a continuation;
-// each page has at most most rows (0: the server's default). It returns the continuation after the last page
-// that was read, or "" at the end of the query.
+// pages reads pages of a query and passes each to fn, until fn returns more = false. It begins at a
+// continuation token ("": at the first page); each page has at most most rows (0: the server's default). It
+// returns the continuation token of the last page that it has read, or "" at the end of the query.
 func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
 	fn func(rows []json.RawMessage, a cli.PageHeaders) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}

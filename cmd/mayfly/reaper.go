@@ -106,7 +106,7 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
-// printReaper prints the answer to a request as text.
+// printReaper prints the server's response to the request of `mayfly reaper` as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
 		var p laboratory.PurgeResult

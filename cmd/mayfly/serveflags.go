@@ -250,7 +250,8 @@ func (f *serveFlags) wellKnownKey() bool {
 	return err == nil && base64.StdEncoding.EncodeToString(key) == httpapi.EmulatorKey
 }
 
-// compute returns the second port of the gateway, or 0 if there is none.
+// compute returns the port of --compute-port, at which the gateway listens in addition to its main port, or 0
+// if there is none.
 func (f *serveFlags) compute() (int, error) {
 	switch f.computePort {
 	case "":

@@ -323,7 +323,8 @@ func (s *shellSession) toggleTiming(context.Context, []string) error {
 	return nil
 }
 
-// redirect sends results to a file.
+// redirect sends the results of later statements to the file that args names, or to the standard output again
+// if the name is "".
 func (s *shellSession) redirect(_ context.Context, args []string) (err error) {
 	if err := s.closeFile(); err != nil || args[0] == "" {
 		return err

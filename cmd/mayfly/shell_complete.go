@@ -121,7 +121,8 @@ func (s *shellSession) proposals(ctx context.Context, head, begun string) (list 
 	return slices.Concat(s.paths(ctx), clauseWords(), query.Functions())
 }
 
-// clauseWords are the words of a query other than names and functions.
+// clauseWords returns the keywords of the query language that the shell completes, such as SELECT and
+// BETWEEN.
 func clauseWords() []string {
 	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE
 		ESCAPE EXISTS ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)

@@ -87,7 +87,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// errQuit ends the shell.
+// errQuit is the error by which the command \q ends the shell. It is not a failure.
 var errQuit = errors.New("\\q")
 
 // run reads and runs statements until the input ends.

@@ -238,8 +238,8 @@ func testContext(t *testing.T, s *testedEngine) {
 	s.want("a/1", "x")
 }
 
-// testContextWhileWaiting cancels transactions that wait for a scope. They must return before it is free, and
-// the later ones must still run.
+// testContextWhileWaiting cancels the contexts of transactions that wait for a scope. They must return while
+// the scope is still held, and the transactions behind them in the queue must still run.
 func testContextWhileWaiting(t *testing.T, s *testedEngine) {
 	release := s.occupy("b")
 	waiting, cancel := context.WithCancel(ctx)

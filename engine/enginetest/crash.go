@@ -40,8 +40,8 @@ func testCrash(t *testing.T, s *testedEngine) {
 }
 
 // testCrashAfterEachWrite cuts the power after each of a few transactions of different kinds. Acknowledged
-// writes must have survived. Relaxed writes must have survived if any later write has, and if a barrier
-// followed them.
+// writes must have survived. Writes with Relax, whose Update returns before they are durable, must have
+// survived if a later write has, if a later transaction of the scope has returned, or after Settle.
 func testCrashAfterEachWrite(t *testing.T, s *testedEngine) {
 	if s.data.Cut == nil {
 		return // Cut is optional
@@ -122,7 +122,9 @@ func Crash(t *testing.T, d DataSet, seed uint64) error {
 	return nil
 }
 
-// settle writes one relaxed transaction, reads it, settles it, and cuts the power at once.
+// settle commits a transaction with Relax (its Update returns before it is durable), reads it, makes it
+// durable by Settle, and cuts the power at once. It returns a copy of the observed results from before the
+// cut.
 func (l *observedResults) settle(t *testing.T, d DataSet, e engine.Engine, rng *rand.Rand) (*observedResults,
 	error) {
 	err := l.transact(e, make([]byte, rng.IntN(300)), true, false, "a")
@@ -134,7 +136,7 @@ func (l *observedResults) settle(t *testing.T, d DataSet, e engine.Engine, rng *
 	return known, err
 }
 
-// crashScopes are the scopes of a history.
+// crashScopes are the scopes in which the writers of Crash write.
 var crashScopes = []string{"a", "b", "c"}
 
 // observedResults records the results that clients of the engine have received. After a crash the data must
@@ -158,8 +160,8 @@ func (l *observedResults) fail(err error) {
 	l.failed = errors.Join(l.failed, err)
 }
 
-// play lets writers write and cuts the power at a random moment. It returns the ledger as it was right before
-// the cut.
+// play lets writers write and cuts the power at a random moment. It returns a copy of the observed results
+// from right before the cut.
 func (l *observedResults) play(t *testing.T, d DataSet, e engine.Engine, rng *rand.Rand) (*observedResults,
 	error) {
 	const writers, rounds = 6, 40
@@ -248,8 +250,8 @@ func (l *observedResults) acknowledge(pairs map[string]string) {
 	maps.Copy(l.acknowledged, pairs)
 }
 
-// read reads all scopes in a View and settles them. After that everything that it has read must survive a
-// power cut, so it is recorded as acknowledged.
+// read reads all scopes in a View and waits with Settle until what it has read is durable. From then on these
+// data must survive a power cut, so read records them as acknowledged.
 func (l *observedResults) read(e engine.Engine) error {
 	var at []engine.Position
 	var found map[string]string
@@ -304,7 +306,8 @@ func keysOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares the data after a cut with the ledger from before it, and continues the ledger from there.
+// verify compares the data after a power cut with the results that clients observed before it: see ErrLost,
+// ErrTorn and ErrReissued. It also takes the next LSN of each scope and adds it to the observed results.
 func (l *observedResults) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
@@ -334,7 +337,8 @@ func (l *observedResults) verify(e engine.Engine) error {
 	return nil
 }
 
-// checkNextLSN checks that a scope continues with LSNs above all that clients have received.
+// checkNextLSN takes the next LSN of a scope and checks that it, and the scope's horizon (the highest durable
+// LSN), are not below what clients have received. found are all keys in the data.
 func (l *observedResults) checkNextLSN(e engine.Engine, scope string, found map[string]string) error {
 	last := l.issued[scope]
 	for key := range found {

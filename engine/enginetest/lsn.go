@@ -32,8 +32,8 @@ func testLSNs(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testLSNsOfOneTransaction takes two LSNs in a transaction and checks that no position between them is
-// reported.
+// testLSNsOfOneTransaction takes two LSNs in one transaction and checks that no reader gets a Position whose
+// LSN lies between them: both become visible together.
 func testLSNsOfOneTransaction(t *testing.T, s *testedEngine) {
 	scope := []byte("a")
 	first := s.next("a")
@@ -220,8 +220,8 @@ func testLSNsInCommitOrder(t *testing.T, s *testedEngine) {
 	reader.Wait()
 }
 
-// testScopeEmptied deletes everything in a scope, including its ceiling, in a transaction that then continues
-// to use the scope.
+// testScopeEmptied deletes everything in a scope, including the stored upper bound of its LSNs, in a
+// transaction that then continues to use the scope.
 func testScopeEmptied(t *testing.T, s *testedEngine) {
 	s.next("a/")
 	var lsn uint64
@@ -273,7 +273,8 @@ func testHorizon(t *testing.T, s *testedEngine) {
 }
 
 // testHorizonNeverAhead runs transactions of one and of two scopes. It checks that an acknowledged LSN is not
-// above the horizon, that the horizon is not above what has been issued, and that the horizon never falls.
+// above the horizon (the highest durable LSN of its scope), that the horizon is not above the issued LSNs,
+// and that the horizon never decreases.
 func testHorizonNeverAhead(t *testing.T, s *testedEngine) {
 	scopes := keys("a", "b")
 	var mu sync.Mutex
@@ -339,7 +340,8 @@ func testHorizonNeverAhead(t *testing.T, s *testedEngine) {
 	watcher.Wait()
 }
 
-// testRelax makes relaxed commits and checks that they are durable as soon as a later commit is.
+// testRelax commits transactions with Relax, which does not wait until they are durable, and checks that they
+// are durable as soon as a later commit is.
 func testRelax(t *testing.T, s *testedEngine) {
 	s.next("a")
 	var lsn uint64

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// mark returns the mark of a scope, as a View reports it.
+// mark returns the mark of a scope, the number set by TxnControl.SetMark, as a View reports it.
 func (s *testedEngine) mark(scope string) (mark uint64) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {
@@ -75,7 +75,8 @@ func testMarks(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testMarksAreNotBehind checks that no position has a mark older than the data read with it.
+// testMarksAreNotBehind checks that the mark of a scope, returned together with data of the scope, is never
+// older than these data.
 func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	stop := make(chan bool)
 	var readers sync.WaitGroup

@@ -152,7 +152,8 @@ func compareSkip(rt *rapid.T, r engine.Reader, m map[string]string, start, end s
 	}
 }
 
-// compareSeek seeks in the whole range, steps once, and seeks again.
+// compareSeek checks SeekGE against the model m: it seeks to a, takes one step, seeks to b in the same
+// iterator, and takes one step.
 func compareSeek(rt *rapid.T, r engine.Reader, m map[string]string, a, b string) {
 	it := r.Scan(span("a/", "b"), false)
 	for _, target := range []string{a, b} {

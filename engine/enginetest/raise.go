@@ -52,7 +52,8 @@ func testRaiseLSN(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testRaiseLSNOfAUsedScope raises a scope that has issued LSNs: to its current position, and above it.
+// testRaiseLSNOfAUsedScope calls RaiseLSN for a scope that has already issued LSNs. Raising it to its current
+// LSN has no effect; raising it above that fails with ErrScope.
 func testRaiseLSNOfAUsedScope(t *testing.T, s *testedEngine) {
 	lsn := s.next("a")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
@@ -80,7 +81,8 @@ func testRaiseLSNOfAUsedScope(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testCorruptCeiling stores invalid ceilings.
+// testCorruptCeiling stores invalid ceilings of scopes' LSNs. Every use of these LSNs must fail with
+// ErrCorrupt.
 func testCorruptCeiling(t *testing.T, s *testedEngine) {
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))
@@ -143,7 +145,8 @@ func testPositions(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testPositionsOfAFailure has an Update read committed data and then fail: its position must be settled.
+// testPositionsOfAFailure makes an Update fail after a commit with Relax. The position that the failed Update
+// returns must say that everything it read is durable.
 func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 	var lsn uint64
 	s.update([]string{"a"}, func(tx engine.Txn) error {
@@ -159,7 +162,8 @@ func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testPositionsOfAView checks that a View which gets a settled position shows only durable data.
+// testPositionsOfAView checks that a View shows only durable data if its position has Settled set, and that a
+// View does not change while later transactions commit.
 func testPositionsOfAView(t *testing.T, s *testedEngine) {
 	for range 20 {
 		s.next("a")

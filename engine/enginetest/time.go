@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// timeless returns a position without its time.
+// timeless returns a copy of a Position with Now set to 0, for comparisons.
 func timeless(at engine.Position) engine.Position {
 	at.Now = 0
 	return at
 }
 
-// testTime checks an engine.ClockReporter: each result has a time, no result has a time after the one that
-// Told returns, and within an Update the time is not before the scopes were locked.
+// testTime checks an engine.ClockReporter: the position of each result has the time of the database, this
+// time is never later than that of Told, and within an Update it is not before the scopes were locked.
 func testTime(t *testing.T, s *testedEngine) {
 	teller, ok := s.Engine.(engine.ClockReporter)
 	s.set("a", "a/1", "one")

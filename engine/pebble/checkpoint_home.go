@@ -69,7 +69,9 @@ func openDataFolder(o Options, lock *pebble.Lock) (h *dataFolder, dir string, er
 	return h, dir, nil
 }
 
-// marked returns the path of the folder that the marker names.
+// marked returns the path of the folder of the current data. value is the value of the data folder's marker:
+// the folder's name. names are the files in the data folder; marked fails with engine.ErrCorrupt if the
+// folder is not among them.
 func (h *dataFolder) marked(names []string, value string) (string, error) {
 	if _, ok := numberIn(value, livePrefix, ""); !ok {
 		return "", fmt.Errorf("%w: its marker says %q", engine.ErrCorrupt, value)

@@ -29,7 +29,7 @@ func (e *Engine) Restore(ctx context.Context, name string,
 	return next, nil
 }
 
-// errReplaced is the cause with which the fence of a replaced engine is cut.
+// errReplaced is the error that stops an engine from writing to the disk after Restore has replaced it.
 var errReplaced = errors.New("its data was replaced by a snapshot's")
 
 // replaceWith stops e and makes next the engine of the data folder. If that fails, e continues.

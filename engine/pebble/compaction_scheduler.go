@@ -8,13 +8,12 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactionScheduler admits as many concurrent compactions as Pebble allows, and none once the fence has
-// tripped: after that, a compaction could only fail and be retried at once.
+// compactionScheduler admits as many concurrent compactions as Pebble allows. It admits none after fenceFS
+// has cut off the disk because of a failed write: such a compaction could only fail and be retried at once.
 //
-// Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late.
-// The only task of this goroutine is to notice that more compactions are allowed than before. This
-// scheduler records that instead, and the next Update starts the compactions when it returns
-// (startWaiting).
+// Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late. The
+// only task of this goroutine is to notice that more compactions are allowed than before. This scheduler
+// records that instead, and the next Update starts the compactions when it returns (startWaiting).
 type compactionScheduler struct {
 	fence *fenceFS
 	db    pebble.DBForCompaction

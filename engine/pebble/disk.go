@@ -46,7 +46,7 @@ type diskSpace struct {
 }
 
 // tableDelayMode determines whether new tables may be delayed. They must not be delayed before the end of
-// Open, which waits for its flushes, nor after the fence has tripped or Close has begun.
+// Open, which waits for its flushes, nor after fenceFS has cut off the disk or Close has begun.
 type tableDelayMode int
 
 const (
@@ -99,7 +99,8 @@ func (s *diskSpace) probe() {
 	s.cond.Broadcast()
 }
 
-// check is called at the start of each Update. It probes if little room is left.
+// check is called at the start of each Update. It asks the file system for the free space again if the last
+// answer was that little is left.
 func (s *diskSpace) check() {
 	if s.low.Load() {
 		s.probe()
@@ -132,7 +133,8 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
-// failed records an error on a file that Pebble survives.
+// failed records an error on a file. It concerns only files on which Pebble survives an error, and errors for
+// want of room: from then on wait delays the creation of tables.
 func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return
@@ -198,7 +200,7 @@ func (s *diskSpace) wait() {
 	}
 }
 
-// enableDelays permits tables to be delayed, from the end of Open on.
+// enableDelays is called at the end of Open. From then on wait may delay the creation of tables.
 func (s *diskSpace) enableDelays() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -120,8 +120,9 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
-// position returns the position of a scope, valid for everything read before the call. It reads whether the
-// scope is settled before it reads the horizon, because settling raises the horizon first.
+// position returns the position of a scope: whether everything read before the call is durable (Settled), the
+// highest durable LSN (the horizon), and the mark. It reads Settled before the horizon, because a sync raises
+// the horizon first.
 func (e *Engine) position(s *scopeState) (engine.Position, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)

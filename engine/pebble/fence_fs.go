@@ -55,7 +55,7 @@ func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fenceFS {
 	return f
 }
 
-// check trips the fence if err is not nil.
+// check cuts off the disk, as trip does, if err is not nil.
 func (f *fenceFS) check(err error) {
 	if err != nil {
 		f.trip(err)
@@ -81,7 +81,7 @@ func (f *fenceFS) cut(cause error) bool {
 	return first
 }
 
-// err returns nil until the fence trips, and then engine.ErrFailed with the cause.
+// err returns nil, or, once the disk is cut off after a failed write, engine.ErrFailed with the cause.
 func (f *fenceFS) err() error {
 	if p := f.cause.Load(); p != nil {
 		return *p
@@ -89,7 +89,7 @@ func (f *fenceFS) err() error {
 	return nil
 }
 
-// release closes what the fence holds open.
+// release closes the marker that lists the logs, and the spare file descriptors.
 func (f *fenceFS) release() {
 	f.logs.close()
 	f.spares.close()
@@ -123,8 +123,8 @@ func (f *fenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileKind {
 	}
 }
 
-// inScratch returns the name of a file in memory. All protected files are in one folder, so the base name
-// suffices.
+// inScratch returns the name of a file in the file system in memory that is used after the disk was cut off.
+// Pebble's files are all in one folder, so the base name suffices.
 func (f *fenceFS) inScratch(name string) string { return "/" + f.PathBase(name) }
 
 func (f *fenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -292,7 +292,9 @@ type fencedFile struct {
 	kind  fileKind
 }
 
-// do runs a write or a sync under the fence's rules.
+// do runs op, a write or a sync of the file. If an error on this kind of file would make Pebble end the
+// process, do hides the error: it cuts off the disk and returns nil. Once the disk is cut off, do no longer
+// runs op.
 func (f *fencedFile) do(op func() error) error {
 	if err := f.fence.err(); err != nil {
 		if f.kind == critical {
@@ -343,7 +345,8 @@ func (f *fencedFile) Preallocate(offset, length int64) error {
 	return f.File.Preallocate(offset, length)
 }
 
-// Close may be the first to report a write that failed.
+// Close closes the file. A failure counts as a failed write, because Close may be the first call that reports
+// one.
 func (f *fencedFile) Close() error {
 	err := f.File.Close()
 	if err != nil && f.kind == critical {

@@ -26,9 +26,9 @@ import (
 //   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
 //     moved after a log is created and before one is removed: see logListWriter.
 
-// unsyncedTail is the maximum number of broken bytes at the end of a log that are taken for an unsynced
-// group of writes, which a power cut has interrupted. They are not taken for that if a chunk shows that
-// they were synced. None of those writes was acknowledged.
+// unsyncedTail is the maximum number of unreadable bytes at the end of a log that count as a group of writes
+// which a power cut interrupted before the sync. None of these writes was acknowledged, so they are dropped.
+// If a later chunk shows that some of these bytes were synced, they count as damage instead.
 const unsyncedTail = 16 << 10
 
 // logSuffix ends the names of logs: 000123.log.
@@ -197,8 +197,8 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// logListWriter maintains the marker that lists the logs of one folder. The fence calls its methods before it
-// changes Pebble's files. It writes through the fence, so the fence trips if a marker cannot be written.
+// logListWriter maintains the marker file that lists the write-ahead logs of one folder. fenceFS calls its
+// methods before it creates or removes a log. If the marker cannot be written, fenceFS cuts off the disk.
 type logListWriter struct {
 	fs  *fenceFS
 	dir string

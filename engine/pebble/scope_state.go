@@ -35,8 +35,8 @@ type scopeState struct {
 	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
 }
 
-// acquire makes r the holder of the scope if it is free and returns true. Otherwise it appends r to the
-// queue.
+// acquire makes r the holder of the scope, which all other requests then wait for, if the scope is free, and
+// returns true. Otherwise it appends r to the queue.
 func (s *scopeState) acquire(r *updateRequest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func (s *scopeState) withdraw(r *updateRequest) bool {
 	return true
 }
 
-// join removes the first request from the queue and returns it, to run in the holder's group. It returns
-// nil if the queue is empty or the request names several scopes.
+// join removes the first request from the queue and returns it; the transaction that holds the scope commits
+// it together with its own writes. It returns nil if the queue is empty or the request names several scopes.
 func (s *scopeState) join() *updateRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,15 +105,16 @@ func (s *scopeState) unlink(r *updateRequest) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether commits that may not be durable are visible in the scope. Only the holder may call
-// it.
+// dirty reports whether commits that may not be durable are visible in the scope. Only the request that holds
+// the scope may call it.
 func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
 // mayShowUnsynced reports whether commits that are not durable may be visible in the scope. Any goroutine
 // may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// releasedMark is the progress of a scope when its holder released it.
+// releasedMark is a point in the history of a scope, such as that at which its holder released it: the number
+// of commits applied until then and the last LSN that the scope has issued.
 type releasedMark struct {
 	scope   *scopeState
 	applied uint64
@@ -128,16 +129,16 @@ func (s *scopeState) mark() releasedMark {
 	return m
 }
 
-// reached returns the progress of a scope; the caller need not hold it. It loads the LSN after the number of
-// commits, so the LSN is not behind that number.
+// reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
+// the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
 func (s *scopeState) reached() releasedMark {
 	applied := s.applied.Load()
 	return releasedMark{scope: s, last: s.issued.Load(), applied: applied}
 }
 
-// settle records that everything before the mark is durable. It may be called for marks in any order. The
-// horizon is raised before the number of durable commits, so a reader of that number finds the matching
-// horizon.
+// settle records that everything in the scope up to this point is durable. It may be called for the points of
+// a scope in any order. It raises the horizon (the highest durable LSN) before the number of durable commits,
+// so that a reader of that number finds the matching horizon.
 func (m releasedMark) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
@@ -151,25 +152,26 @@ func raise(a *atomic.Uint64, v uint64) {
 	}
 }
 
-// start makes the scope issue LSNs from the stored ceiling on. LSNs below the ceiling must not be issued
-// again.
+// start makes the scope issue LSNs from the stored ceiling on. LSNs below it may have been issued before the
+// engine was opened, and must not be issued again.
 func (s *scopeState) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
 	s.known.Store(true)
 }
 
-// promote makes the pending ceiling the ceiling of the scope once it is durable.
+// promote makes the pending ceiling the ceiling of the scope if the commit that stores it has become durable.
 func (s *scopeState) promote() {
 	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
 		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
 	}
 }
 
-// setMark publishes a mark that is about to be committed, so that a reader of the commit also finds the mark.
+// setMark makes a new mark of the scope (see engine.TxnControl.SetMark) visible before its transaction
+// commits. So a reader that sees the commit also sees the new mark.
 func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
-// readMark returns the scope's mark. It reads the mark with get if it has not been read yet.
+// readMark returns the scope's mark (see engine.TxnControl.SetMark). The first call reads it with get.
 func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
@@ -189,10 +191,12 @@ func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) 
 	return s.marked.Load() - 1, nil
 }
 
-// storedCeiling returns the highest ceiling that is, or is about to be, on disk.
+// storedCeiling returns the highest ceiling of the scope's LSNs that is stored, including one whose commit is
+// not durable yet.
 func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
-// readCeiling reads a scope's ceiling. It returns first if no ceiling is stored.
+// readCeiling reads the stored ceiling of a scope: the first LSN that must not be issued yet. It returns
+// first if no ceiling is stored.
 func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (uint64, error) {
 	v, err := get(engine.CeilingKey(scope))
 	if errors.Is(err, engine.ErrNotFound) {

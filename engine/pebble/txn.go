@@ -99,7 +99,8 @@ func (t *txn) commit() error {
 	return t.e.fence.err()
 }
 
-// moveCeilings adds to the batch the ceilings that have to be raised.
+// moveCeilings adds to the batch higher ceilings for the scopes whose LSNs come close to their stored
+// ceilings. It also stores again the ceilings that the transaction may have overwritten or deleted.
 func (t *txn) moveCeilings() {
 	for i, s := range t.scopes {
 		if s.next == t.firstLSNs[i] {
@@ -292,7 +293,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -311,8 +312,9 @@ func (t *txn) Mark(key []byte) uint64 {
 	return mark
 }
 
-// force raises a scope's ceiling with its own sync, before the LSN that needs it is issued. i is the index of
-// the scope. It returns false if the transaction has failed.
+// force stores a higher ceiling for a scope's LSNs and syncs it, if the next LSN has reached the old one,
+// since only LSNs below the stored ceiling may be issued. i is the index of the scope. It returns false if
+// the transaction has failed.
 func (t *txn) force(i int) bool {
 	s := t.scopes[i]
 	if s.promote(); s.next < s.ceiling {

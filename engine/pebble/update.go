@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the maximum number of closures that a holder runs before it returns to its own caller.
+// maxGroup is the maximum number of transactions that the goroutine which holds a scope runs, its own and
+// those of waiting callers, before it returns to its caller.
 const maxGroup = 128
 
 // updateRequest is the state of one running Update.
@@ -111,9 +112,9 @@ func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.Position {
 	return at
 }
 
-// joins reports whether r may run in the group of a scope's holder, that is, whether it has only one scope.
-// r.scopes must contain each scope only once. Update and scope.join must decide this in the same way: Update
-// sends requests that do not join to updateMany, which runs them itself.
+// joins reports whether the goroutine that holds a scope may run r in its group, that is, whether r has only
+// this scope. r.scopes must contain each scope only once. Update and scopeState.join must decide this in the
+// same way: Update sends requests that do not join to updateMany, which runs them itself.
 func (r *updateRequest) joins() bool { return len(r.scopes) == 1 }
 
 func (r *updateRequest) recycle() {
@@ -138,7 +139,8 @@ func (r *updateRequest) wait(s *scopeState) queueSignal {
 	}
 }
 
-// updateOne runs a transaction of one scope, by itself or through the scope's holder.
+// updateOne runs a transaction of one scope: on this goroutine if it gets the scope, otherwise on that of the
+// request that holds the scope.
 func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
@@ -225,8 +227,8 @@ func (e *Engine) updateMany(r *updateRequest) {
 	e.run(r)
 }
 
-// barrier makes everything applied so far durable and signals first and its followers. self is the caller and
-// gets no signal.
+// barrier makes everything applied so far durable, gives first and the requests in its list of followers the
+// outcome, and wakes their goroutines. self is the request of the caller, which needs no signal.
 func (e *Engine) barrier(first, self *updateRequest) {
 	err := e.sync()
 	if err == nil {

@@ -18,7 +18,7 @@ func (e *Engine) Watch(fn func(r engine.Range, single bool)) (stop func()) {
 	return func() { e.watcher.CompareAndSwap(&fn, nil) }
 }
 
-// changes calls fn with what a batch changes.
+// changes calls fn with each key and each range of keys that a batch sets or deletes.
 func changes(b batchrepr.Reader, fn func(r engine.Range, single bool)) error {
 	for {
 		kind, key, value, ok, err := b.Next()

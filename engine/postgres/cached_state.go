@@ -51,9 +51,9 @@ func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	return allRows, []any{stored}
 }
 
-// covered returns the number n of keys about which the statement of rowsOf has returned all. Those keys[:n]
-// that have no row are absent. If the statement stopped early, n ends with the key of the last row;
-// otherwise n is len(keys).
+// covered returns how many of the first keys a statement of rowsOf has answered completely: a key of keys[:n]
+// that is not in rows does not exist in the database. If the statement stopped early because of room,
+// keys[n-1] is the last key with a row; otherwise n is len(keys).
 func covered(keys [][]byte, rows []keyValue, room int) (n int) {
 	bytes := 0
 	found := make(map[string]bool, len(rows))
@@ -257,13 +257,13 @@ func (s *cachedState) rememberLocked(keys [][]byte, rows []keyValue) {
 	}
 }
 
-// share returns a source over the same state for one function of a group. It has its own context and
-// iterators and shares the cache.
+// share returns a cachedState of the same database state, for one function of a group of Updates that run in
+// one database transaction. It shares the cache with s but has its own context and iterators.
 func (s *cachedState) share(ctx context.Context) *cachedState {
 	return &cachedState{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
-// adopt takes over the error of a source that share has returned.
+// adopt copies the error of a cachedState that share has returned, so that reads of s fail as well.
 func (s *cachedState) adopt(shared *cachedState) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
@@ -279,7 +279,8 @@ func (s *cachedState) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position returns the position of a scope from its stored ceiling and mark.
+// position decodes the stored ceiling and mark of a scope to the scope's position: the LSN below the ceiling,
+// and the mark.
 func position(ceiling, mark []byte) (at engine.Position, err error) {
 	at.Settled = true
 	if ceiling != nil {
@@ -295,7 +296,7 @@ func position(ceiling, mark []byte) (at engine.Position, err error) {
 	return at, err
 }
 
-// positions returns the stored positions of scopes.
+// positions reads the stored ceilings and marks of scopes and returns them as positions.
 func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
@@ -317,7 +318,8 @@ func (s *cachedState) positions(scopes [][]byte) ([]engine.Position, error) {
 	return list, nil
 }
 
-// stateReader is a Reader over a source and, in an Update, over the transaction's writes.
+// stateReader is the engine.Reader over the state in the database and, in an Update, over the transaction's
+// own writes.
 type stateReader struct {
 	s       *cachedState
 	overlay *txnOverlay // nil in a View

@@ -11,7 +11,7 @@ import (
 // Severity is the importance of a Finding for a server.
 type Severity int
 
-// The severities.
+// The severities of a Finding.
 const (
 	Fine    Severity = iota
 	Warning          // a server works, but slowly or not safely

@@ -18,7 +18,8 @@ const (
 // keyValue is a key with its value.
 type keyValue struct{ key, value []byte }
 
-// storedKey returns the form in which a key is stored.
+// storedKey returns the key as it is stored in the table. A key too long for PostgreSQL's index is replaced
+// by its first bytes and its SHA-256.
 func storedKey(key []byte) []byte {
 	if len(key) < longKey {
 		return key
@@ -27,7 +28,8 @@ func storedKey(key []byte) []byte {
 	return append(append(append(make([]byte, 0, longKey), key[:longKeyPrefix]...), 0xFF), sum[:]...)
 }
 
-// storedValue returns the form in which the value of a key is stored.
+// storedValue returns the value of a key as it is stored in the table. For a key that storedKey shortens, it
+// begins with the whole key.
 func storedValue(key, value []byte) []byte {
 	if value == nil {
 		value = []byte{} // SQL's NULL is not a valid value
@@ -52,7 +54,8 @@ func load(k, v []byte) (keyValue, bool) {
 	return keyValue{v[:n:n], v[n:]}, true
 }
 
-// lowest returns a lower bound, in stored order, of the stored forms of all keys >= key.
+// lowest returns a key that sorts, in the table, at or below the stored keys (see storedKey) of all keys >=
+// key.
 func lowest(key []byte) []byte {
 	if len(key) < longKey {
 		return key
@@ -60,7 +63,8 @@ func lowest(key []byte) []byte {
 	return key[:longKeyPrefix]
 }
 
-// highest returns an upper bound, in stored order, of the stored forms of all keys < key; nil for no bound.
+// highest returns a key that sorts, in the table, at or above the stored keys (see storedKey) of all keys <
+// key. It returns nil if there is no such bound.
 func highest(key []byte) []byte {
 	if len(key) < longKey {
 		return key

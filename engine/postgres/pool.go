@@ -11,15 +11,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connState is the engine's state of one connection to the database, with its stamp (see the package
-// documentation).
+// connState is the engine's state of one connection to the database, with the key of the connection's stamp:
+// a row in which each transaction first writes its number, so that its outcome can be found out after the
+// connection broke.
 type connState struct {
 	stamp  []byte      // primary key of the connection's stamp row
 	n      int64       // number of its transactions so far
 	warned atomic.Bool // the server has warned that a commit may not have reached a standby
 }
 
-// sessionKey is the key under which a connection stores its session.
+// sessionKey is the key under which the custom data of a pgconn.PgConn hold its connState.
 const sessionKey = "mayfly"
 
 func sessionOf(c *pgconn.PgConn) *connState {
@@ -27,9 +28,9 @@ func sessionOf(c *pgconn.PgConn) *connState {
 	return s
 }
 
-// pool opens one of the two pools. A connection of either pool writes its stamp before it is used. So if the
-// server has just become the primary or has restarted, everything that the connection reads later is durable
-// there.
+// pool opens one of the two connection pools. Each new connection first inserts its row into the table
+// mayfly_stamp. So if the server has just become the primary or has restarted, everything that the connection
+// reads later is durable there.
 func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 	config, err := o.config(size)
 	if err != nil {

@@ -163,7 +163,7 @@ func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 	return nil
 }
 
-// random returns 16 random bytes, the name of a connection or of an incarnation of the schema.
+// random returns 16 random bytes: a name for a connection or for a newly created schema.
 func random() []byte {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b) // never fails

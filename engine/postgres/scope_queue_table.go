@@ -55,8 +55,8 @@ func (l *scopeQueueTable) leave(used []*scopeQueue) {
 	}
 }
 
-// acquire makes r the leader and returns true if nobody holds the scope. Otherwise it appends r to the
-// queue.
+// acquire makes r the leader, the request that holds the scope, and returns true if nobody holds it.
+// Otherwise it appends r to the queue.
 func (l *scopeQueue) acquire(r *updateRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,8 +80,8 @@ func (l *scopeQueue) withdraw(r *updateRequest) bool {
 	return true
 }
 
-// joiningLocked returns the first requests in the queue that may run in the leader's transaction, at most
-// most of them. The caller holds mu.
+// joiningLocked returns the first requests in the queue that may run in the database transaction of the
+// request that holds the scope, at most most of them. The caller holds mu.
 func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
@@ -90,16 +90,15 @@ func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
 	return slices.Clone(l.queue[:n])
 }
 
-// waiting returns the first requests in the queue that may run in the leader's transaction. It leaves them
-// in the queue.
+// waiting returns what join would return, but leaves the requests in the queue.
 func (l *scopeQueue) waiting(most int) []*updateRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.joiningLocked(most)
 }
 
-// join removes the first requests that may run in the leader's transaction from the queue, at most most of
-// them, and returns them.
+// join removes from the queue the first requests that may run in the database transaction of the leader, the
+// request that holds the scope. It returns at most most of them.
 func (l *scopeQueue) join(most int) []*updateRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,8 +107,8 @@ func (l *scopeQueue) join(most int) []*updateRequest {
 	return joined
 }
 
-// release makes the first request in the queue the leader. If the queue is empty, nobody holds the scope
-// any more.
+// release passes the scope to the first request in the queue, which becomes the leader. If the queue is
+// empty, nobody holds the scope any more.
 func (l *scopeQueue) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

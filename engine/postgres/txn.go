@@ -139,7 +139,8 @@ func (t *txn) Enlarge() { t.size.Large = true }
 // Relax does nothing: another server must not read a commit that may be lost.
 func (t *txn) Relax() {}
 
-// scope returns one of the scopes that the Update names.
+// scope returns the scope with this key. If the Update does not name the scope, it returns nil, and the
+// transaction fails.
 func (t *txn) scope(key []byte) *lockedScope {
 	s := t.a.named(key)
 	if s == nil {
@@ -202,7 +203,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

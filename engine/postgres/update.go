@@ -36,7 +36,8 @@ type updateRequest struct {
 	exited   bool
 }
 
-// joins reports whether the leader of a scope may run r in its transaction.
+// joins reports whether r may run in the database transaction of another request that holds its scope, that
+// is, whether r names only one scope.
 func (r *updateRequest) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
@@ -66,7 +67,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// runRequest runs a request, either as the leader or in the transaction of another leader.
+// runRequest runs a request, either as the leader, which holds the scopes, or in the transaction of another
+// leader.
 func (e *Engine) runRequest(r *updateRequest) {
 	held := 0
 	defer func() {
@@ -107,8 +109,9 @@ func (r *updateRequest) wait(l *scopeQueue) bool {
 	}
 }
 
-// follow runs r in the transactions of the leader until the outcome is set. t is the first one; if it is
-// nil, r becomes the leader and follow returns true.
+// follow runs r's function in the database transactions of the request that holds the scope, once in each
+// transaction, until the outcome is final. t is the first transaction. If t is nil, r holds the scope itself,
+// and follow returns true at once.
 func (r *updateRequest) follow(t *txn) bool {
 	if t == nil {
 		return true
@@ -151,7 +154,8 @@ func (r *updateRequest) run(t *txn) {
 // ended reports whether r must not run again.
 func (r *updateRequest) ended() bool { return r.panicked || r.exited }
 
-// updateGroup is a leader and the requests that run in its transaction.
+// updateGroup is an Update that holds a scope, the leader, together with the Updates that run in its database
+// transaction.
 type updateGroup struct {
 	e         *Engine
 	lead      *updateRequest
@@ -165,8 +169,8 @@ type updateGroup struct {
 	announced bool
 }
 
-// runUntilDone runs transactions until the group has an outcome. If the leader's function ends its
-// goroutine, finish calls runUntilDone again, which continues after the leader's function.
+// runUntilDone runs database transactions until one is committed or the group fails. If the leader's function
+// ends its goroutine, finish calls runUntilDone again, which continues after the leader's function.
 func (g *updateGroup) runUntilDone() {
 	for !g.announced {
 		if g.a == nil && !g.begin() {
@@ -177,7 +181,8 @@ func (g *updateGroup) runUntilDone() {
 	}
 }
 
-// finish continues runUntilDone if the leader's function has ended the goroutine.
+// finish is deferred by the leader. If the leader's function has ended its goroutine (runtime.Goexit), finish
+// continues runUntilDone, so that the other members get an outcome.
 func (g *updateGroup) finish() {
 	if !g.announced {
 		g.runUntilDone()
@@ -253,7 +258,7 @@ func (g *updateGroup) runOne(r *updateRequest) {
 	ok = true
 }
 
-// settle commits the members' writes and announces the outcome to the members.
+// settle commits the database transaction with the writes of all members, and gives each member its outcome.
 func (g *updateGroup) settle() {
 	a := g.a
 	g.a = nil
@@ -313,7 +318,7 @@ func (g *updateGroup) retryOrFail(err error) {
 	g.announce()
 }
 
-// announce tells the members that their outcome is set, by closing their channels.
+// announce wakes the goroutines of the group's members, whose results are set: it closes their channels.
 func (g *updateGroup) announce() {
 	g.announced = true
 	for _, r := range g.members[1:] {

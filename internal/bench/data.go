@@ -72,8 +72,8 @@ func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 	return d, err
 }
 
-// epochs divides the documents into epochs. All epochs are in the past, so that the data can be served with
-// the system's clock.
+// epochs divides the documents into groups; all documents of a group are written, and so expire, in the same
+// second. All write times are in the past, so that the data can be served with the system's clock.
 func (b *Bench) epochs() []expiryEpoch {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)

@@ -208,7 +208,8 @@ func openPostgresSubject(ctx context.Context, o EngineOptions) (*comparedStore, 
 	return s, err
 }
 
-// newStoreSubject creates a store with one range over an engine.
+// newStoreSubject returns a comparedStore that runs the operations on a new container with one partition
+// range, in a store over e.
 func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*comparedStore, error) {
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: 1, ManualReaper: true})

@@ -77,7 +77,7 @@ func (p *storeSubject) ops() map[string]func(context.Context, int) error {
 	}
 }
 
-// engineReplaced returns another version of a document.
+// engineReplaced returns the document id with the additional property "version", whose value is n.
 func engineReplaced(id, n int) []byte {
 	doc := engineDoc(id)
 	return fmt.Appendf(doc[:len(doc)-1], `,"version":%d}`, n)

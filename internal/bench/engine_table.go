@@ -50,7 +50,7 @@ const insertDoc = `INSERT INTO docs (pk, id, ts, due, doc)
 	SELECT d->>'pk', d->>'id', 0, 1, d FROM unnest($1::jsonb[]) AS d
 	ON CONFLICT (pk, id) DO UPDATE SET doc = excluded.doc, seq = excluded.seq`
 
-// newTableSubject returns the subject that runs the operations on the plain table.
+// newTableSubject returns the comparedStore that runs the operations on the plain table.
 func newTableSubject(pool *pgxpool.Pool) *comparedStore {
 	write := func(ctx context.Context, docs ...string) error {
 		_, err := pool.Exec(ctx, insertDoc, docs)

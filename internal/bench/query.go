@@ -62,7 +62,7 @@ func (b *Bench) querySets() (sets []queryStore) {
 	return sets
 }
 
-// queryDocs returns the sizes of the sets to query.
+// queryDocs returns the numbers of documents of the data sets that the section query measures.
 func (b *Bench) queryDocs() []int {
 	if len(b.Docs) == 0 {
 		return []int{defaultQueryDocs}
@@ -107,7 +107,7 @@ func (b *Bench) measureSearches(ctx context.Context) error {
 	return b.measureShapes(ctx, what, list, []queryStore{set})
 }
 
-// chosen returns the shapes that --shapes selects.
+// chosen returns the kinds of queries in list that --shapes selects.
 func (b *Bench) chosen(list []queryShape) (some []queryShape) {
 	re := regexp.MustCompile(b.Shapes)
 	for _, s := range list {

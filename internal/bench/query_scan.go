@@ -95,7 +95,8 @@ type rawScan struct {
 	quotes int // number of quotes in all documents that were read
 }
 
-// newRawScan finds the range of the documents by reading all values.
+// newRawScan returns a scan over the keys of the stored documents, whose first and last key it finds by
+// reading all values. It fails if the documents are not contiguous.
 func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 	s = &rawScan{bare: bare, docs: docs}
 	err = eachRawDocument(bare, func(_ int, key []byte) {

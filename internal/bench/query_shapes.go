@@ -46,7 +46,7 @@ func cat(_ documentLayout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
-// all combines parameters.
+// all returns a function that returns the parameters of all functions in list together.
 func all(list ...turnParameters) turnParameters {
 	return func(l documentLayout, k int) (joined []store.Parameter) {
 		for _, v := range list {

@@ -146,7 +146,8 @@ func (d sliceTimes) rate(name string, limit *figureLimit) Figure {
 	return f
 }
 
-// ratios returns the ratios of the pairs.
+// ratios calls of with the seconds per operation of both sides, for each pair of a slice of Mayfly and a
+// slice of the baseline, and returns the results.
 func (d sliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
@@ -157,7 +158,8 @@ func (d sliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 
 func quotient(ours, theirs float64) float64 { return ours / theirs }
 
-// ratio returns the median of the ratios of the pairs.
+// ratio returns the median of ratios: of is called with the seconds per operation of both sides in each pair
+// of slices.
 func (d sliceTimes) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }
 
 func median(of []float64) float64 {

@@ -20,8 +20,9 @@ import (
 // In "the wave" all documents of the data set expire within one minute of virtual time, while the reaper
 // runs and one reader and one durable writer continue to work.
 
-// measureWave measures the latencies of the reader and the writer before, in and after the minute, the memory
-// in use, and the disk space that is free after the purge.
+// measureWave lets all documents expire within one minute of virtual time. It measures the latencies of a
+// reader and a writer before, during and after the minute, the memory in use, and the disk space that is free
+// after the purge.
 func (b *Bench) measureWave(ctx context.Context, d *expiringDataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
@@ -83,8 +84,8 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir str
 	return err
 }
 
-// passMinute runs the reader and the writer while the clock moves through the minute, and then until the
-// reaper has purged everything.
+// passMinute runs the reader and the writer while the clock moves through the minute in which all documents
+// expire, and then until the reaper has purged everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foregroundClients,
 	first time.Time) (all waveFigures, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
@@ -192,7 +193,7 @@ func deleteMissing(dir, from string) (err error) {
 	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
 }
 
-// foregroundClients is one reader of documents that do not expire in the wave, and one writer of new
+// foregroundClients is one reader of documents that do not expire in measureWave, and one writer of new
 // documents.
 type foregroundClients struct {
 	b        *Bench
@@ -288,7 +289,8 @@ func (b *Bench) addMemory(then, before *waveFigures) {
 	}
 }
 
-// addRatio adds a Figure that is compared with an earlier one of the same kind.
+// addRatio adds a Figure whose baseline is not bare Pebble but an earlier value of Mayfly, against: for
+// example the latency under load and that before it.
 func (b *Bench) addRatio(name string, u figureUnit, value, against float64, limit *figureLimit) {
 	ratio := value / max(against, 1e-9)
 	b.report.add(Figure{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})

@@ -55,8 +55,8 @@ var ycsbWorkloads = []ycsbWorkload{
 	{"F: 50 % reads, 50 % read and update", map[ycsbKind]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
-// ycsb is the state of the section. The twin is a second store, in memory. It records the keys and values
-// of each write, so that bare Pebble writes the same.
+// ycsb is the state of measureYCSB. The twin is a second store, in memory. It records the keys and values of
+// each write, so that bare Pebble writes the same.
 type ycsb struct {
 	b           *Bench
 	rng         *rand.Rand
@@ -145,7 +145,8 @@ func (y *ycsb) body(d document) []byte {
 	return fmt.Appendf(text[:len(text)-1], `,"field0":"%d","ttl":%d}`, y.version, 86_400+y.version%100)
 }
 
-// write prepares a write of the i-th document and runs it on the twin, to record it.
+// write prepares a write of the i-th document. It runs the write in the second store, in memory, which
+// records the keys and values that it writes.
 func (y *ycsb) write(ctx context.Context, kind ycsbKind, i int) (op ycsbOp, err error) {
 	op = ycsbOp{kind: kind, document: newDocument(i)}
 	op.body = y.body(op.document)
@@ -167,7 +168,7 @@ func (y *ycsb) write(ctx context.Context, kind ycsbKind, i int) (op ycsbOp, err 
 	return op, nil
 }
 
-// documentKey returns the key under which a transaction stores a document.
+// documentKey returns the key under which a recorded transaction stores a document.
 func documentKey(txn []byte) ([]byte, error) {
 	for r := batchrepr.Read(txn); ; {
 		_, key, value, ok, err := r.Next()
@@ -207,7 +208,8 @@ func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 	return nil
 }
 
-// choose returns the kind of an operation by a number below 100.
+// choose returns the kind of the next operation for a random number from 0 to 99, so that each kind gets its
+// share of the workload.
 func (w ycsbWorkload) choose(x int) ycsbKind {
 	for kind := ycsbRead; kind < ycsbModify; kind++ {
 		if x -= w.shares[kind]; x < 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Paths of the protocol.
+// Paths of Cosmos DB's protocol, as templates for ServerCall.Call.
 const (
 	DatabasesPath  = "dbs"
 	DatabasePath   = "dbs/{db}"
@@ -158,8 +158,8 @@ type PageHeaders struct {
 	Continuation string  // of the next page; empty at the end
 }
 
-// EachPage requests a list page by page, from continuation on, until the list ends. page makes the request
-// without a continuation. list is the name of the response's member with the rows.
+// EachPage requests a list page by page until the list ends. It begins at a continuation token ("": the first
+// page). page makes the request without a token. list is the name of the response's member with the rows.
 func EachPage(continuation string, page func() (*http.Request, error), list string,
 	fn func(rows []json.RawMessage, a PageHeaders) error) error {
 	for {

@@ -96,7 +96,8 @@ func CheckJSON(name string, text []byte) error {
 	return nil
 }
 
-// BadValue returns the error for an invalid value of a flag; name is how the value was given.
+// BadValue returns the usage error for an invalid value of a flag. name says where the value was given, such
+// as "--port" or "MAYFLY_PORT"; cause is the error of parsing it.
 func BadValue(f *pflag.Flag, name, value string, cause error) error {
 	want := ""
 	switch kind := f.Value.Type(); {

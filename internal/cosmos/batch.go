@@ -127,7 +127,8 @@ var successes = map[store.OperationKind]int{
 	store.OperationReplace: StatusOK, store.OperationPatch: StatusOK, store.OperationDelete: StatusNoContent,
 }
 
-// wireResult converts a result. The document is rendered into scratch.
+// wireResult converts the result of an operation of a batch to the form that the client receives. It writes
+// the document's JSON to scratch.
 func (c *operationCall) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
 	out := wireResult{charge: r.Charge}
 	if r.Item.Body() != nil {

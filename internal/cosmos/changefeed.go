@@ -83,9 +83,10 @@ func (s *Service) queryChanges(c *operationCall) error {
 	return c.sendResult(rid, "Documents", result, s.opt.Wall.Now().Sub(began))
 }
 
-// changes returns the change feed request of the headers. A feed of all versions begins at the current end
-// or at a position, but not at a point in time; if a time is given together with a position, older changes
-// are left out. In a feed of the latest versions a position takes precedence over a time.
+// changes returns the change feed request of the headers. A feed of all versions and deletes begins at the
+// current end (If-None-Match: *) or at a continuation etag, but not at a point in time; if a time is given
+// together with an etag, older changes are left out. In a feed of the latest versions an etag takes
+// precedence over a time.
 func (h *Headers) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {

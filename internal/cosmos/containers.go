@@ -54,8 +54,9 @@ func (s *Service) addressed(c *operationCall) (containerRef, error) {
 	return p, err
 }
 
-// within returns the container for a request about something inside it. It fails if the request contains the
-// rid of another container, as the one cached or intended by the client.
+// within returns the container for a request about something inside it, with its rid. The request may contain
+// the rid that the client has cached for the container's name, or that it intends: within fails if this rid
+// is that of another container, because the container was deleted and created again.
 func (s *Service) within(c *operationCall) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {

@@ -75,7 +75,7 @@ var handlers = [kindCount]struct{ feed, single [opCount]handler }{
 	},
 }
 
-// The handlers that all kinds of small resources share.
+// The handlers for users, permissions, client encryption keys and scripts: all these kinds share them.
 var (
 	resourceFeedHandlers = [opCount]handler{
 		OpRead: (*Service).listResources, OpCreate: (*Service).createResource,

@@ -43,7 +43,8 @@ func (s *Service) DataTime(database string) (now time.Time) {
 	return s.db.Now()
 }
 
-// Receipt sets the position and the charge of a store operation in the response.
+// Receipt sets, from the receipt of a store operation, the partition range, the LSN and the charge in the
+// response.
 func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
 	c := s.begin(ctx, req, out)
 	defer c.end()

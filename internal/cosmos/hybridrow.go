@@ -51,7 +51,7 @@ const (
 	resultSchema  = 2145473649
 )
 
-// Columns of a request: presence bits, and path tokens of sparse columns.
+// Columns of an operation in a batch request, as HybridRow: presence bits, and path tokens of sparse columns.
 const (
 	hasOperationType = 1 << iota
 	hasResourceType
@@ -67,7 +67,7 @@ const (
 	requestTokens    = 13 // a token above this stands for a name of (token - requestTokens) bytes
 )
 
-// Columns of a result.
+// Columns of a result in a batch response, as HybridRow: presence bits, and path tokens of sparse columns.
 const (
 	hasStatus = 1 << iota
 	hasSubstatus
@@ -78,7 +78,7 @@ const (
 	tokenCharge     = 6
 )
 
-// Type codes of sparse columns.
+// Type codes of sparse columns in a HybridRow.
 const (
 	typeNull    = 1
 	typeFalse   = 2
@@ -203,7 +203,7 @@ func (r *rowReader) sparse(w *wireOperation) {
 	}
 }
 
-// rowReader parses a row. After the first failure all reads return zeros.
+// rowReader parses a HybridRow. After the first failure all reads return zeros.
 type rowReader struct {
 	rest []byte
 	err  error
@@ -250,7 +250,7 @@ func (r *rowReader) varuint() uint64 {
 	return n
 }
 
-// header reads the start of a row and returns its schema.
+// header reads the first bytes of a HybridRow and returns the number of its schema.
 func (r *rowReader) header() uint32 {
 	if b := r.byte(); b != rowStart {
 		r.fail("a row begins with %#02x", b)
@@ -262,7 +262,7 @@ func appendRowHeader(dst []byte, schema uint32) []byte {
 	return binary.LittleEndian.AppendUint32(append(dst, rowStart), schema)
 }
 
-// appendRowSegment appends the segment row, which begins a stream.
+// appendRowSegment appends the segment row, with which a stream of HybridRows begins.
 func appendRowSegment(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint32(append(appendRowHeader(dst, segmentSchema), 1), segmentLength)
 }

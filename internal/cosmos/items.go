@@ -28,7 +28,8 @@ func (s *Service) item(c *operationCall) (*store.Container, store.Key, error) {
 	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
 }
 
-// session returns the session positions that a read requires; writes require none.
+// session returns the positions in the request's session token: the LSNs, by partition range, that a read
+// must have reached. It returns none for a write, which need not wait for them.
 func (c *operationCall) session() []store.SessionPosition {
 	if c.req.Operation != OpRead {
 		return nil
@@ -36,8 +37,9 @@ func (c *operationCall) session() []store.SessionPosition {
 	return c.in.Session
 }
 
-// setReceiptOf copies the position and the charge of a store operation to the response. It must be called
-// before the error of the operation is checked, because a failed operation has a receipt as well.
+// setReceiptOf copies the partition range, the LSN and the charge of a store operation to the response. It
+// must be called before the error of the operation is checked, because a failed operation has a receipt as
+// well.
 func (c *operationCall) setReceiptOf(r store.Receipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint

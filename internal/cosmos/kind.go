@@ -1,6 +1,6 @@
 package cosmos
 
-// Kind is a kind of resource.
+// Kind is a kind of resource, such as a database, an item or a trigger.
 type Kind uint8
 
 // The kinds of resources, roughly in the order of nesting.
@@ -48,7 +48,8 @@ var kindNames = [kindCount]struct{ keyword, name string }{
 // keyword returns the kind's name in links and signatures: "docs" for items; empty for the account.
 func (k Kind) keyword() string { return kindNames[k].keyword }
 
-// Operation is the operation of a request.
+// Operation says what a request does with the resource or feed that it addresses: read, create, query and so
+// on.
 type Operation uint8
 
 // The operations. Not every kind supports all of them: see Supports.

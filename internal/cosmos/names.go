@@ -39,13 +39,16 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// operationNames holds the names of the operations on one kind, as far as they follow the general pattern.
+// operationNames holds the telemetry names of the operations on one kind of resource, by operation, such as
+// create_item; list is the name of reading the feed. TelemetryName has the names that do not consist of a
+// verb and the kind, such as execute_batch.
 type operationNames struct {
 	by   [opCount]string
 	list string
 }
 
-// telemetryNames is precomputed because every request needs a name.
+// telemetryNames holds the names of operations in telemetry, by kind. They are computed once, because every
+// request needs one.
 var telemetryNames = makeTelemetryNames()
 
 func makeTelemetryNames() (names [kindCount]operationNames) {

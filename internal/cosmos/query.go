@@ -53,8 +53,8 @@ func (s *Service) crossPartition(c *operationCall) store.CrossPartition {
 	return store.CrossRefuse
 }
 
-// queryFeed responds with one page of a query over the rows of a feed. The query runs on the JSON text that
-// a read returns. Paging is stateless: the continuation contains the position of a row.
+// queryFeed responds with one page of a query over the rows of a feed. The query runs on the JSON text that a
+// read returns. Paging is stateless: the continuation token contains the position of a row.
 func queryFeed[T any](c *operationCall, f resourceFeed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {

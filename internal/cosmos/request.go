@@ -131,7 +131,8 @@ type Headers struct {
 // Changes reports whether a read of items is a read of the change feed.
 func (h *Headers) Changes() bool { return h.Incremental || h.FullFidelity }
 
-// scope returns the part of a container that the headers select.
+// scope returns the part of a container that the headers select: by a partition key, a partition range or an
+// interval of effective partition keys.
 func (h *Headers) scope() store.Scope {
 	return store.Scope{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK, MaxEPK: h.MaxEPK}
 }

@@ -46,8 +46,8 @@ func sendFeed[T any](c *operationCall, f resourceFeed[T]) error {
 	return c.sendPage(out)
 }
 
-// scope returns the name of the list. A continuation contains it, so that a continuation of another list is
-// recognized.
+// scope returns the name of the list, which its continuation tokens contain, so that a token of another list
+// is refused.
 func (f *resourceFeed[T]) scope() string {
 	if f.owner == "" {
 		return f.key
@@ -55,7 +55,8 @@ func (f *resourceFeed[T]) scope() string {
 	return f.key + "/" + f.owner
 }
 
-// resume returns the index of the first row after the continuation.
+// resume returns the index of the first row of the page for a continuation token. It returns a 400 if the
+// token is malformed or comes from another list.
 func (f *resourceFeed[T]) resume(token string) (int, error) {
 	if token == "" {
 		return 0, nil
@@ -72,8 +73,9 @@ func (f *resourceFeed[T]) resume(token string) (int, error) {
 	return i, nil
 }
 
-// ridPosition returns the number in the rid of a database, a container or an offer, which increases with
-// each new one. A container's number is in the last four bytes, big-endian; the others are little-endian.
+// ridPosition returns, as hexadecimal text that sorts in the order of creation, the number in the rid of a
+// database, a container or an offer. A container's number is in the last four bytes, big-endian; the others
+// are little-endian.
 func ridPosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil {

@@ -26,7 +26,8 @@ var smallKinds = map[Kind]struct {
 	KindUDF:           {store.KindFunction, "UserDefinedFunctions"},
 }
 
-// resourceRef is the location of small resources that a path addresses.
+// resourceRef is the database, user or container, addressed by a path, that contains users, permissions,
+// client encryption keys or scripts.
 type resourceRef struct {
 	store.Resources
 	owner string // rid of the parent
@@ -34,8 +35,8 @@ type resourceRef struct {
 	in    *store.Container // container; nil if the resources belong to a database
 }
 
-// resources returns the location of the small resource, or of all resources of a kind, that the path
-// addresses.
+// resources returns the database, user or container in which the path addresses a user, permission, client
+// encryption key or script, or all of one kind.
 func (s *Service) resources(c *operationCall) (p resourceRef, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
@@ -105,7 +106,8 @@ func (s *Service) resourceFeed(c *operationCall) (f resourceFeed[store.Resource]
 	}, nil
 }
 
-// resourcePosition returns the number in the rid of a small resource, which increases with each new one.
+// resourcePosition returns, as hexadecimal text that sorts in the order of creation, the number in the rid of
+// a user, permission, client encryption key or script.
 func resourcePosition(rid string) string {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(rid, "-", "/"))
 	if err != nil || len(b) < 8 {
@@ -198,8 +200,8 @@ func (c *operationCall) sendResource(p resourceRef, status int, r store.Resource
 	return c.json(status, c.appendResource(nil, r))
 }
 
-// appendResource appends a small resource: the members that the client sent, followed by those of the
-// server.
+// appendResource appends the JSON of a user, permission, client encryption key or script: the members that
+// the client sent, followed by those of the server.
 func (c *operationCall) appendResource(dst []byte, r store.Resource) []byte {
 	dst = append(dst, r.Body...)
 	dst[len(dst)-1] = ',' // replaces the closing brace

@@ -76,8 +76,8 @@ func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 // maxArguments is the maximum number of arguments of an object with a member length.
 const maxArguments = 1 << 16
 
-// argumentsOf returns the members "0", "1" and so on of an object, one less than its member length; a
-// missing one is undefined. The length is converted to an integer as in JavaScript.
+// argumentsOf returns the values of the members "0", "1" and so on of an object, as many as its member
+// "length" says; a missing one is undefined. The length is converted to an integer as in JavaScript.
 func argumentsOf(list jsondoc.Value) ([]jsondoc.Value, error) {
 	length := list.Member("length")
 	n := length.Num()

@@ -197,8 +197,9 @@ func (s *Service) Fail(req *Request, out *Answer, err error) {
 	out.Body = appendErrorBody(make([]byte, 0, 512), &w, req.Activity, req.URI, stats)
 }
 
-// what describes the operation of a request in the words by which clients detect what is missing. If the
-// owner of the resource does not exist, it describes a read of the owner.
+// what returns the part of an error's message that says what failed, such as "ResourceType: Document,
+// OperationType: Read". Clients parse it to find out what is missing. If err says that the owner of the
+// resource does not exist, it names a read of the owner.
 func (r *Request) what(err error) string {
 	if r.Kind == KindNone {
 		return ""
@@ -227,8 +228,8 @@ func (k Kind) owner() Kind {
 	return KindContainer
 }
 
-// setReceipt sets the partition range that served the request, its position, and the charge in RU. If
-// rangeID is empty, it sets only the charge. A charge of 0 is not set.
+// setReceipt sets the partition range that served the request, the LSN of that range, and the charge in RU.
+// If rangeID is empty, it sets only the charge. A charge of 0 is not set.
 func (c *operationCall) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)

@@ -37,13 +37,15 @@ const (
 	kindMark    = 'M'
 )
 
-// CatalogHead is the length of the part before the name in the key of a record.
+// CatalogHead is the length of what AppendCatalogHead appends: the part before the name in the key of a
+// record.
 const CatalogHead = 6
 
 // CatalogScope returns the scope of every change of the catalog.
 func CatalogScope() []byte { return []byte{0} }
 
-// AppendCatalogHead appends the part of a record's key before the name.
+// AppendCatalogHead appends the beginning of the key of a catalog record: a zero byte, the kind of the
+// record, and the number of its parent (4 bytes, big-endian). The name follows.
 func AppendCatalogHead(dst []byte, kind byte, parent uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, kind), parent)
 }
@@ -112,9 +114,9 @@ func (c *Catalog) Unlock() { c.lock.Unlock() }
 // holds the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
-// Floor returns a number above every number that a tenant can have used in the data that these data have
-// replaced: data in memory of an earlier start, or data replaced by a restore. It returns 0 if there were
-// none. The caller holds the lock.
+// Floor returns a number above all numbers that tenants may have used in earlier data which these data
+// replaced, by a restore or because earlier data in memory ended with the process. It returns 0 if there were
+// no earlier data. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the catalog has issued its first number from Options.FirstNumber instead of 1.
@@ -128,9 +130,10 @@ func (c *Catalog) Current(ctx context.Context) (bool, error) {
 	return at.Mark == c.version.Load(), err
 }
 
-// CatchUp loads changes that another host has made into memory. It waits for a change that this host is
-// making. It does not report whether there were any, since another caller may have loaded them at the same
-// time. So a caller that has not found something should look again after any call of CatchUp.
+// CatchUp loads into memory the changes that another host has made to the stored catalog. It waits for a
+// change that this host is making. It does not report whether there were any, since another caller may have
+// loaded them at the same time. So a caller that has not found something should look again after any call of
+// CatchUp.
 func (c *Catalog) CatchUp(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -142,7 +145,8 @@ func (c *Catalog) CatchUp(ctx context.Context) error {
 	return nil
 }
 
-// Follow loads changes that another host has made into memory. The caller holds the catalog's lock.
+// Follow loads into memory the changes that another host has made to the stored catalog. The caller holds the
+// catalog's lock.
 func (c *Catalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
@@ -172,7 +176,8 @@ func (c *Catalog) Follow(ctx context.Context) error {
 	})
 }
 
-// readHead reads the first record and the scope's mark.
+// readHead reads the catalog's first record, and the mark of the catalog's scope, which changes with each
+// change of the catalog.
 func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	raw, err := r.Get(headKey())
 	if err == nil {
@@ -268,8 +273,8 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	return h.Next, err
 }
 
-// load reads the first record, or creates it for fresh data. For data that this program must not open it
-// fails with the error of head.readable.
+// load reads the catalog's first record, or creates it if the engine has no data. For data that this program
+// must not open it fails with the error of catalogHead.readable.
 func (c *Catalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
@@ -310,7 +315,7 @@ func (h *catalogHead) readable() error {
 	return nil
 }
 
-// begin writes the first record of fresh data.
+// begin writes the catalog's first record, catalogHead, into an engine without data.
 func (c *Catalog) begin(ctx context.Context) error {
 	incarnation, err := newIncarnation()
 	if err != nil {
@@ -325,7 +330,8 @@ func (c *Catalog) begin(ctx context.Context) error {
 	})
 }
 
-// newIncarnation returns a random incarnation.
+// newIncarnation returns a random number that identifies the data of a new instance: see
+// Instance.Incarnation.
 func newIncarnation() (uint32, error) {
 	var b [4]byte
 	_, err := rand.Read(b[:])

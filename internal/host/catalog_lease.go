@@ -10,8 +10,8 @@ import (
 // Transactions that write the records of servers and leases.
 
 // write is the transaction of renew. It renews this server's record, takes or renews the leases in wanted
-// that no other running server has, and deletes those in given. It returns the names of the wanted leases
-// that the server now has.
+// that no other running server has, and gives the leases in given back. It returns the names of the wanted
+// leases that the server now has.
 func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
 	now := m.now()
 	if m.since == 0 {
@@ -44,7 +44,7 @@ func (m *membership) write(t engine.Txn, wanted, given []string) (held map[strin
 	return held, m.giveBack(t, given)
 }
 
-// giveBack deletes the given leases of this server, so that other servers can take them.
+// giveBack deletes the leases with these names that this server has, so that other servers can take them.
 func (m *membership) giveBack(t engine.Txn, names []string) error {
 	for _, name := range names {
 		key := leaseKey(leaseWork, name)

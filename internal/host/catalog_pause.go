@@ -17,7 +17,7 @@ import (
 
 const pauseName = "reaper"
 
-// pauseRecord is a stored pause.
+// pauseRecord is the stored record that says that the purging of a container, or of all data, is paused.
 type pauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }
@@ -57,7 +57,8 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 	return err
 }
 
-// openPauses loads the pauses, and ends those of servers that have ended without doing so.
+// openPauses loads where purging is paused, and resumes it where it was paused at a server that has ended
+// without resuming it.
 func (in *Instance) openPauses(ctx context.Context) error {
 	list, err := in.Servers(ctx)
 	if err != nil || !in.Shared() {
@@ -68,7 +69,7 @@ func (in *Instance) openPauses(ctx context.Context) error {
 	})
 }
 
-// followPauses loads the pauses that are stored in the state of r.
+// followPauses loads into memory, from the state of r, where purging is paused.
 func (in *Instance) followPauses(r engine.Reader) error {
 	if !in.Shared() {
 		return nil
@@ -81,8 +82,8 @@ func (in *Instance) followPauses(r engine.Reader) error {
 	return err
 }
 
-// endPauses deletes the pauses of those servers for which ended returns true. The caller holds the
-// catalog's lock, or is the only user of the instance.
+// endPauses resumes purging where it was paused at a server for which ended returns true: it deletes the
+// records. The caller holds the catalog's lock, or is the only user of the instance.
 func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool) error {
 	var found, left []uint32
 	read := func(r engine.Reader) error {
@@ -110,7 +111,8 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 	return err
 }
 
-// eachPause calls fn for each stored pause.
+// eachPause calls fn for each stored record that says that the purging of a container, or of all data, is
+// paused.
 func eachPause(r engine.Reader, fn func(number uint32, rec pauseRecord)) (err error) {
 	it := r.Scan(CatalogKind(kindHost), false)
 	defer func() {

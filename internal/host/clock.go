@@ -35,9 +35,10 @@ type Clock struct {
 	millis atomic.Pointer[int64]
 }
 
-// Seconds returns the current second since 1970. It loads the floor before it reads the underlying clock, and
-// replaces the floor only if it is still the same pointer. So a call that runs while the clock is set back
-// cannot raise the new floor to the old time.
+// Seconds returns the current second since 1970, but at least the floor: the latest second returned or stored
+// so far. It loads the floor before it reads the underlying clock, and replaces the floor only if it is still
+// the same pointer. So a call that runs while the clock is set back cannot raise the new floor to the old
+// time.
 func (c *Clock) Seconds() int64 {
 	for {
 		floor := c.floor.Load()
@@ -53,8 +54,8 @@ func (c *Clock) Seconds() int64 {
 }
 
 // Millis returns the current time in milliseconds since 1970. It is never before the second that Seconds
-// returns. setBack replaces the floor of seconds first, so that Millis does not store a floor computed from
-// the old one.
+// returns. While setBack moves the clock back, it replaces the lower bound of seconds first, so that Millis
+// does not store a lower bound computed from the old one.
 func (c *Clock) Millis() int64 {
 	for {
 		floor := c.millis.Load()
@@ -181,8 +182,9 @@ func (in *Instance) Clock() *Clock { return &in.clock }
 // Virtual reports whether the clocks can be moved.
 func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
 
-// NewClock creates a clock for a group of data. It follows the server's clock. number is the catalog's
-// number of the group; of describes the owner in errors ("of the database shop").
+// NewClock creates a clock for a group of data, such as a database. It follows the server's clock until Set
+// gives it a time of its own. number is the catalog's number of the group; of describes the owner in errors
+// ("of the database shop").
 func (in *Instance) NewClock(number uint32, of string) *Clock {
 	c := &Clock{in: in, number: number, of: of, base: in.clock.base}
 	if v := in.clock.virtual(); v != nil {
@@ -204,7 +206,8 @@ func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock
 	return c, c.take(s)
 }
 
-// Copy gives an unused clock the state of another instance's clock, if that has a state of its own.
+// Copy gives this clock, which nobody uses yet, the state of another clock, unless the other one follows its
+// server's clock.
 func (c *Clock) Copy(other *Clock) error {
 	if s, own := other.State(); own && c.virtual() != nil {
 		return c.take(s)
@@ -218,7 +221,8 @@ func (c *Clock) take(s ttl.ClockState) error {
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
 
-// Keep stores the state of a group's clock, if it has its own, with the change that creates the group.
+// Keep stores the state of a group's clock with the change that creates the group. It does nothing if the
+// clock follows the server's.
 func (c *Clock) Keep(t *CatalogChange) error {
 	if s, own := c.State(); own {
 		return setClock(t, c.number, s)

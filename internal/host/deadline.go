@@ -18,7 +18,8 @@ import (
 // The moment is not negative. Its unit is chosen by the tenant: seconds or milliseconds since 1970. The host
 // only compares moments.
 
-// DeadlineEntry is the moment At, of an expiry or of a last write, of the object with the number ID.
+// DeadlineEntry is an entry of an index that orders objects by a moment: At is the moment of the expiry or of
+// the last write of the object with the number ID.
 type DeadlineEntry struct {
 	At int64
 	ID uint64
@@ -26,13 +27,14 @@ type DeadlineEntry struct {
 
 const entryLen = 16
 
-// AppendEntry appends the key of an entry to dst, which holds the prefix.
+// AppendEntry appends e, encoded as the end of a key in a deadline index, to dst, which holds the prefix of
+// the index: the moment and the object's number, 8 bytes each, big-endian.
 func AppendEntry(dst []byte, e DeadlineEntry) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(e.At)), e.ID)
 }
 
-// ParseEntry decodes the key of an entry; prefix is the length of the prefix of the index. It returns
-// engine.ErrCorrupt if the key is not an entry.
+// ParseEntry decodes the key of an entry of a deadline index; prefix is the length of the index's prefix in
+// bytes. It returns engine.ErrCorrupt if the key is not an entry.
 func ParseEntry(prefix int, key []byte) (DeadlineEntry, error) {
 	if len(key) != prefix+entryLen {
 		return DeadlineEntry{}, fmt.Errorf("%w: the key %x of a deadline", engine.ErrCorrupt, key)
@@ -41,8 +43,8 @@ func ParseEntry(prefix int, key []byte) (DeadlineEntry, error) {
 		binary.BigEndian.Uint64(key[prefix+8:])}, nil
 }
 
-// EachDue calls fn with the entries of an index up to a moment, in order, until fn returns an error or more
-// is false. To continue later where a call has stopped, use a PassPosition.
+// EachDue calls fn with the entries of a deadline index up to the moment upto, in order, until fn returns an
+// error or more is false. To continue later where a call has stopped, use a PassPosition.
 func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(DeadlineEntry) (more bool,
 	err error)) (err error) {
 	if upto < 0 {
@@ -65,7 +67,8 @@ func EachDue(r engine.Reader, prefix []byte, upto int64, fn func(DeadlineEntry) 
 	return err
 }
 
-// FirstAfter returns the moment of the first entry after at, or Never if there is none.
+// FirstAfter returns the moment of the first entry of a deadline index that is after at, or Never if there is
+// none.
 func FirstAfter(r engine.Reader, prefix []byte, at int64) (first int64, err error) {
 	rg := engine.Prefix(prefix)
 	rg.Start = AppendEntry(append([]byte(nil), prefix...), DeadlineEntry{At: max(at, -1) + 1})

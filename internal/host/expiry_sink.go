@@ -39,7 +39,7 @@ type ExpirySink interface {
 	Enter(ctx context.Context) (SinkTx, error)
 }
 
-// SinkTx is the sink's part in one purge.
+// SinkTx stores expired items in their sink, within the transaction that purges them.
 type SinkTx interface {
 	// Scopes returns the scopes that a transaction needs to store the items. r reads the state before the
 	// transaction.
@@ -97,8 +97,9 @@ func (e *NoSinkError) Error() string {
 	return fmt.Sprintf("host: there are no expiry sinks of the kind %q", e.Kind)
 }
 
-// Sink returns the sink for items that expire in the tenant source, given by its name in KeySpace. It fails
-// with a *NoSinkError, or with the error of the tenant that has the sinks.
+// Sink returns the sink of a kind with a name, for items that expire in the tenant source (its name in
+// KeySpace). It fails with a *NoSinkError if no tenant has sinks of this kind, or with the error of the
+// tenant that has them.
 func (in *Instance) Sink(source, kind, name string) (OrderedSink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {

@@ -20,8 +20,8 @@ const (
 	awaitAgain = engine.AwaitTime / 3
 )
 
-// serverFollower is the state of the goroutine that follows other servers. It exists only if the engine is
-// shared.
+// serverFollower is the state of the goroutine that loads the other servers' changes of the catalog and
+// requests reports of their commits. It exists only if the engine is shared.
 type serverFollower struct {
 	in    *Instance
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
@@ -56,7 +56,8 @@ func (f *serverFollower) wake() {
 	}
 }
 
-// startFollowing starts to follow other servers until the membership ends.
+// startFollowing starts the goroutines that load the other servers' changes of the catalog and wake those who
+// wait for their commits. The goroutines end with the membership.
 func (in *Instance) startFollowing() {
 	m := in.membership
 	if m == nil {

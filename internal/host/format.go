@@ -44,7 +44,7 @@ type TenantUpgrade struct {
 	Run func(ctx context.Context, e engine.Engine) error
 }
 
-// Upgrader is a Tenant whose keys or values have changed with a format.
+// Upgrader is a Tenant with steps that convert its keys or values from one format of the data to the next.
 type Upgrader interface {
 	Tenant
 	// Upgrades returns the tenant's steps, at most one for each format.

@@ -80,7 +80,8 @@ func leaseKey(parent uint32, name string) []byte {
 // leaseName returns the name of the lease whose record has a key.
 func leaseName(key []byte) string { return string(key[CatalogHead : len(key)-2]) }
 
-// leaseRecords returns the range of the records of servers or of leases.
+// leaseRecords returns the range of the keys of all records of servers (parent leaseServer) or of leases
+// (leaseWork).
 func leaseRecords(parent uint32) engine.Range {
 	return engine.Prefix(AppendCatalogHead(nil, kindLease, parent))
 }
@@ -105,8 +106,8 @@ func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err er
 	return rec, err == nil, err
 }
 
-// Lease is the right to do a kind of background work alone. The zero Lease is always held; it is used if no
-// other process can have the data open.
+// Lease is the right of a server to be the only one, of those that share the data, that does a kind of
+// background work. The zero Lease is always held; it is used if no other process can have the data open.
 type Lease struct {
 	of      *membership
 	name    string
@@ -136,8 +137,8 @@ func (l *Lease) Release() {
 	l.of.wake()
 }
 
-// Lease requests a lease. It does not wait: the server gets the lease soon, or when its current owner has
-// ended. Several callers of one server may have the same lease.
+// Lease requests the lease with a name. It does not wait: the server gets the lease soon, or when its current
+// owner has ended. Several callers of one server may have the same lease.
 func (in *Instance) Lease(name string) *Lease {
 	m := in.membership
 	if m == nil {
@@ -253,8 +254,8 @@ func (m *membership) renew(ctx context.Context) error {
 	return nil
 }
 
-// survey returns the number of running servers with this one, and which of the wanted leases are not those
-// of other running servers.
+// survey returns the number of running servers, including this one, and those of the wanted leases that no
+// other running server has.
 func (m *membership) survey(ctx context.Context, wanted []string) (count int, free []string, err error) {
 	err = m.in.eng.View(ctx, func(r engine.Reader) error {
 		running, err := m.read(r)

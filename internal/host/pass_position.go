@@ -26,15 +26,16 @@ type PassPosition struct {
 // entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
 func (p *PassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
-// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. The announcement
-// of the last step is cleared, since that step has moved the pass already.
+// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. Restart also
+// withdraws the cutoff that Announce has published, since the position now says how far the pass has come.
 func (p *PassPosition) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
 	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
-// Survived records that the item of an entry has turned out to be live, so that the pass skips the entry.
+// Survived records that the item of a due entry is live after all and was not purged, so that the pass skips
+// the entry. at is the entry's moment.
 func (p *PassPosition) Survived(at int64) {
 	if p.lowestSkipped == 0 || at < p.lowestSkipped {
 		p.lowestSkipped = at
@@ -60,7 +61,8 @@ func (p *PassPosition) end(cutoff int64) {
 // maxHeldBack is the maximum number of entries that one step skips.
 const maxHeldBack = 4096
 
-// SweepAction is what a step does with an entry that is due.
+// SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
+// it, or stop before it.
 type SweepAction struct {
 	kind  sweepActionKind
 	until int64
@@ -75,14 +77,14 @@ const (
 	actionAllWait
 )
 
-// Take is the action for an entry that the step purges.
+// Take returns the action that purges an entry of a deadline index.
 func Take() SweepAction { return SweepAction{} }
 
-// Wait is the action for an entry that the step skips, because it may not be purged before until.
+// Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
-// AllWait is the action that ends the step before the entry: neither this entry nor a later one may be purged
-// before until.
+// AllWait returns the action that ends the step before an entry of a deadline index: neither this entry nor a
+// later one may be purged before until.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
 // PassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call Announce,
@@ -99,12 +101,12 @@ type PassStep struct {
 	seen   bool  // ahead has been set
 }
 
-// Announce publishes the end of the step, for writers that call IsPast. It must be called before the view
-// is opened.
+// Announce publishes the step's cutoff, up to which the step will read, for writers that call IsPast. It must
+// be called before the view is opened.
 func (s *PassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
-// Walk appends due entries to found until it holds limit of them. judge, if it is not nil, returns for each
-// entry whether it is purged now.
+// Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
+// to purge it now, to skip it, or to stop before it; if judge is nil, Walk takes all of them.
 func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 	judge func(DeadlineEntry) SweepAction) ([]DeadlineEntry, error) {
 	from := s.Pass.at.Load()
@@ -154,8 +156,8 @@ func (s *PassStep) Walk(r engine.Reader, found []DeadlineEntry, limit int,
 // Stopped reports whether the limit stopped Walk before the cutoff.
 func (s *PassStep) Stopped() bool { return s.more }
 
-// Ahead returns the moment of the first entry above the cutoff, or Never if there is none. It is called in
-// the view, after Walk or without it.
+// Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
+// there is none. It is called in the view, after Walk or without it.
 func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 	if s.seen {
 		return s.ahead, nil
@@ -163,9 +165,10 @@ func (s *PassStep) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the pass past the entries of the walk. Skipped entries must have been recorded by
-// Pass.Survived. more reports that a limit stopped the step. again is the moment at which a skipped entry
-// may be purged, or Never if none was skipped or if the pass continues before.
+// Finish moves the position of the pass past the entries that Walk has visited. Entries that Walk has
+// returned but whose items are live must have been recorded by Pass.Survived before. more reports that Walk
+// stopped at its limit, before the cutoff. If the pass has ended, again is the moment at which the first of
+// the skipped entries may be purged; it is Never if none was skipped or more is true.
 func (s *PassStep) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {

@@ -65,7 +65,8 @@ func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter,
 	return keeper.Snapshot(ctx, name, note)
 }
 
-// note returns a snapshot's note: the time first, then the tenants' members in their order.
+// note returns the note that is stored with a snapshot, a JSON object: the time, then the members of the
+// tenants in their order.
 func (in *Instance) note() ([]byte, error) {
 	b := []byte("{")
 	add := func(member string, value any) error {

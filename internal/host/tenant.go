@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Tenant is a kind of data in a host.
+// Tenant is the code of one kind of data in a host: documents, or queues and topics.
 type Tenant interface {
 	// KeySpace returns the keys that belong to the tenant. It never changes.
 	KeySpace() KeySpace

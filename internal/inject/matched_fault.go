@@ -26,14 +26,14 @@ type MatchedFault struct {
 	before, after time.Duration // of latency
 }
 
-// BeforeOperation waits for the latency before the operation. now reports whether the fault replaces the
-// operation. If ctx ends first, it returns the error of ctx.
+// BeforeOperation waits for the rule's latency before the operation. now reports whether the operation fails
+// with the fault instead of being executed. If ctx ends first, it returns the error of ctx.
 func (h *MatchedFault) BeforeOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }
 
-// AfterOperation waits for the latency after the operation. now reports whether the fault comes now. If ctx
-// ends first, it returns the error of ctx.
+// AfterOperation waits for the rule's latency after the operation. now reports whether the operation, which
+// has been executed, fails with the fault. If ctx ends first, it returns the error of ctx.
 func (h *MatchedFault) AfterOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && h.After, pause(ctx, clock, h.after)
 }

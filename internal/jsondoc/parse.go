@@ -380,7 +380,8 @@ func (p *parser) document() (ParsedDocument, error) {
 	return ParsedDocument{Body: p.dst, ID: Of(id.in(p.dst)), TTL: ttl.in(p.dst)}, p.closeNames(0)
 }
 
-// byteRange is a part of dst, whose memory may still move. An empty span means that there is no part.
+// byteRange is a part of the parser's output dst, as offsets, since the memory of dst may still move. With to
+// = 0 it stands for no part.
 type byteRange struct{ from, to int }
 
 func (s byteRange) in(b []byte) []byte {

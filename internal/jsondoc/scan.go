@@ -82,7 +82,8 @@ type valueIterator struct {
 	elem Value
 }
 
-// walk returns a walker before the first element. If v is neither array nor object, it finds no elements.
+// walk returns an iterator before the first element of an array or the first member of an object. For any
+// other value it finds nothing.
 func (v Value) walk() valueIterator {
 	if v.kind != Array && v.kind != Object {
 		return valueIterator{}

@@ -74,7 +74,7 @@ type QueuesRequirement struct {
 	queues *queue.Queues
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it fails with a 404 if the server has no queues.
 func (in *QueuesRequirement) Find(l *Laboratory, _ echo.Context) error {
 	if in.queues = l.opt.Queues; in.queues == nil {
 		return route.NotFound("This server has no queues.")
@@ -89,7 +89,7 @@ type EntityPath struct {
 	entity entity.Entity
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it looks up the entity that the request's path names.
 func (in *EntityPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Entity, err = route.PathParam(ec, "entity"); err != nil {
 		return err

@@ -41,7 +41,7 @@ type Events struct {
 	Lost     bool    `json:"lost" description:"Entries behind the position are not kept any more."`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*Events) Verbatim() {}
 
 // Event is an expiry event.
@@ -236,8 +236,9 @@ func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseContro
 	return &eventWriter{out: ec.Response(), limits: limits}
 }
 
-// page writes the events of a page. The id of the last event is the position of the page, so that a client
-// that resumes there does not read the skipped entries again.
+// page writes the events of a page of the expiry log, and before them an event "lost" if entries before the
+// page are no longer kept. The id of an event is the position in the log just after it, at which a client can
+// resume.
 func (w *eventWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+

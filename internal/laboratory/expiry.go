@@ -94,7 +94,8 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 // the memory with responses.
 type MemoryReservation struct{ take func() error }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it sets take, by which the handler reserves memory. It reserves none
+// itself.
 func (r *MemoryReservation) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
@@ -106,7 +107,7 @@ type WaitLimit struct {
 	limits *http.ResponseController
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it keeps the connection of the request for wait.
 func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil

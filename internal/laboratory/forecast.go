@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// Methods of counting.
+// The values of ForecastAnswer.Method: how the items were counted.
 const (
 	exact     = "exact"
 	estimated = "estimated" // leases were ignored

@@ -70,7 +70,7 @@ func (i *ImportResults) StatusCode() int {
 	return http.StatusOK
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (i *ImportResults) Verbatim() {}
 
 // MarshalJSON implements json.Marshaler.

@@ -23,7 +23,7 @@ type DatabasePath struct {
 	database   *store.Database
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it looks up the database that the request's path names.
 func (in *DatabasePath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
@@ -47,7 +47,7 @@ type ContainerPath struct {
 	container   *store.Container
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it looks up the container that the request's path names.
 func (in *ContainerPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err

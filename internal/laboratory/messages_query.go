@@ -141,7 +141,7 @@ type messageDocuments struct {
 	err  error
 }
 
-// peekedAtOnce is the number of messages in a batch.
+// peekedAtOnce is the number of messages that messageDocuments reads at a time.
 const peekedAtOnce = 250
 
 // Next implements query.Documents.

@@ -16,7 +16,7 @@ import (
 // SavedQuery is a query stored under a name.
 type SavedQuery definition.SavedQuery
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*SavedQuery) Verbatim() {}
 
 // SavedQueries holds the saved queries of a container, ordered by name.
@@ -24,7 +24,7 @@ type SavedQueries struct {
 	Queries []SavedQuery `json:"queries" nullable:"false"`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*SavedQueries) Verbatim() {}
 
 func (l *Laboratory) listQueries(_ context.Context, in *ContainerPath) (SavedQueries, error) {

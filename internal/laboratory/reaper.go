@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// ReaperState is the state of a container's reaper. Delay and Starved are null if they are not set.
+// ReaperState is the state of a container's reaper, including settings for tests: Delay postpones purges and
+// Starved slows them down. Both are null if they are not set.
 type ReaperState struct {
 	Paused    bool              `json:"paused"`
 	AllPaused bool              `json:"allPaused" description:"The reapers of all containers are paused."`

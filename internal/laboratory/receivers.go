@@ -122,7 +122,7 @@ type ReceiverPath struct {
 	receiver *receiverHandle
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it looks up the open receiver that the request's path names.
 func (in *ReceiverPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Receiver, err = route.PathParam(ec, "receiver"); err != nil {
 		return err

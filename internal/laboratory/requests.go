@@ -61,7 +61,7 @@ type Requests struct {
 	Lost     bool      `json:"lost" description:"Some behind the position are gone."`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*Requests) Verbatim() {}
 
 // requestFilter is the part of a request that selects entries of the log of requests.

@@ -25,7 +25,7 @@ type RequestDetails struct {
 	Message         *RequestMessage `json:"message,omitempty" description:"That was sent or received."`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*RequestDetails) Verbatim() {}
 
 // RequestHeader is one HTTP header of a logged request, or of the response to it.

@@ -17,7 +17,7 @@ type HARFile struct {
 	Log HARLog `json:"log"`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*HARFile) Verbatim() {}
 
 // HARLog is the content of an archive.

@@ -177,7 +177,8 @@ type RulePath struct {
 	Rule string `path:"rule" description:"The rule's name."`
 }
 
-// Find implements route.PartDecoder.
+// Find implements route.PartDecoder: it looks up the subscription, and decodes the rule's name, in the
+// request's path.
 func (in *RulePath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if err = in.EntityPath.Find(l, ec); err == nil {
 		in.Rule, err = route.PathParam(ec, "rule")

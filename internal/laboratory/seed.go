@@ -29,7 +29,7 @@ type SeedFolder struct {
 	Path      string `json:"path"`
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*SeedFiles) Verbatim() {}
 
 func (l *Laboratory) getSeed(ctx context.Context, _ *route.Empty) (SeedFiles, error) {

@@ -48,7 +48,7 @@ func (h *SplitResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }
 
-// Verbatim implements route.VerbatimResponse.
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (h *SplitResult) Verbatim() {}
 
 // keyBoundary is an effective partition key in hexadecimal.

@@ -31,10 +31,11 @@ type ConcurrentOperation struct {
 	Arg  string
 }
 
-// changes reports whether the act can change the answer of a step, or can be refused.
+// changes reports whether the operation can change the answer of the step during which it runs, or can be
+// refused.
 func (a ConcurrentOperation) changes() bool { return a.Verb != Sweep && a.Verb != List }
 
-// String formats the act in the form that parseActs parses.
+// String formats the concurrent operation as parseActs parses it: GAP:VERB or GAP:VERB:ARG.
 func (a ConcurrentOperation) String() string {
 	s := strconv.Itoa(a.Gap) + ":" + a.Verb
 	if a.Arg != "" {
@@ -43,7 +44,8 @@ func (a ConcurrentOperation) String() string {
 	return s
 }
 
-// parseActs parses a list of acts in the form GAP:VERB[:ARG],... ok is false if text has another form.
+// parseActs parses a list of concurrent operations, GAP:VERB[:ARG] separated by commas. GAP is the number of
+// the step's engine call in which the operation runs. ok is false if text has another form.
 func parseActs(text string) (acts []ConcurrentOperation, ok bool) {
 	if text == "" {
 		return nil, true
@@ -70,7 +72,8 @@ func actsText(acts []ConcurrentOperation) string {
 	return strings.Join(words, ",")
 }
 
-// acts returns the step's acts, and changes returns those that change something.
+// acts returns the operations that run concurrently with the step, its acts. changes returns those that
+// change something.
 func (s Step) acts() []ConcurrentOperation {
 	acts, _ := parseActs(s.Between) // ParseStep has checked it
 	return acts
@@ -85,16 +88,16 @@ func (a ConcurrentOperation) seconds() int64 {
 	return n
 }
 
-// mostGaps is about the number of gaps of a step. The other constant is the maximum number of acts of a
-// step.
+// mostGaps is about the number of calls of the engine in a step, in which concurrent operations can run. The
+// other constant is the maximum number of these operations.
 const (
 	mostGaps = 6
 	mostActs = 4
 )
 
-// drawActs draws acts for a step whose answer can still be checked: a step of several requests, which run
-// at different moments, gets no act that changes its answer. It returns the number of seconds by which the
-// acts advance the clock.
+// drawActs draws concurrent operations for a step, such that the step's answer can still be checked: a step
+// of several requests, which run at different moments, gets no operation that changes its answer. It returns
+// the number of seconds by which the operations advance the clock.
 func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	var acts []ConcurrentOperation
 	gap := r.IntN(mostGaps)
@@ -135,8 +138,8 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 	return seconds
 }
 
-// interruptible reports whether acts may run in the gaps of a step. They may not in a change of the
-// container, which holds the gate exclusively.
+// interruptible reports whether other operations may run during a step. They may not during a change of the
+// container, which holds the container's lock exclusively.
 func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
@@ -154,7 +157,7 @@ func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
-// interruptedStep is the state of a step while its acts run.
+// interruptedStep is the state of a step while other operations, its acts, run concurrently with it.
 type interruptedStep struct {
 	s        *testedStore
 	acts     []ConcurrentOperation
@@ -167,7 +170,7 @@ type interruptedStep struct {
 	failed   error
 }
 
-// interrupted runs a step and its acts.
+// interrupted runs a step and the operations that run concurrently with it.
 func (s *testedStore) interrupted(step Step) (string, error) {
 	in := &interruptedStep{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
@@ -187,7 +190,7 @@ func (s *testedStore) interrupted(step Step) (string, error) {
 	return got, errors.Join(err, in.failed)
 }
 
-// gap runs the acts of one gap of the step.
+// gap is called at each call of the engine in the step. It runs the concurrent operations that are due then.
 func (in *interruptedStep) gap() {
 	if in.waiting != nil {
 		in.resume()
@@ -204,7 +207,7 @@ func (in *interruptedStep) gap() {
 	in.gaps++
 }
 
-// end runs the acts that could not run during the step.
+// end runs, after the step, the concurrent operations that could not run during it.
 func (in *interruptedStep) end() {
 	in.over = true
 	for i := range in.acts {
@@ -238,7 +241,8 @@ func (in *interruptedStep) changesBefore(i int) bool {
 	return false
 }
 
-// act runs an act, unless the act would have to wait.
+// act runs the i-th concurrent operation of the step, unless the operation would have to wait for a lock. It
+// then runs in a later gap.
 func (in *interruptedStep) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
@@ -268,7 +272,8 @@ func (in *interruptedStep) act(i int) {
 	}
 }
 
-// open reports whether nobody holds the gate of the container exclusively.
+// open reports whether an operation can use the container now: whether nobody holds the container's lock
+// exclusively.
 func (in *interruptedStep) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)
@@ -278,7 +283,7 @@ func (in *interruptedStep) open() bool {
 	return fault.ErrorCode(v.err) != fault.CodeCanceled
 }
 
-// resume continues a waiting sweep.
+// resume continues the sweep that waits for a scope of the engine.
 func (in *interruptedStep) resume() {
 	v := in.waiting
 	if v.resume() {
@@ -290,7 +295,8 @@ func (in *interruptedStep) resume() {
 	}
 }
 
-// act performs an act. A change that would have to wait returns CodeCanceled.
+// act performs a concurrent operation and returns its answer. A change that would have to wait for a lock is
+// not made; its answer is then that of CodeCanceled.
 func (s *testedStore) act(ctx context.Context, a ConcurrentOperation) (string, error) {
 	var err error
 	switch a.Verb {

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ask answers a query by evaluating it over all live items of its scope.
+// ask returns the expected answer of a query. It evaluates the query over all live items that the model has
+// in the query's scope.
 func (w *Model) ask(s Step) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
@@ -41,7 +42,7 @@ func decode(text string) any {
 	return v
 }
 
-// Values returns the parameters in the form of package naive.
+// Values returns the parameters by name, as package naive, the simple evaluator of queries, takes them.
 func (q Query) Values() map[string]any {
 	values := map[string]any{}
 	for _, p := range q.Params {

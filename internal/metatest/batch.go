@@ -78,7 +78,8 @@ func (w *Model) copyItems() []*modelItem {
 	return items
 }
 
-// patch sets the step's ttl, u and v, if they are given.
+// patch applies a patch to an item of the model: it sets ttl, u and v, as far as the step has them. It
+// returns the expected answer.
 func (w *Model) patch(s Step) string {
 	it := w.find(s.Key())
 	if it == nil {
@@ -156,8 +157,8 @@ func (s *testedStore) patch(step Step) (string, error) {
 	return s.wrote("patched", step, it, receipt, string(it.Body()))
 }
 
-// wrote checks and records a successful write, and returns its answer. body is the document that the store
-// must have afterwards.
+// wrote checks and records a successful write, and returns its answer as text, beginning with done. body is
+// the document that the store must have afterwards.
 func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store.Receipt,
 	body string) (string, error) {
 	if err := s.record(step.Document(), it, receipt, body); err != nil {

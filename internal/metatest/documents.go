@@ -31,7 +31,7 @@ func stringTokens() []string {
 	return list
 }
 
-// scalar draws a null, a boolean, a number or a string.
+// scalar draws null, a boolean, a number or a string.
 func scalar(r *rand.Rand) string {
 	switch r.IntN(8) {
 	case 0:
@@ -95,7 +95,7 @@ func RandomFields(r *rand.Rand) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// nested draws an object for o.
+// nested draws an object for the member o of a document.
 func nested(r *rand.Rand) string {
 	var members []string
 	if r.IntN(4) > 0 {
@@ -110,7 +110,7 @@ func nested(r *rand.Rand) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// entry draws an element of list.
+// entry draws an object for the member list of a document, which is an array of objects.
 func entry(r *rand.Rand) string {
 	if r.IntN(8) == 0 {
 		return anything(r)

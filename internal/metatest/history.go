@@ -126,10 +126,11 @@ func Modes() (all []HistoryMode) {
 	return all
 }
 
-// Apply adds the conditions of the mode to the history. It removes cursors over several ranges: whether
-// such a cursor returns an item that is inserted while it is read depends on the positions at which its
-// pages ended. If ranges are split, it also removes queries with ORDER BY over several ranges: equal rows
-// come in the order of range numbers, which is the order of the ranges only until a split.
+// Apply adds the conditions of the mode to the history. It removes lists that are read page by page (the verb
+// Open) over several ranges: whether such a list returns an item that is inserted while it is read depends on
+// the positions at which its pages ended. If ranges are split, it also removes queries with ORDER BY over
+// several ranges: equal rows come in the order of range numbers, which is the order of the ranges only until
+// a split.
 func (m HistoryMode) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors

@@ -9,13 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// interleaver is an engine that runs acts between any two engine calls of an operation. It counts the gaps of
-// the interrupted operation: before a Get, a View and a Settle; for an Update before it, before and after its
-// closure, and after the commit but before the result is returned. In a gap the acts of the plan run, each in
-// its own goroutine. The operation continues when the act is over or would have to wait. So only one
-// goroutine runs at a time, and a history is deterministic.
+// interleaver is an engine that interrupts an operation to run concurrent operations (acts) between its
+// engine calls. The places where it interrupts are called gaps and are counted: before a Get, a View and a
+// Settle; for an Update before it, before and after its closure, and after the commit but before the result
+// is returned. Each act runs in its own goroutine, in the gap that the history names. The interrupted
+// operation continues when the act has ended or would have to wait. So only one goroutine runs at a time, and
+// a history is deterministic.
 //
-// The background loops of the store wait with their next call until the interrupted operation is over.
+// The background loops of the store wait before their next engine call until the interrupted operation has
+// ended.
 type interleaver struct {
 	engine.Engine
 	engine.Getter
@@ -36,11 +38,12 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 	return b
 }
 
-// roleKey is the key of a context value that identifies the caller of the engine: a role, or the *coroutine
-// of an act.
+// roleKey is the key of a context value that identifies the caller of the engine: a callerRole, or the
+// *runningOperation of a concurrent operation.
 type roleKey struct{}
 
-// callerRole identifies a caller of the engine. A context without a role is that of a background loop.
+// callerRole identifies a caller of the engine in its context. A call whose context has no role comes from a
+// background loop.
 type callerRole int
 
 const (
@@ -50,7 +53,8 @@ const (
 
 func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
 
-// during runs an operation and calls gap in each of its gaps.
+// during runs an operation. Before and after the operation's engine calls, at the points that the comment of
+// interleaver lists, it calls gap.
 func (b *interleaver) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
 	b.idle = make(chan struct{})
@@ -91,8 +95,9 @@ func (b *interleaver) arrive(ctx context.Context) error {
 	return nil
 }
 
-// exclusive runs fn, which takes a lock that a background loop may hold. Such a loop must not wait for the
-// end of the operation while it holds the lock, so its engine call fails instead.
+// exclusive runs fn, which needs a lock that a background loop may hold. The engine calls of background
+// loops, which otherwise wait for the end of the interrupted operation, fail with engine.ErrRead while fn
+// runs, so that the loops release the lock.
 func (b *interleaver) exclusive(fn func() error) error {
 	b.mu.Lock()
 	if b.alones++; b.alones == 1 {
@@ -115,9 +120,9 @@ func (b *interleaver) pause() {
 	}
 }
 
-// inner returns the context that an interleaver passes to the engine below it. For the operation and its acts
-// this context never ends: a noWaitContext ends at the first wait, and waiting inside the engine must not end
-// an act.
+// inner returns the context that an interleaver passes to the engine below it. For the interrupted operation
+// and the concurrent operations this context never ends: a noWaitContext ends at the first wait, and a wait
+// inside the engine must not end a concurrent operation.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(roleKey{}) == nil {
 		return ctx
@@ -177,15 +182,16 @@ func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engin
 	return at, err
 }
 
-// holds reports whether the interrupted operation holds one of the scopes.
+// holds reports whether one of the scopes is a scope of the Update that the interrupted operation is
+// executing.
 func (b *interleaver) holds(scopes [][]byte) bool {
 	return slices.ContainsFunc(scopes, func(s []byte) bool {
 		return slices.ContainsFunc(b.held, func(h []byte) bool { return bytes.Equal(h, s) })
 	})
 }
 
-// runningOperation is one running act. It runs only while its caller waits in begin or resume, so that no
-// other goroutine runs at the same time.
+// runningOperation is one concurrent operation (act) that has begun. Its goroutine runs only while its caller
+// waits in begin or resume, so that no other goroutine runs at the same time.
 type runningOperation struct {
 	mayWait bool // it waits for held scopes; otherwise its context ends instead
 	on      chan struct{}
@@ -193,8 +199,8 @@ type runningOperation struct {
 	err     error
 }
 
-// begin runs fn until it is over or waits. patient says that fn waits for locks that are not free; otherwise
-// its context ends instead.
+// begin starts fn in a goroutine of its own, and returns when fn has ended or first waits for a lock (waits
+// is true). If patient is false, fn never waits: its context ends when it would have to.
 func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *runningOperation,
 	waits bool) {
 	v = &runningOperation{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
@@ -210,13 +216,14 @@ func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v
 	return v, v.resume()
 }
 
-// resume continues the coroutine, and reports whether it waits again.
+// resume lets the suspended operation continue, and returns when it has ended (waits is false) or waits
+// again.
 func (v *runningOperation) resume() (waits bool) {
 	v.on <- struct{}{}
 	return <-v.off
 }
 
-// wait suspends the coroutine until resume is called.
+// wait suspends the operation until resume is called.
 func (v *runningOperation) wait(ctx context.Context) error {
 	if !v.mayWait {
 		<-ctx.Done()
@@ -228,15 +235,16 @@ func (v *runningOperation) wait(ctx context.Context) error {
 }
 
 // noWaitContext is a context that ends as soon as anybody waits with it, which is when Done is called. The
-// store calls Done only if a lock or a gate is not free. So whether an act succeeds depends on the state of
-// the locks and not on time.
+// store calls Done only if a lock is not free. So whether a concurrent operation succeeds depends on the
+// state of the locks and not on time.
 type noWaitContext struct {
 	context.Context
 	done chan struct{}
 	over bool
 }
 
-// Done returns a closed channel, and ends the context.
+// Done ends the context and returns a closed channel. A call of Done means that the caller would have to
+// wait.
 func (u *noWaitContext) Done() <-chan struct{} {
 	if !u.over {
 		u.over = true

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// issuedIdentities records the etags, rids and LSNs that a store has issued, and what each stands for.
+// issuedIdentities records the etags, rids and LSNs that a store has issued, and the version of an item to
+// which each etag belongs.
 type issuedIdentities struct {
 	etags   map[string]*itemVersion
 	rids    map[string]int    // in the order in which they appeared, from 1
@@ -27,7 +28,8 @@ type itemVersion struct {
 	body string
 }
 
-// record records the results of a write: the etag, the rid and the LSN of the item.
+// record records the etag, the rid and the LSN that a write of item k has returned. It fails if the store has
+// issued them before for something else.
 func (w issuedIdentities) record(k Key, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
@@ -77,9 +79,9 @@ func together(items []store.Item) (lsn uint64, err error) {
 	return lsn, nil
 }
 
-// checkPosition checks that the position of a range never goes back, and that it grows by one with each
-// transaction, however many writes the transaction has. written reports whether the transaction has written
-// something.
+// checkPosition checks that the LSN of a partition key range never decreases, and that each transaction that
+// writes increases it by one, however many writes it has. written says whether the transaction of the receipt
+// has written something.
 func (w issuedIdentities) checkPosition(receipt store.Receipt, written bool) error {
 	at := receipt.Range
 	if at == "" {

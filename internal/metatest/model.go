@@ -47,8 +47,8 @@ type listCursor struct {
 	done  bool
 }
 
-// NewModel returns the model of an empty container. rangeOf returns the position of the range that holds a
-// partition: lists come range by range.
+// NewModel returns the model of an empty container. rangeOf returns the index of the partition key range to
+// which a partition belongs: lists are sorted by this index.
 func NewModel(c Config, rangeOf func(partition string) int) *Model {
 	def, _ := parseDefault(c.Default)
 	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*listCursor{}}
@@ -88,8 +88,9 @@ func (it *modelItem) from(path string) int64 {
 	return int64(math.Floor(min(max(n, -1e15), 1e15))) - began
 }
 
-// pass advances the clock to a second; it never goes back. For a very long time only the last second is
-// checked: while the default stays the same, an expired item cannot become live again by the rule.
+// pass advances the model's clock to a second, and marks the items that expire. It skips to the last second
+// if the advance is longer than 10,000 seconds: while the default time to live stays the same, an item that
+// has expired in a skipped second is expired in the last one too.
 func (w *Model) pass(to int64) {
 	if to-w.now > 10_000 {
 		w.now = to - 1
@@ -182,7 +183,8 @@ func (w *Model) find(k Key) *modelItem {
 	return nil
 }
 
-// holds reports whether a precondition matches the etag of an existing item.
+// holds reports whether the etag of an existing item satisfies an If-Match or If-None-Match in the notation
+// of Step.IfMatch: "*", or the current etag ("cur").
 func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
@@ -266,7 +268,8 @@ func (w *Model) readMany(s Step) string {
 	return labels(found)
 }
 
-// inScope returns the live items of a scope, range by range, in the order of insertion.
+// inScope returns the live items that a list or query step covers, sorted by partition key range and then by
+// the order of insertion.
 func (w *Model) inScope(s Step) []*modelItem {
 	var in []*modelItem
 	for _, it := range w.items {
@@ -292,9 +295,9 @@ func (w *Model) inScope(s Step) []*modelItem {
 	return in
 }
 
-// next returns the next page of a cursor: as many items as requested, and " more" if the page is full. With a
-// condition and in one logical partition, " more" is only added if an item follows. With a condition the next
-// page begins at that item.
+// next returns the next page of the list with this name: as many items as requested, and " more" if the page
+// is full. If the list has a condition on the property u, or covers one logical partition, " more" is only
+// added if an item follows. With a condition on u, the next page begins at this following item.
 func (w *Model) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {

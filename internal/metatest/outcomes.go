@@ -50,8 +50,8 @@ type interleaving struct {
 	acts   []string // the answers of the changes so far
 }
 
-// applyAct applies a change to the model of each interleaving. It takes from the store whether a clock may
-// be set back.
+// applyAct applies a concurrent operation to the model of each interleaving. A store may accept or refuse
+// that its clock is set back, so each interleaving of a Back becomes two.
 func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
 	var next []interleaving
 	for _, y := range ways {
@@ -105,7 +105,8 @@ func (w *Model) state() string {
 	return b.String()
 }
 
-// agreeing returns the models of the outcomes with this answer. It returns only one model for each state.
+// agreeing returns the models after those outcomes whose answer is got. Of models with equal states it
+// returns one.
 func agreeing(possible []stepOutcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {

@@ -16,12 +16,13 @@ const (
 	CompositePolicy = "composite" // all paths, and several composite indexes
 )
 
-// PolicyNames lists the policies.
+// PolicyNames returns the names of the indexing policies that histories use.
 func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }
 
-// nextPolicy returns the policy after a Reindex.
+// nextPolicy returns the name of the indexing policy that a Reindex step sets: its argument or, without one,
+// SomePaths and DefaultPolicy alternately.
 func nextPolicy(s Step, policy string) string {
 	switch {
 	case len(s.Args) > 0:

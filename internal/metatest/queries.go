@@ -13,7 +13,7 @@ type Query struct {
 	Params []Param
 }
 
-// Param is a parameter of a query.
+// Param is a parameter of a Query: its name and its value.
 type Param struct {
 	Name  string // including the @
 	Value string // JSON token
@@ -249,7 +249,8 @@ func (g *queryGen) arrayPredicate() string {
 	return "EXISTS(SELECT in1 FROM in1 IN c.tags JOIN in2 IN c.list WHERE in1 = in2.v)"
 }
 
-// element draws a predicate about an element that has a name.
+// element draws a predicate about an array element that the query has bound to an identifier, such as `e >
+// 3`.
 func (g *queryGen) element(name string) string {
 	v := g.constant(scalar(g.r))
 	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")",

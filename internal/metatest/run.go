@@ -67,9 +67,9 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs random histories. Each runs in a few modes, chosen in turn from a shuffled list, so that all
-// modes run with all kinds of containers. It also runs the kept seeds of these modes. On a failure it
-// prints the seed and the reduced history.
+// Check runs the random histories of successive seeds. Each runs in a few of the modes, taken in turn from a
+// shuffled list, so that all modes run with all kinds of containers. Before these it runs the seeds of
+// keptSeeds for these modes. On a failure it prints the seed and a shortened history.
 func Check(t *testing.T, modes []HistoryMode, open Opener) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -111,8 +111,8 @@ func random(seed uint64, m HistoryMode) History {
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
-// Trace runs the random history of a seed, and returns its answers and where the acts of its steps have run:
-// "gap 2 sweep", or "at the end default ok".
+// Trace runs the random history of a seed. For each step the trace has the concurrent operations with the gap
+// in which they ran, such as "gap 2 sweep" or "at the end default ok", and then the answer of the step.
 func Trace(seed uint64, m HistoryMode, open Opener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)
@@ -121,7 +121,8 @@ func Trace(seed uint64, m HistoryMode, open Opener) (trace []string, err error) 
 	return trace, err
 }
 
-// tracingSubject is a subject that records the acts of each step, and then its answer.
+// tracingSubject is a subject that appends to trace, for each step, its concurrent operations and then its
+// answer.
 type tracingSubject struct {
 	Subject
 	trace *[]string

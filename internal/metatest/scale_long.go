@@ -4,15 +4,15 @@ package metatest
 
 import "math/rand/v2"
 
-// The amount of work of Check with -tags long: other histories each time.
+// The number of histories and modes that Check runs with -tags long. The seeds differ in each run.
 const (
 	histories = 1500
 	stepsEach = 150
 	modesEach = 4
 )
 
-// The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
-// for each set.
+// The size of the test that only runs queries: sets of documents for each number of partition key ranges, and
+// queries for each set.
 const (
 	QueryDatasets = 3000
 	QueriesEach   = 100

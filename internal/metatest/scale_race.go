@@ -2,16 +2,16 @@
 
 package metatest
 
-// The amount of work of Check under the race detector, which makes everything some ten times slower: fewer of
-// the same histories.
+// The number of histories and modes that Check runs under the race detector, which is about ten times slower:
+// the first ones of a normal run.
 const (
 	histories = 8
 	stepsEach = 60
 	modesEach = 3
 )
 
-// The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
-// for each set.
+// The size of the test that only runs queries: sets of documents for each number of partition key ranges, and
+// queries for each set.
 const (
 	QueryDatasets = 10
 	QueriesEach   = 50

@@ -2,17 +2,17 @@
 
 package metatest
 
-// The amount of work of Check: always the same histories, so
-// that a change which passed once passes again. CI draws other histories in each run, so that over time more
-// cases are covered.
+// The number of histories and modes that Check runs. The seeds are always the same, so that a change that has
+// passed once passes again. CI draws another first seed in each run, so that more cases are covered over
+// time.
 const (
 	histories = 12
 	stepsEach = 60
 	modesEach = 3
 )
 
-// The amount of work of the test of queries alone: sets of documents for each number of ranges, and queries
-// for each set.
+// The size of the test that only runs queries: sets of documents for each number of partition key ranges, and
+// queries for each set.
 const (
 	QueryDatasets = 12
 	QueriesEach   = 50

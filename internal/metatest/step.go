@@ -10,7 +10,7 @@ import (
 // Key names an item: its id, and the name of its partition (see components for the meaning of the name).
 type Key struct{ ID, Partition string }
 
-// HomePartition is the partition of a key that is written without one.
+// HomePartition is the partition of a Key whose text has no partition: the key "7" is "7@p".
 const HomePartition = "p"
 
 // String formats the key as id, or id@partition.
@@ -152,8 +152,8 @@ type SyntaxError struct{ Line, Reason string }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
 
-// ParseStep parses "[at SECONDS] verb args... [SELECT ...]". Without "at" the step has the moment now
-// (milliseconds).
+// ParseStep parses "[at SECONDS] verb args... [SELECT ...]". Without "at" the time of the step is now, in
+// milliseconds since the history began.
 func ParseStep(line string, now int64) (Step, error) {
 	s := Step{At: now}
 	before, text, hasText := strings.Cut(line, " SELECT ")
@@ -246,7 +246,8 @@ func token(name string) string {
 	return strconv.Quote(name)
 }
 
-// baseToken returns the base of a step as JSON.
+// baseToken returns, as JSON, the value from which the time to live of the step's document counts. A relative
+// value such as +30 becomes the Unix time of second 30 of the history.
 func (s Step) baseToken() string {
 	after, relative := strings.CutPrefix(s.Base, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {

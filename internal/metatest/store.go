@@ -45,7 +45,7 @@ type storeInstance struct {
 	c  *store.Container
 }
 
-// turn switches to the next of several stores.
+// turn makes the next of several stores over one engine the one that executes the following steps.
 func (s *testedStore) turn() error {
 	if len(s.doors) < 2 {
 		return nil
@@ -103,8 +103,8 @@ type testedStore struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
-// cursorPosition is the position of a cursor of a history: the scope of its list, and the continuation of its
-// last page.
+// cursorPosition is how far a history has read one of its lists: the scope of the list, and the continuation
+// of the last page that was read.
 type cursorPosition struct {
 	scope        Step
 	continuation string
@@ -205,7 +205,8 @@ func (s *testedStore) reindex(policy string) (string, error) {
 	return got, s.between.exclusive(func() error { return s.db.IndexNow(s.ctx) })
 }
 
-// count changes the path from which times to live count.
+// count replaces the container's definition by one whose times to live count from the property at path
+// instead of from the last write.
 func (s *testedStore) count(path string) (string, error) {
 	was := s.path
 	s.path = path
@@ -228,8 +229,8 @@ func (s *testedStore) purge(ctx context.Context) error {
 	return err
 }
 
-// sweep purges what is due. If acts run in gaps, it returns how many items are left, which must be the live
-// ones.
+// sweep purges everything that has expired. In a history with concurrent operations it returns how many
+// documents are left, which must be the live ones; if they run during this very sweep, the result is empty.
 func (s *testedStore) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
@@ -291,7 +292,7 @@ func (s *testedStore) swept() error {
 	return nil
 }
 
-// RangeOf returns the position of the range that holds a partition.
+// RangeOf returns the index of the partition key range to which a partition belongs, or -1.
 func (s *testedStore) RangeOf(partition string) int {
 	if at, ok := s.ranges[partition]; ok {
 		return at

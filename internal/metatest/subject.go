@@ -76,7 +76,7 @@ func (s *testedStore) do(step Step) (string, error) {
 	return "", &SyntaxError{step.String(), "the verb is not known here"}
 }
 
-// answer returns the outcome of an operation as text: done, or the error's code.
+// answer returns the text done if err is nil, and the error's code otherwise.
 func answer(done string, err error) string {
 	if err != nil {
 		return fault.ErrorCode(err).String()
@@ -84,7 +84,8 @@ func answer(done string, err error) string {
 	return done
 }
 
-// condition returns the etag for a role (see Step.IfMatch), as a client would send it.
+// condition returns the value of If-Match or If-None-Match, as a client would send it, for the notation of
+// Step.IfMatch: for "cur" the current etag of the item.
 func (s *testedStore) condition(k Key, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")
@@ -191,7 +192,7 @@ func (s *testedStore) readMany(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// labels formats items as the model does.
+// labels formats items as [key:etag ...], with etags numbered like those of the model.
 func (s *testedStore) labels(items []store.Item) (string, error) {
 	words := make([]string, len(items))
 	for i, it := range items {
@@ -204,7 +205,7 @@ func (s *testedStore) labels(items []store.Item) (string, error) {
 	return "[" + strings.Join(words, " ") + "]", nil
 }
 
-// scope returns the scope of a list.
+// scope returns the part of the container that a list or query step covers.
 func (s *testedStore) scope(step Step) store.Scope {
 	var scope store.Scope
 	if step.In != "" {
@@ -219,7 +220,8 @@ func (s *testedStore) scope(step Step) store.Scope {
 // inPartition reports whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead reports whether a full page of the scope has a continuation only if an item follows the page.
+// looksAhead reports whether a full page has a continuation only if an item follows the page. This is so for
+// a list with a condition on u, and for a list of one logical partition.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *testedStore) list(step Step) (string, error) {
@@ -260,8 +262,8 @@ func (s *testedStore) page(p *cursorPosition, from string) (string, error) {
 }
 
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
-// rules of pages: no page is longer than requested; a full page has a continuation, except with a condition
-// and in one logical partition; a shorter page without a continuation is the last.
+// rules of pages: no page is longer than requested. A full page has a continuation, unless looksAhead is true
+// and no item follows. A shorter page without a continuation is the last.
 func (s *testedStore) drain(step Step, scope store.Scope, want int, from string) (items []store.Item,
 	next string,
 	err error) {

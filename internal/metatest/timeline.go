@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TimelineContainer is one container whose partitions each have their own timeline, under the same default,
-// ceiling and clock. Histories cover everything that a store does, but are few. A TimelineContainer only
-// covers which items are alive in which second. So it is cheap enough for a hundred thousand timelines.
+// TimelineContainer is one container whose partitions each have their own sequence of events, under the same
+// default time to live and clock. Unlike a history, which covers everything that a store does, it only covers
+// which items are alive in which second. So it is cheap enough for a hundred thousand sequences.
 type TimelineContainer struct {
 	Default int64 // the initial default: 0 is off, -1 on without a default
 	Events  []TimelineEvent
@@ -104,7 +104,7 @@ func (e TimelineEvent) String() string {
 	return s
 }
 
-// String formats the world, one event a line.
+// String formats the container, one event per line.
 func (w TimelineContainer) String() string {
 	lines := []string{fmt.Sprintf("world default=%d", w.Default)}
 	for _, e := range w.Events {

@@ -6,9 +6,9 @@ import (
 )
 
 // RandomWorld draws a TimelineContainer of Partitions timelines and about as many rounds as given. In a round
-// each partition has at most one event, the default or the ceiling changes sometimes, and some seconds pass.
-// Mostly one second passes, so that times to live of a few seconds end before, in and after the second of a
-// change.
+// each partition has at most one event, and some seconds pass. Sometimes the default time to live changes, or
+// whether it limits the items' own ttl. Mostly one second passes, so that times to live of a few seconds end
+// before, in and after the second of a change.
 func RandomWorld(r *rand.Rand, rounds int) TimelineContainer {
 	w := TimelineContainer{Default: anyDefault(r)}
 	v, now := 0, int64(0)

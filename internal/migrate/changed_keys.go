@@ -9,11 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// manyNoted is the number of recorded keys at which they are copied again, even in the middle of a pass.
+// manyNoted is the number of recorded keys at which the migration copies them at once, even in the middle of
+// a pass.
 const manyNoted = 100_000
 
-// changedKeys records the keys that the source has changed below the position of the pass. The pass has yet
-// to read the keys above its position.
+// changedKeys records which keys the source has changed after a pass of the migration has read them. Keys
+// that the running pass has yet to read are not recorded.
 type changedKeys struct {
 	mu     sync.Mutex
 	reach  []byte // every key below reach has been read
@@ -23,8 +24,8 @@ type changedKeys struct {
 	ranges []engine.Range
 }
 
-// add records a change. The source's transactions call it. single says that r is a single key: see
-// WatchedSource.
+// add records a change of the source, unless the running pass will read the changed keys anyway. It is the
+// callback of WatchedSource.Watch. single says that r is the range of one key.
 func (c *changedKeys) add(r engine.Range, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,14 +45,16 @@ func (c *changedKeys) add(r engine.Range, single bool) {
 	c.keys[string(r.Start)] = struct{}{}
 }
 
-// reading is called before a chunk is read.
+// reading records that a pass is about to read a chunk. Until read is called all changes are recorded,
+// because the end of the chunk is not yet known.
 func (c *changedKeys) reading() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.open = true
 }
 
-// read is called when a chunk has been read. end is the end of the chunk, nil if it was the last one.
+// read records that a pass has read the source up to end. From now on changes below end are recorded, and
+// changes above it are not. If end is nil, the pass has read the whole source, and all changes are recorded.
 func (c *changedKeys) read(end []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

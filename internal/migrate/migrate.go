@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Limits of a chunk. A chunk is written in one transaction of the target.
+// Limits of a chunk: the adjacent keys of the source that are read together and written in one transaction of
+// the target.
 const (
 	chunkKeys  = 2000
 	chunkBytes = 1 << 20
@@ -20,7 +21,7 @@ const (
 // workers is the number of chunks that are written at a time.
 const workers = 4
 
-// maxPasses is the maximum number of passes after which one must find no difference.
+// maxPasses is the number of the pass that must not find a difference any more, otherwise Copy fails.
 const maxPasses = 3
 
 // ErrDiffers is returned by Copy if source and target still differ after several passes although nobody
@@ -54,8 +55,8 @@ type Progress struct {
 	At      []byte // every key of the source below At has been read
 }
 
-// percent estimates which part of the source a pass has read whose position is at, in percent. It returns
-// -1 if the engine cannot estimate it.
+// percent estimates how many percent of the source's data have keys below at. It returns -1 if the engine
+// cannot estimate it.
 func percent(source engine.Engine, at []byte) int {
 	sized, ok := source.(interface {
 		DiskUsage(engine.Range) (uint64, error)
@@ -82,8 +83,8 @@ type Migration struct {
 	written atomic.Uint64 // by all passes and CatchUps
 }
 
-// Start reserves the target. If Watched is set, it also begins to watch the source. A migration that was
-// interrupted is started again in the same way.
+// Start marks the target as the target of this migration; if Watched is set, it also begins to watch the
+// changes of the source. A migration that was interrupted is started again in the same way.
 func Start(ctx context.Context, o Options) (*Migration, error) {
 	if err := host.OpenSource(ctx, o.Source, o.TargetName); err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func (m *Migration) Copy(ctx context.Context) error {
 	}
 }
 
-// Compare returns how many keys differ. It stops when most keys differ. It writes nothing. The first record
-// of the catalog is not compared.
+// Compare returns how many keys differ between source and target. It stops when it has found at least the
+// given maximum (most). It writes nothing, and does not compare the first record of the catalog.
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
 	m := &Migration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
@@ -188,7 +189,8 @@ func (m *Migration) pass(ctx context.Context) error {
 	}
 }
 
-// readRound reads the next chunks.
+// readRound reads the chunks that follow the key from, as many as there are workers; fewer at the end of the
+// source.
 func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChunk, err error) {
 	for range workers {
 		m.noted.reading()
@@ -205,8 +207,8 @@ func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChu
 	return round, nil
 }
 
-// CatchUp copies the keys that the source has changed since they were copied, and returns their number. The
-// next call copies the changes that are made while this one runs.
+// CatchUp copies the keys that the source has changed since they were copied, and returns their number.
+// Changes that are made during a call are copied by the next call.
 func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
 	keys, ranges := m.noted.take()
 	defer func() { m.noted.putBack(keys, ranges) }() // after an error, the keys that have not been copied

@@ -102,7 +102,8 @@ func (l *MigratingEngine) step(ctx context.Context) error {
 }
 
 // Close finishes the migration if everything has been copied once, and closes source and target. If the
-// migration fails, the data stay in the folder. All transactions must have ended.
+// migration is not finished, the folder stays the current data and the next start continues. All transactions
+// must have ended.
 func (l *MigratingEngine) Close() error {
 	following := l.following.Load()
 	l.cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// keyValue is a key with its value.
+// keyValue is a row of an engine: a key and its value.
 type keyValue struct{ key, value []byte }
 
 // rowChunk is the rows of the source with keys in [start, end); a nil end means no upper bound.
@@ -55,9 +55,9 @@ func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 // identical reports whether the values of a key have the same bytes. It is used by passes.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent reports whether the values of a key have the same meaning. It is used by Compare. It accepts a
-// higher ceiling of a scope's LSNs in the target, because the source has lowered its ceilings to the next
-// LSNs when it was closed.
+// equivalent reports whether two values of a key mean the same, for Compare. A scope issues only LSNs below
+// its stored ceiling. The target's ceiling may be higher than the source's, because the source lowers its
+// ceilings to the next LSNs when it is closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true
@@ -70,7 +70,8 @@ func equivalent(key, source, target []byte) bool {
 	return err == nil && err2 == nil && below <= above
 }
 
-// compare determines the differences between the chunk and the target, and stores them in the chunk.
+// compare sets the fields sets and deletes of the chunk to the writes that would make the target equal to it.
+// same decides whether two values of a key are equal.
 func (m *Migration) compare(ctx context.Context, c *rowChunk, same func(key, source,
 	target []byte) bool) error {
 	return m.o.Target.View(ctx, func(r engine.Reader) (err error) {
@@ -129,7 +130,7 @@ func (m *Migration) writeRound(ctx context.Context, round []*rowChunk) (uint64, 
 // deletesOnce is the maximum number of keys that one transaction deletes.
 const deletesOnce = 10_000
 
-// write sets and deletes keys of the target.
+// write sets and deletes keys of the target in transactions of one worker.
 func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, deletes [][]byte) error {
 	for len(sets)+len(deletes) > 0 {
 		n := min(len(deletes), deletesOnce)
@@ -152,7 +153,7 @@ func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, dele
 	return nil
 }
 
-// copyKeys copies single keys.
+// copyKeys copies these keys of the source to the target, and deletes those that the source does not have.
 func (m *Migration) copyKeys(ctx context.Context, keys [][]byte) error {
 	var sets []keyValue
 	var deletes [][]byte

@@ -258,7 +258,8 @@ func hasMembers(v, want any) bool {
 	return true
 }
 
-// containsEach combines the results of ARRAY_CONTAINS for several values with join, which is AND or OR.
+// containsEach implements ARRAY_CONTAINS_ANY and ARRAY_CONTAINS_ALL: it calls ARRAY_CONTAINS for each value
+// after the array and combines the results with join, beginning with start.
 func containsEach(args []any, start any, join func(a, b any) any) any {
 	result := start
 	for _, v := range args[1:] {

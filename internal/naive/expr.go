@@ -43,7 +43,7 @@ func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 	return e.predicate(x, at)
 }
 
-// predicate is the part of eval for the other kinds of expressions.
+// predicate evaluates BETWEEN, IN, LIKE and the other kinds of expressions that eval does not handle itself.
 func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 	switch x := x.(type) {
 	case *syntax.Between:

@@ -85,7 +85,7 @@ func (e *evaluator) rows(q *syntax.Query, outer *nameScope) []any {
 	return rows
 }
 
-// from makes all rows of a FROM clause, in nested order.
+// from returns the tuples of a FROM clause with its joins, in the order of nested loops.
 func (e *evaluator) from(sources []*syntax.Source, outer *nameScope) []tuple {
 	tuples := []tuple{{scope: outer}}
 	for i, src := range sources {
@@ -107,7 +107,8 @@ func (e *evaluator) from(sources []*syntax.Source, outer *nameScope) []tuple {
 	return tuples
 }
 
-// elements binds a value to the name of a source. With IN it binds each element of the value.
+// elements returns the tuples that bind a value, or each element of it if the source has IN, to the name of
+// the source. from is the number of the document to which the value belongs.
 func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *nameScope, from int) []tuple {
 	if !src.In {
 		return []tuple{{&nameScope{outer, name, v}, from}}
@@ -194,8 +195,8 @@ next:
 	return groups
 }
 
-// compareRows compares the values of one key of two rows. Two arrays are compared by their hashes, and so
-// are two objects.
+// compareRows compares the values that two rows have for one ORDER BY key. Two arrays are compared by their
+// hashes, and so are two objects.
 func compareRows(a, b any) int {
 	if c := rank(a) - rank(b); c != 0 {
 		return c
@@ -239,7 +240,8 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	})
 }
 
-// project evaluates the select list for one row. If the result is undefined, there is no row.
+// project evaluates the select list for one row. If the result is undefined, there is no row. sources is the
+// number of sources in FROM: SELECT * fails unless it is 1.
 func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any {
 	switch {
 	case sel.Star != nil:
@@ -290,7 +292,7 @@ func distinct(rows []any) []any {
 	return seen
 }
 
-// count returns the number of a TOP, OFFSET or LIMIT.
+// count returns the number that a TOP, OFFSET or LIMIT has as its literal or parameter.
 func (e *evaluator) count(c *syntax.Count) int {
 	var v any
 	if c.Param != "" {

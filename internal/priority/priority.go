@@ -12,7 +12,8 @@ import (
 // of processor time by about a quarter, if both threads are busy.
 const niceness = 5
 
-// LongOperation is an operation that runs in a goroutine of its own.
+// LongOperation is an operation in a goroutine of its own, which can lower its own priority so that short
+// requests run first.
 type LongOperation struct {
 	mu      sync.Mutex
 	thread  int // the number of its thread, once the goroutine is locked to the thread
@@ -56,7 +57,7 @@ func (w *LongOperation) Lower() {
 }
 
 // LowerAfter lowers the priority of the work after d, if it is still running. Only the work itself may call
-// it. stop cancels that.
+// it. The returned function cancels the timer.
 func (w *LongOperation) LowerAfter(d time.Duration, clock ttl.Clock) (stop func()) {
 	w.pin()
 	return ttl.AfterFunc(clock, d, w.lower)

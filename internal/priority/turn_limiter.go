@@ -34,8 +34,9 @@ type TurnLimiter struct {
 	clock ttl.Clock
 }
 
-// NewTurns returns the turns of a process. If GOMAXPROCS is higher than the number of processors, because of
-// threads with lowered priority, as many connections run at a time as there are processors, else one fewer.
+// NewTurns returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a time, at
+// least one. If GOMAXPROCS is higher than the number of processors, because other threads have lowered
+// priority, it admits as many as there are processors.
 func NewTurns(clock ttl.Clock) *TurnLimiter {
 	n := runtime.NumCPU()
 	if most := runtime.GOMAXPROCS(0); most <= n {
@@ -45,8 +46,9 @@ func NewTurns(clock ttl.Clock) *TurnLimiter {
 }
 
 // TurnReader reads the input of a connection. It measures how long the connection waits for input and how
-// long its input is served. Between two calls of Read the connection has a turn, if it needs one. Only one
-// goroutine at a time may use a TurnReader.
+// long its input is served. If it has lately been served for much longer than it has waited, it needs a turn,
+// the permission of its TurnLimiter, to be served between two calls of Read. Only one goroutine at a time may
+// use a TurnReader.
 type TurnReader struct {
 	in    io.Reader
 	ctx   context.Context
@@ -56,7 +58,7 @@ type TurnReader struct {
 	turn  *connectionTurn
 }
 
-// Reader returns a reader of in. ctx ends with the connection.
+// Reader returns a TurnReader over in, the input of a connection. ctx must end with the connection.
 func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnReader {
 	return &TurnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
 }
@@ -76,7 +78,8 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Leave ends the turn. A connection calls it before it waits for anything else than input.
+// Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
+// than input.
 func (r *TurnReader) Leave() {
 	if r.turn != nil {
 		r.turn.leave()
@@ -84,14 +87,15 @@ func (r *TurnReader) Leave() {
 	}
 }
 
-// connectionTurn is a turn of a connection. It ends only once.
+// connectionTurn is the permission of one connection to be served. It ends when the connection reads again,
+// or after maxTurn.
 type connectionTurn struct {
 	turns *TurnLimiter
 	ended atomic.Bool
 	stop  func() // ends the timer
 }
 
-// take waits for a turn. It returns nil if ctx ends first.
+// take waits until the connection may be served and returns its turn. It returns nil if ctx ends first.
 func (t *TurnLimiter) take(ctx context.Context) *connectionTurn {
 	if t.free.Acquire(ctx, 1) != nil {
 		return nil

@@ -12,7 +12,8 @@ type documentedPackage struct {
 	page string // file name in docs/reference
 }
 
-// subjects lists the packages that programs import.
+// subjects lists the packages of this module that other programs import; only these get a page in the Go
+// reference.
 var subjects = []documentedPackage{
 	{dir: ".", page: "mayfly.md"},
 	{dir: "mayflytest", page: "mayflytest.md"},

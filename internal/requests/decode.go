@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// encodedEntry is an entry in its encoded form.
+// encodedEntry is a log entry in the form in which a shard's block holds it.
 type encodedEntry []byte
 
 func (e encodedEntry) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
 
-// next splits the data of a block into its first entry and the rest.
+// next splits b, the encoded log entries of a block, into the first entry and the rest.
 func next(b []byte) (e encodedEntry, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	return b[:n:n], b[n:]
@@ -47,7 +47,8 @@ func (e encodedEntry) decode() *LogRecord {
 	return r
 }
 
-// readHeader sets the fields that, for protocols with headers, are encoded only as request headers.
+// readHeader sets Client, Version, PartitionKey and other fields from the request headers. Entries of HTTP
+// and direct mode are stored without these fields, because the headers contain their values.
 func (r *LogRecord) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]

@@ -12,7 +12,7 @@ import (
 // protocol, kind and flags (3).
 const fixedSize = 77
 
-// Offsets in an encoded entry.
+// Bits of the flags byte of an encoded log entry.
 const (
 	atID        = 4
 	atBegan     = 12
@@ -29,7 +29,7 @@ const (
 	atFlags     = 76
 )
 
-// Flags of an entry.
+// Offsets of the fields of fixed size in an encoded log entry.
 const (
 	fromExplorer byte = 1 << iota
 	requestCut
@@ -104,8 +104,8 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// appendHeader encodes headers: their total length, then names and values. Headers beyond maxHeaders are
-// omitted.
+// appendHeader encodes headers: their total length, then names and values. Headers beyond maxHeaders bytes
+// are omitted.
 func appendHeader(b []byte, fields []HeaderField, h http.Header) []byte {
 	start := len(b)
 	b = append(b, 0, 0, 0, 0)
@@ -121,7 +121,8 @@ func appendHeader(b []byte, fields []HeaderField, h http.Header) []byte {
 	return b
 }
 
-// appendLines encodes headers that are lines. Lines beyond maxHeaders are omitted.
+// appendLines encodes headers that the caller has as lines of the form "name: value\r\n". Lines beyond
+// maxHeaders bytes are omitted.
 func appendLines(b, lines []byte) []byte {
 	if len(lines) > maxHeaders {
 		lines = lines[:bytes.LastIndexByte(lines[:maxHeaders], '\n')+1]

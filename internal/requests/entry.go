@@ -9,7 +9,7 @@ import (
 // Protocol is the protocol by which the server received a request.
 type Protocol uint8
 
-// The protocols.
+// The protocols by which a server receives requests.
 const (
 	HTTP   Protocol = iota + 1 // Cosmos DB or Service Bus over HTTP
 	Direct                     // RNTBD
@@ -106,7 +106,7 @@ const (
 // HeaderField is a header whose secrets are masked.
 type HeaderField struct{ Name, Value string }
 
-// LogRecord is an entry read from a Log.
+// LogRecord is an Entry that was read from a Log, with values that were computed when it was read.
 type LogRecord struct {
 	Entry
 	Correlated   string // id (GUID) of the query that the page belongs to

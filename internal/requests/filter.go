@@ -44,7 +44,8 @@ func (f *Filter) matches(r *LogRecord) bool {
 	return f.Text == "" || r.has(f.Text)
 }
 
-// has reports whether a text occurs in the entry, as Filter.Text says.
+// has reports whether a text occurs in the log entry: ignoring case in the URI, a name, an id or the client,
+// or with the same case in the request body.
 func (r *LogRecord) has(text string) bool {
 	lower := strings.ToLower(text)
 	for _, in := range [...]string{r.URI, r.Operation, r.Database, r.Container, r.Item, r.Entity,

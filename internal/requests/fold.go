@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// attemptGrouper groups the attempts of one operation. A request is a further attempt if, shortly before it,
-// an equal request failed with a status after which clients retry. add must be called for all entries in
-// order.
+// attemptGrouper finds log entries that are attempts of the same operation. A request is a further attempt
+// if, shortly before it, an equal request failed with a status after which clients retry. add must be called
+// for all entries in order.
 type attemptGrouper struct {
 	seed maphash.Seed
 	open map[uint64]lastAttempt // failed requests that may be retried, by folder.key
 }
 
-// lastAttempt is the last attempt of an operation so far.
+// lastAttempt is the most recent attempt of an operation; it has failed and may be retried.
 type lastAttempt struct {
 	first    uint64
 	count    int
@@ -36,7 +36,8 @@ func newFolder() *attemptGrouper {
 	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
 }
 
-// add sets Attempt and First of the entry. key must be f.key(r).
+// add sets Attempt and First of the log entry r. key must be the result of f.key(r), which needs the entry's
+// headers and body.
 func (f *attemptGrouper) add(r *LogRecord, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]
@@ -54,7 +55,8 @@ func (f *attemptGrouper) add(r *LogRecord, key uint64) {
 		activity: r.group()}
 }
 
-// drop removes failures whose retry window has passed. If too many are left, it removes all.
+// drop forgets failed requests that happened too long ago to be retried. If too many are left, it forgets
+// all.
 func (f *attemptGrouper) drop(now time.Time) {
 	for key, a := range f.open {
 		if now.Sub(a.ended) > a.retry+retryWindow {

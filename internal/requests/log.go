@@ -101,7 +101,8 @@ func (s *logShard) add(e encodedEntry, last *atomic.Uint64) {
 	b.data = append(b.data, e...)
 }
 
-// current returns the block with space for size bytes. The caller holds s.mu.
+// current returns the block of the shard to which an entry of size bytes is to be appended. If the newest
+// block is full, it begins a new one and may overwrite the oldest. The caller holds s.mu.
 func (s *logShard) current(size int) *shardBlock {
 	b := s.at(s.newest)
 	if b.number != 0 && len(b.data)+size <= blockSize {
@@ -138,7 +139,7 @@ func (l *Log) Clear() {
 	}
 }
 
-// Memory returns the maximal size of the log in bytes, and the allocated part of it.
+// Memory returns the maximal size of the log in bytes (most), and how many bytes are allocated so far.
 func (l *Log) Memory() (most, allocated int64) {
 	if l == nil {
 		return 0, 0
@@ -190,8 +191,8 @@ func (l *Log) each(after uint64, fn func(encodedEntry)) (upTo uint64, lost bool)
 	return upTo, lost
 }
 
-// copyBlock appends the data of a block to dst, unless the block was overwritten or has no entries with
-// numbers greater than after.
+// copyBlock appends the encoded entries of the block with a number to dst. It appends nothing if the block
+// has been overwritten, or if none of its entries has a number greater than after.
 func (s *logShard) copyBlock(dst []byte, number, after uint64) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

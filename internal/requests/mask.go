@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// masked replaces a secret.
+// masked takes the place of a secret in the log.
 const masked = "***"
 
 // isSecretHeader reports whether the value of a header is or contains a secret.
@@ -112,7 +112,8 @@ var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedA
 // body shorter.
 const cutMargin = 4 << 10
 
-// maskBody returns a body with its secrets masked. It may return only the part that is kept.
+// maskBody returns a body for the log, with its secrets masked. It may omit bytes beyond MaxBody, which the
+// log does not keep. It returns nil for binary JSON, in which it cannot find secrets.
 func maskBody(body []byte) []byte {
 	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, which the patterns do not match
 		return nil

@@ -41,8 +41,9 @@ func (r *Reader) Next() (list []*LogRecord, lost bool) {
 	return list, lost
 }
 
-// take reads all entries after the position. If most is not 0, it reads only up to that number. lost reports
-// whether some entries after the position were overwritten.
+// take returns the selected entries whose numbers are greater than the reader's position, and advances the
+// position. If most is not 0, it reads only entries up to that number. lost reports whether entries after the
+// position were overwritten before they could be read.
 func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
 	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encodedEntry) {
@@ -65,7 +66,8 @@ func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
 	return list, lost || r.lost
 }
 
-// decodedEntry is a decoded entry, with results for which its headers and bodies were needed.
+// decodedEntry is a decoded entry without its headers and bodies, and the results that were computed from
+// them.
 type decodedEntry struct {
 	record  *LogRecord
 	key     uint64 // the result of folder.key

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Tokens of answers.
+// The text fields of a response head.
 const (
 	answerPayloadPresent = 0x00
 	answerContinuation   = 0x03
@@ -44,8 +44,8 @@ const (
 	answerDistribution   = 0x66
 )
 
-// inOnePiece is the maximum size, in bytes, of a response that is copied, so that its request can end before
-// the response is sent.
+// inOnePiece is the maximum size, in bytes, of a response that is copied to a buffer, so that the request's
+// own memory can be released before the response is sent.
 const inOnePiece = 16 << 10
 
 // Response is the response to a frame. Its handler calls Send once.
@@ -61,8 +61,9 @@ type Response struct {
 	turn     *readerTurn // nil: a worker serves the frame
 }
 
-// Authorized reports that the request has been authorized. A handler that may take long calls it, because the
-// following requests of the connection otherwise wait for a response without an error.
+// Authorized reports that the request has been authorized. Until the first request of a connection has been
+// authorized, the connection serves one request at a time. A handler that may take long calls Authorized so
+// that the following requests need not wait for its response.
 func (w *Response) Authorized() { w.c.trust(w.turn) }
 
 // ResponseHead is the description of a response. Fields with the zero value are omitted.
@@ -91,10 +92,10 @@ type ResponseHead struct {
 	Texts [textCount]string
 }
 
-// HeadText is a text in the head of a response.
+// HeadText identifies one of the text fields in the head of a response, such as ETag.
 type HeadText int
 
-// The texts of responses.
+// The numbers of the RNTBD tokens in responses.
 const (
 	Continuation HeadText = iota
 	ETag
@@ -181,9 +182,9 @@ func (w *Response) appendHead(b []byte, h *ResponseHead, length int) []byte {
 	return b
 }
 
-// appendPosition appends the position of the replica. All replicas are this server, so its position is also
-// that of the quorum. If the handler has set no position, as for a list of databases or a refused request,
-// it appends the position in the session token of the request, or the first position.
+// appendPosition appends the tokens with the session token and the LSNs of the replica. All replicas are this
+// server, so the LSN of the replica is also that of the quorum. If the handler has set no LSN, as for a list
+// of databases or a refused request, it appends that of the request's session token or, without one, LSN 1.
 func (w *Response) appendPosition(b []byte, h *ResponseHead) []byte {
 	rangeID, session, lsn := h.Range, h.Session, int64(h.LSN)
 	if len(session) == 0 {
@@ -210,7 +211,8 @@ func (w *Response) appendPosition(b []byte, h *ResponseHead) []byte {
 	return appendULong(b, answerReadRegions, 0)
 }
 
-// askedPosition returns the position in the session token of the request, or the first position.
+// askedPosition returns the id of the partition key range and the LSN in the session token of the request,
+// and the part of the token after the range. Without a session token it returns "-1#1" and LSN 1.
 func (w *Response) askedPosition() (rangeID string, session []byte, lsn int64) {
 	asked := w.f.tokens.text(tokenSession)
 	of, known, _ := strings.Cut(asked[strings.LastIndexByte(asked, ',')+1:], ":")
@@ -223,13 +225,14 @@ func (w *Response) askedPosition() (rangeID string, session []byte, lsn int64) {
 	return of, []byte(known), lsn
 }
 
-// wrote reports whether the frame is a write that has succeeded.
+// wrote reports whether the request is a write of items and status says that it has succeeded.
 func (w *Response) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes[:], w.f.operation)
 }
 
-// end sends a small response. It returns an error if the connection cannot be used any more, because the
-// response is missing or incomplete.
+// end is called after the handler has returned. It passes a response that is small enough to be copied to the
+// outbox; Send has already written a larger one. It returns an error if the connection cannot be used any
+// more, because the response is missing or incomplete.
 func (w *Response) end() error {
 	switch {
 	case !w.sent:

@@ -50,7 +50,8 @@ func (f *frame) release() {
 	frames.Put(f)
 }
 
-// errPassed reports a body that is too long even to be read and discarded.
+// errPassed reports that the rest of a frame's body is so long that the connection is closed instead of
+// skipping it.
 var errPassed = errors.New("rntbd: the body of a frame is too long")
 
 // Begins reports whether the first four decrypted bytes of a connection are the start of a frame. A frame
@@ -58,7 +59,7 @@ var errPassed = errors.New("rntbd: the body of a frame is too long")
 // never 0.
 func Begins(first [4]byte) bool { return first[3] == 0 }
 
-// readUint32 reads a number.
+// readUint32 reads four bytes as a little-endian number.
 func readUint32(r *bufio.Reader) (uint32, error) {
 	b, err := r.Peek(4)
 	if err != nil {
@@ -123,7 +124,8 @@ func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 	return f, nil
 }
 
-// isContext reports whether the frame is a connection context, whose tokens have their own meanings.
+// isContext reports whether the frame is a connection context, the first frame of a connection. The numbers
+// of its tokens have other meanings than in requests.
 func (f *frame) isContext() bool { return f.resource == 0 && f.operation == 0 }
 
 // readsItem reports whether the frame reads a single item.
@@ -158,7 +160,7 @@ func appendAnswerHead(b []byte, status int, activity [16]byte) []byte {
 	return append(b, activity[:]...)
 }
 
-// endHead sets the length in the head b.
+// endHead writes the length of the finished response head b into its first four bytes.
 func endHead(b []byte) []byte {
 	binary.LittleEndian.PutUint32(b, uint32(len(b)))
 	return b

@@ -32,8 +32,8 @@ type outbox struct {
 
 func (o *outbox) init(conn net.Conn) { o.conn, o.turn.L = conn, &o.mu }
 
-// add adds the bytes of a complete response to the gathered ones. If now is set, they are sent before it
-// returns, or by the goroutine that is writing; otherwise the next flush sends them.
+// add appends the bytes of a complete response to those that wait to be sent. If now is set, they are sent
+// before add returns or, if another goroutine is writing, by that one. Otherwise the next flush sends them.
 func (o *outbox) add(b []byte, now bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,8 +61,8 @@ func (o *outbox) flush() error {
 	return o.err
 }
 
-// begin waits until no other goroutine writes, and sends the gathered responses. The caller may then write a
-// response that is too large to be gathered, until it calls end.
+// begin waits until no other goroutine writes, and sends the gathered responses. The caller then writes a
+// response that is too large to be gathered directly to the connection, and calls end.
 func (o *outbox) begin() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +74,8 @@ func (o *outbox) begin() error {
 	return o.err
 }
 
-// end ends the writing that begin has allowed, and sends the responses that have been gathered since. err is
-// the error of the writing.
+// end must be called after begin and the caller's own write; err is the error of that write. It sends the
+// responses that have been gathered since begin.
 func (o *outbox) end(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -46,14 +46,16 @@ func (p *payload) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// end says that the body is no longer needed. The rest of it is skipped.
+// end is called when the request does not read its body any more. The goroutine that reads frames then skips
+// the rest of it.
 func (p *payload) end() {
 	if p.taken == nil {
 		p.once.Do(func() { close(p.done) })
 	}
 }
 
-// pass waits until the body is no longer needed, then skips its rest.
+// pass waits until end is called, and then skips the rest of the body. The goroutine that reads frames calls
+// it.
 func (p *payload) pass() error {
 	<-p.done
 	if p.left > maxPassed {

@@ -17,7 +17,7 @@ const (
 	maxSlow   = 2 * slowScore
 )
 
-// States of a turn.
+// States of a readerTurn.
 const (
 	turnRuns   = iota
 	turnPassed // another goroutine now reads frames
@@ -33,14 +33,15 @@ type readerTurn struct {
 	state atomic.Int32
 }
 
-// Done lets another goroutine continue to read frames, because the operation is about to wait. It returns the
-// channel that is closed when the connection's requests are canceled: see context.Context.
+// Done starts another goroutine that continues to read frames, because a call of Done means that the
+// operation is about to wait. It returns the channel that is closed when the connection's requests are
+// canceled.
 func (t *readerTurn) Done() <-chan struct{} {
 	t.pass()
 	return t.Context.Done()
 }
 
-// pass lets another goroutine continue to read frames.
+// pass starts another goroutine that continues to read frames, once per operation.
 func (t *readerTurn) pass() {
 	if t.state.CompareAndSwap(turnRuns, turnPassed) {
 		t.c.input.Leave()

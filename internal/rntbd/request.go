@@ -15,8 +15,9 @@ var (
 	errNoAddress       = errors.New("the frame does not say which resource it is about")
 )
 
-// lengths holds the lengths, in bytes, of the rids at each level of a path. Below a database and a user
-// there are rids of 8 bytes as well.
+// lengths holds the lengths, in bytes, of the rids at the first four levels of a path: for example database,
+// container, document and attachment. Other resources in a database, such as users, have rids of 8 bytes as
+// well.
 var lengths = [...]int{4, 8, 16, 20}
 
 // Request is the request in a frame, in the terms of HTTP. A handler must not keep it or Fields after it has
@@ -41,7 +42,7 @@ type Request struct {
 // Field is a header. The name has Go's canonical form.
 type Field struct{ Name, Value string }
 
-// translate fills in the request of a frame. version is the x-ms-version of a request without one.
+// translate fills in the Request of a frame. version is the x-ms-version if the frame has no token for it.
 func (f *frame) translate(version string) error {
 	op, places := f.operationForm(), []pathLevel(nil)
 	if int(f.resource) < len(resources) {
@@ -72,7 +73,7 @@ func (f *frame) translate(version string) error {
 	return nil
 }
 
-// operationForm returns the HTTP form of the frame's operation.
+// operationForm returns the HTTP method and headers that correspond to the frame's operation.
 func (f *frame) operationForm() httpOperation {
 	n := int(f.operation)
 	if n == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
@@ -84,7 +85,8 @@ func (f *frame) operationForm() httpOperation {
 	return operations[n]
 }
 
-// addFields translates the tokens to headers.
+// addFields translates the tokens of a frame to the headers of its Request. activity and version are the
+// activity id and the x-ms-version, if no token has the latter.
 func (f *frame) addFields(op *httpOperation, activity, version string) {
 	f.addField("X-Ms-Activity-Id", activity)
 	if op.header != "" {
@@ -112,7 +114,7 @@ func (f *frame) addFields(op *httpOperation, activity, version string) {
 	}
 }
 
-// field translates a token to a header. An empty value means that the header is omitted.
+// field translates a token to an HTTP header. If the value is empty, there is no such header.
 func (f *frame) field(op *httpOperation, t *token) (name, value string) {
 	switch {
 	case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
@@ -135,7 +137,8 @@ func (f *frame) addField(name, value string) {
 	f.request.Fields = append(f.request.Fields, Field{name, value})
 }
 
-// replaceField sets the value of a header that another token with the same id has set.
+// replaceField overwrites the value of a header that is already in the request. It is called if two tokens of
+// a frame have the same id: the later one counts.
 func (f *frame) replaceField(name, value string) {
 	for i := range f.request.Fields {
 		if f.request.Fields[i].Name == name {
@@ -144,10 +147,10 @@ func (f *frame) replaceField(name, value string) {
 	}
 }
 
-// idSet is a set of the ids of tokens that are headers.
+// idSet is the set of the ids of those tokens that have already been translated to headers.
 type idSet [4]uint64
 
-// add adds an id. It reports whether the set did not contain it.
+// add adds the id of a token to the set. It reports whether the id was not in the set before.
 func (s *idSet) add(id uint16) bool {
 	word, bit := &s[id>>6%uint16(len(s))], uint64(1)<<(id&63)
 	if *word&bit != 0 {
@@ -157,8 +160,9 @@ func (s *idSet) add(id uint16) bool {
 	return true
 }
 
-// appendPath appends the address as a path, by names if the frame has them, otherwise by rids. feed says that
-// the last place is a feed, which has no id.
+// appendPath appends the path of the addressed resource, such as /dbs/shop/colls/trials. It consists of names
+// if the frame has names, otherwise of rids. feed says that the path ends with a keyword such as /docs,
+// without an id.
 func (f *frame) appendPath(b []byte, places []pathLevel, feed bool) ([]byte, error) {
 	_, byName := f.tokens.find(tokenDatabase)
 	rid := f.tokens.text(tokenResourceID)
@@ -181,8 +185,9 @@ func (f *frame) appendPath(b []byte, places []pathLevel, feed bool) ([]byte, err
 	return b, nil
 }
 
-// ridOf returns the rid at a level of a path. It is a prefix of the rid of a nested resource. ridOf returns
-// "" if the rid is too short. For a top-level resource with a shorter rid it returns the whole rid.
+// ridOf returns the rid of the ancestor at a level of a path (0: the database) from the rid of a nested
+// resource, which begins with it. It returns "" if rid is too short. If the path has one level only, as for
+// an offer, it may return a rid that is shorter than that of a database.
 func ridOf(rid string, level, depth int) string {
 	if depth == 1 && len(rid) > 0 && len(rid) < lengths[0] {
 		return ridText(rid) // the rid of an offer has 3 bytes

@@ -23,7 +23,7 @@ type requestBacklog struct {
 
 func newBacklog() *requestBacklog { return &requestBacklog{less: make(chan struct{}, 1)} }
 
-// add adds n bytes; n may be negative.
+// add changes the number of bytes that the requests in progress hold by n, which may be negative.
 func (b *requestBacklog) add(n int) {
 	b.mu.Lock()
 	b.n += n
@@ -33,7 +33,7 @@ func (b *requestBacklog) add(n int) {
 	}
 }
 
-// signal makes await check its condition again.
+// signal wakes up the goroutine in await, which then calls its fit again.
 func (b *requestBacklog) signal() {
 	select {
 	case b.less <- struct{}{}:
@@ -41,8 +41,8 @@ func (b *requestBacklog) signal() {
 	}
 }
 
-// await waits until the bytes that are held fit. It calls leave before it waits. It returns false if ctx ends
-// first. Only one goroutine may wait at a time.
+// await waits until fit returns true for n, the number of bytes that the requests in progress hold. It calls
+// leave each time before it waits. It returns false if ctx ends first. Only one goroutine may wait at a time.
 func (b *requestBacklog) await(ctx context.Context, fit func(n int) bool, leave func()) bool {
 	for {
 		b.mu.Lock()

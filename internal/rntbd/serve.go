@@ -64,7 +64,7 @@ const readAhead = 16 << 10
 // ErrProtocol reports that a client does not use RNTBD, or an unknown version of it.
 var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol")
 
-// conn is one connection.
+// conn is a connection of a client in direct mode, while Serve serves it.
 type conn struct {
 	net.Conn
 	o       Options
@@ -121,8 +121,8 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// read reads frames and passes them to take. It ends when there are no more frames, or when take returns
-// passed: another goroutine then continues to read.
+// read reads frames and passes each to take. It ends when there are no more frames, or when take returns
+// passed, which means that another goroutine continues to read.
 func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	for {
 		f, err := c.next()
@@ -144,11 +144,11 @@ func (c *conn) read(take func(*frame) (passed bool, err error)) {
 	}
 }
 
-// greetFirst responds to the first frame of a connection. passed is always false: the same goroutine
-// continues to read frames.
+// greetFirst responds to the first frame of a connection. passed is always false: the goroutine that called
+// it continues to read frames.
 func (c *conn) greetFirst(f *frame) (passed bool, err error) { return false, c.greet(f) }
 
-// take serves a frame, or passes it to another goroutine. passed reports that another goroutine now reads
+// take serves a frame, or gives it to a worker. passed reports that another goroutine reads the following
 // frames.
 func (c *conn) take(f *frame) (passed bool, err error) {
 	if c.isQuick(f) {
@@ -199,8 +199,9 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 // authorized request must not occupy many goroutines.
 func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trusted.Load() }
 
-// trust records that a request has been authorized. t is its turn; nil: a worker serves it. If it is the
-// first one, the following requests do not wait for it any more.
+// trust records that a request of the connection has been authorized. From then on several requests are in
+// progress at a time. t is not nil if the request runs in the goroutine that reads frames; for the first
+// authorized request another goroutine then continues to read.
 func (c *conn) trust(t *readerTurn) {
 	if c.trusted.Swap(true) {
 		return
@@ -214,7 +215,8 @@ func (c *conn) trust(t *readerTurn) {
 // errEnded reports that the connection has ended or the server is shutting down.
 var errEnded = net.ErrClosed
 
-// isQuick reports whether the goroutine that reads frames may serve the frame itself.
+// isQuick reports whether the frame is a read of one item that the goroutine that reads frames serves itself,
+// because such reads have lately been fast.
 func (c *conn) isQuick(f *frame) bool {
 	if !c.o.QuickReads || !f.readsItem() || !c.trusted.Load() {
 		return false
@@ -226,8 +228,8 @@ func (c *conn) isQuick(f *frame) bool {
 	return true
 }
 
-// isEarly reports whether the goroutine that reads frames serves the frame itself because no request of the
-// connection has been authorized. A client without a key then occupies no other goroutine.
+// isEarly reports whether the frame is served by the goroutine that reads frames, because no request of the
+// connection has been authorized yet. So a client without a key cannot occupy any other goroutine.
 func (c *conn) isEarly(f *frame) bool {
 	return !c.trusted.Load() && (f.payload == nil || f.payload.taken != nil)
 }
@@ -302,8 +304,8 @@ func (c *conn) isBuffered() bool {
 	return c.in.Buffered() >= int(binary.LittleEndian.Uint32(head))+4
 }
 
-// limit sets the deadline for reading to d from now. It does nothing if the deadline is already within slack
-// of that time, since setting it for each frame would be expensive.
+// limit sets the read deadline of the connection to d from now. It leaves a deadline that is at most slack
+// earlier than that, since setting it for each frame would be expensive.
 func (c *conn) limit(d, slack time.Duration) {
 	want := ttl.Real{}.Now().Add(d)
 	if early := want.Sub(c.until); early >= 0 && early < slack {
@@ -314,8 +316,8 @@ func (c *conn) limit(d, slack time.Duration) {
 	}
 }
 
-// serve serves one frame. ctx is the context of its request. later reports whether a small response may be
-// sent by the next flush.
+// serve serves one frame. ctx is the context of its request. later says that a small response may wait for
+// the next flush.
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	w := &f.response
 	w.c, w.f, w.later = c, f, later

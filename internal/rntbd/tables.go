@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tokens of requests that need more than a translation to a header.
+// Numbers of operations that are not translated by a table alone.
 const (
 	tokenResourceID      = 0x00
 	tokenPayloadPresent  = 0x02
@@ -22,7 +22,8 @@ const (
 	tokenReadFeedKey     = 0x64
 )
 
-// pathLevel is a level of a path: a keyword, and the token that contains the id after the keyword.
+// pathLevel is a level of a path such as colls/trials: the keyword ("colls"), and the number of the token
+// that contains the id after it.
 type pathLevel struct {
 	keyword string
 	id      uint16
@@ -38,7 +39,8 @@ var (
 // itemResource is the number of the resource type of items.
 const itemResource = 0x03
 
-// resources holds the levels of the paths of resources, by the numbers of their types.
+// resources holds the levels of the paths of resources. The index is the number of the resource type in
+// RNTBD.
 var resources = [...][]pathLevel{
 	0x01:         {databases},
 	0x02:         {databases, containers},
@@ -55,7 +57,7 @@ var resources = [...][]pathLevel{
 	0x23:         {databases, {"clientencryptionkeys", 0x80}},
 }
 
-// httpOperation is the HTTP form of an operation.
+// httpOperation says which HTTP method and headers correspond to an operation of RNTBD.
 type httpOperation struct {
 	method string // empty: there is no such operation
 	feed   bool   // the operation addresses all resources of the kind below the address, or adds one
@@ -70,7 +72,7 @@ const (
 	opQuery    = 0x0F
 )
 
-// operations holds the HTTP forms of operations, by their numbers.
+// operations holds the HTTP methods and headers of operations. The index is the operation's number in RNTBD.
 var operations = [...]httpOperation{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
@@ -144,10 +146,12 @@ func flag(value string) string {
 	return "True"
 }
 
-// count formats a 32-bit number. If all bits are set it is -1, which means as many as fit.
+// count formats a token with a 32-bit number, such as the page size, as a header. If all bits are set it is
+// -1: the server chooses the size.
 func count(value string) string { return strconv.Itoa(int(int32(number(value)))) }
 
-// one returns a function that formats the value of an enumeration. names are the names of its values.
+// one returns a function that converts a token with a number to the name at that index in names, or to "" if
+// there is none.
 func one(names ...string) func(string) string {
 	return func(value string) string {
 		if n := number(value); n < uint64(len(names)) {
@@ -157,7 +161,8 @@ func one(names ...string) func(string) string {
 	}
 }
 
-// formats formats the set of serialization formats.
+// formats returns the names of the serialization formats in the bit set of a token, as the HTTP header lists
+// them: "JsonText,CosmosBinary".
 func formats(value string) string {
 	var list []string
 	for bit, name := range []string{"JsonText", "CosmosBinary", "HybridRow"} {
@@ -176,8 +181,8 @@ const (
 
 const keysAsRange = 3
 
-// epk formats a bound. If the request selects a range, the bounds are hexadecimal text; if it selects keys,
-// they are bytes.
+// epk formats a token with a bound of a range of effective partition keys as hexadecimal text. how is the
+// value of the token that says how value is encoded: as hexadecimal text (keysAsRange) or as bytes.
 func epk(value string, how uint64) string {
 	if how == keysAsRange {
 		return value

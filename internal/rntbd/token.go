@@ -9,7 +9,7 @@ import (
 // tokenKind is the type of a token's value. All integers are little-endian.
 type tokenKind uint8
 
-// The types, with the encodings of their values.
+// The types of tokens, with the encodings of their values.
 const (
 	kindByte        tokenKind = 0x00
 	kindUShort      tokenKind = 0x01 // 2 bytes, unsigned

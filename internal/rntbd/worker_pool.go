@@ -22,7 +22,8 @@ type workerPool struct {
 
 func (p *workerPool) init(c *conn) { p.c, p.jobs = c, make(chan frameJob) }
 
-// run gives a job to an idle worker, or to a new one. It is called by the goroutine that reads.
+// run gives a job to an idle worker or, if there is none, starts a new worker. The goroutine that reads
+// frames calls it.
 func (p *workerPool) run(j frameJob) {
 	select {
 	case p.jobs <- j:

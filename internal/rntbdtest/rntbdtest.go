@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// Types of tokens.
+// The types of the values of tokens.
 const (
 	Byte        = 0x00
 	ULong       = 0x02
@@ -27,13 +27,13 @@ type Token struct {
 	Value []byte // without its length
 }
 
-// Text returns a token with a string.
+// Text returns a token whose value is a string.
 func Text(id uint16, value string) Token { return Token{id, String, []byte(value)} }
 
-// Flag returns a token with one byte.
+// Flag returns a token whose value is one byte.
 func Flag(id uint16, value byte) Token { return Token{id, Byte, []byte{value}} }
 
-// Number returns a token with 32 bits.
+// Number returns a token whose value is a number of 32 bits.
 func Number(id uint16, value uint32) Token {
 	return Token{id, ULong, binary.LittleEndian.AppendUint32(nil, value)}
 }
@@ -60,13 +60,13 @@ func Frame(resource, operation uint16, activity [16]byte, payload []byte, tokens
 	return b
 }
 
-// Context returns the first frame of a connection.
+// Context returns the encoded connection context, which is the first frame that a client sends.
 func Context() []byte {
 	return Frame(0, 0, [16]byte{1}, nil, Number(0, 1), Token{1, SmallString, []byte("2020-07-15")},
 		Token{2, SmallString, []byte("a test")})
 }
 
-// Answer is a decoded response.
+// Answer is a decoded response of the server.
 type Answer struct {
 	Status   int
 	Activity [16]byte
@@ -74,7 +74,7 @@ type Answer struct {
 	Body     []byte
 }
 
-// answerTypes holds the types with which clients decode the tokens of responses that they know.
+// answerTypes maps the ids of the response tokens that clients read to the types by which they decode them.
 var answerTypes = map[uint16]byte{
 	0x00: Byte,
 	0x03: String,
@@ -107,7 +107,7 @@ var answerTypes = map[uint16]byte{
 	0x66: Byte, 0x51: Double,
 }
 
-// contextTypes holds the types of the tokens in the response to a connection context.
+// contextTypes maps the ids of the tokens in the response to a connection context to their types.
 var contextTypes = map[uint16]byte{
 	0: ULong,
 	1: SmallString,

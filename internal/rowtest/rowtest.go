@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Rows that the .NET SDK has written, in hexadecimal: the beginning of a stream, the record row and the body
-// row of a create of {"id":"1"}, and the body row of a delete of item 1 with the condition that its etag is
-// "e".
+// Rows of batch requests that the .NET SDK has written, in hexadecimal: the segment row at the beginning of a
+// stream, the record row and the body row of a create of {"id":"1"}, and the body row of a delete of item 1
+// with the condition that its etag is "e".
 const (
 	Segment    = "81 f0 d8 ff 7f 01 0a 00 00 00"
 	CreateHead = "81 f1 d8 ff 7f 19 00 00 00 83 2f cd f9"
@@ -36,20 +36,20 @@ func Bytes(t testing.TB, s string) []byte {
 	return b
 }
 
-// Record returns a record row followed by a body row.
+// Record returns a record row, which has the length and the checksum of the following row, and then that row.
 func Record(row []byte) []byte {
 	head := binary.LittleEndian.AppendUint32(bytes.Clone(recordRow), uint32(len(row)))
 	return append(binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(row)), row...)
 }
 
-// Result is the result of one operation.
+// Result is the result of one operation of a transactional batch, as a HybridRow response contains it.
 type Result struct {
 	Status, Substatus uint32
 	ETag, Body        string
 	Charge            float64
 }
 
-// Results splits a response into its rows.
+// Results decodes the HybridRow response to a transactional batch.
 func Results(t testing.TB, stream []byte) (list []Result) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(stream, Bytes(t, Segment))

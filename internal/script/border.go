@@ -63,7 +63,7 @@ func (r *Runtime) numberToJS(f float64) goja.Value {
 	return r.js.ToValue(f)
 }
 
-// must throws err, which is not expected to occur, as a JavaScript exception.
+// must throws err as a JavaScript exception, if it is not nil. It is used for errors that should not occur.
 func (r *Runtime) must(err error) {
 	if err != nil {
 		panic(r.js.NewGoError(err))
@@ -138,7 +138,8 @@ func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
 	return true
 }
 
-// prepare applies toJSON and the replacer.
+// prepare returns the value to encode for a property: the result of the value's method toJSON and of the
+// replacer function of JSON.stringify, if there are any.
 func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
@@ -151,8 +152,8 @@ func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Va
 	return v
 }
 
-// enter adds an object to the path. It throws an exception if the object already is on the path or the path
-// is too long.
+// enter adds an object to the path of objects that are being encoded. It throws a TypeError if the object is
+// already on the path, that is if the structure is circular, and a RangeError if the path is too long.
 func (e *encoder) enter(o *goja.Object) {
 	for _, p := range e.path {
 		if p.SameAs(o) {
@@ -240,7 +241,8 @@ func (e *encoder) object(o *goja.Object) {
 	e.add("}")
 }
 
-// line starts a new line if the text is to be indented.
+// line starts a new line, indented by the current depth plus outer, if the caller of JSON.stringify has asked
+// for indentation.
 func (e *encoder) line(outer int) {
 	if e.indent == "" {
 		return
@@ -256,7 +258,7 @@ func (e *encoder) add(s string) {
 	e.out = append(e.out, s...)
 }
 
-// checkRoom fails if n more bytes would exceed the limit.
+// checkRoom throws an error into the script if n more bytes of JSON would exceed the limit of the encoder.
 func (e *encoder) checkRoom(n int) {
 	if len(e.out)+n <= e.limit {
 		return

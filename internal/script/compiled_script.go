@@ -39,13 +39,13 @@ const maxStuck = 8
 // maxPrograms is the number of compiled scripts that are cached.
 const maxPrograms = 256
 
-// compiledScript is a compiled script.
+// compiledScript is the compiled code of a script, and the name of the function that a run calls.
 type compiledScript struct {
 	code *goja.Program
 	main string // the function to call; "": the value of the code is the function
 }
 
-// lazyScript is a script of this package, compiled at the first use.
+// lazyScript is a JavaScript file that belongs to this package. It is compiled when it is first used.
 type lazyScript struct {
 	once sync.Once
 	code *goja.Program
@@ -130,7 +130,7 @@ func parseScript(file, source string) (tree *ast.Program, main string, err error
 	return nil, "", err
 }
 
-// onlyEnds reports whether all statements are empty.
+// onlyEnds reports whether all statements are empty, as those of ";;" are.
 func onlyEnds(list []ast.Statement) bool {
 	return !slices.ContainsFunc(list, func(s ast.Statement) bool {
 		_, empty := s.(*ast.EmptyStatement)
@@ -138,7 +138,8 @@ func onlyEnds(list []ast.Statement) bool {
 	})
 }
 
-// parse parses a text. It ignores source maps, since the parser would read them from files of this machine.
+// parse parses JavaScript source. It ignores source maps, since the parser would read them from the files of
+// this machine.
 func parse(file, text string) (*ast.Program, error) {
 	return goja.Parse(file, text, parser.WithDisableSourceMaps)
 }
@@ -233,7 +234,8 @@ func inspectPointer(v reflect.Value, depth int) string {
 	return inspect(v.Elem(), depth+1)
 }
 
-// duplicateField is a field of function nodes that repeats declarations in the function's body.
+// duplicateField is the field of goja's function nodes that refers to declarations which are also in the
+// function's body. Walks over the tree skip it, so that they visit each node once.
 const duplicateField = "DeclarationList"
 
 const astPath = "github.com/dop251/goja/ast"

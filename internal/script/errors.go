@@ -121,7 +121,8 @@ func (r *Runtime) ignoreFailures(fn func()) {
 // maxException is the maximal size of a reported exception text in bytes.
 const maxException = 8 << 10
 
-// substatus returns the number of an error if it can be a substatus, and 0 otherwise.
+// substatus returns the property number of a thrown error, if Cosmos DB's substatus can have this value, and
+// 0 otherwise.
 func substatus(v goja.Value) int {
 	if n, ok := v.Export().(int64); ok && n > 0 && n < CompileNumber {
 		return int(n)

@@ -33,7 +33,7 @@ func openExecutor() *executor {
 	}
 }
 
-// leave makes the goroutine end after its current job.
+// leave makes the executor's goroutine end after its current job.
 func (m *executor) leave() {
 	m.closed = true
 	close(m.gone)
@@ -121,7 +121,8 @@ func (r *Runtime) checkLimits() (lost bool) {
 	return false
 }
 
-// stop ends the script at its next instruction. Only the caller's goroutine calls it.
+// stop records why and ends the script at its next instruction. Only the goroutine that called the Runtime
+// calls it.
 func (r *Runtime) stop(why error) {
 	if r.why == nil {
 		r.why, r.stoppedAt = why, r.env.Elapsed()
@@ -129,14 +130,15 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt ends the script at its next instruction. Code of the executor's goroutine calls it directly; the
-// caller's goroutine calls stop, which also records the reason.
+// interrupt ends the script at its next instruction. The executor's goroutine, in which the script runs,
+// calls it directly; the goroutine that called the Runtime calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
 	r.js.Interrupt(interruptReason{why})
 }
 
-// abandon abandons a script that does not end.
+// abandon gives up waiting for a script that has not ended although it was stopped, and returns the error to
+// report.
 func (r *Runtime) abandon() error {
 	r.programs.stuck.Add(1)
 	r.executor.abandoned.Store(true)
@@ -155,13 +157,14 @@ func (r *Runtime) Close() {
 	}
 }
 
-// goneError ends a script whose caller has left.
+// goneError is the panic that ends a script when the goroutine that called the Runtime does not wait for it
+// any more.
 type goneError struct{}
 
 func (goneError) Error() string { return "nobody waits for the script any more" }
 
-// ask runs a function in the caller's goroutine and waits until it has ended. While it waits, it checks the
-// time limit.
+// ask is called by the script's goroutine. It lets the goroutine that called the Runtime run do, and waits
+// until that has ended. While it waits, it checks the time limit.
 func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:

@@ -29,7 +29,7 @@ func (r *Runtime) Function(id, source string) (*Function, error) {
 	return f, nil
 }
 
-// load runs a program and returns its function.
+// load runs the top-level code of a compiled script, and returns the function that the script defines.
 func (r *Runtime) load(id string, p *compiledScript) (goja.Callable, error) {
 	v, err := r.js.RunProgram(p.code)
 	if err != nil {

@@ -22,7 +22,7 @@ type Host interface {
 	Full() bool
 }
 
-// OperationKind is a kind of Operation.
+// OperationKind says what an Operation does with documents: create, read, query and so on.
 type OperationKind string
 
 // The kinds of operations.
@@ -56,10 +56,10 @@ type Answer struct {
 	Message      string // of the failure
 }
 
-// Trigger says when a Procedure runs.
+// Trigger says whether a Procedure is a trigger, and whether it runs before or after the write.
 type Trigger uint8
 
-// The kinds of Procedures.
+// The kinds of Procedures: stored procedures, and triggers before or after a write.
 const (
 	NoTrigger Trigger = iota // a stored procedure
 	PreTrigger
@@ -77,7 +77,7 @@ type Procedure struct {
 	Logging    bool            // record the output of console.log
 }
 
-// ProcedureResult is the result of a Procedure.
+// ProcedureResult is what a stored procedure or trigger has returned.
 type ProcedureResult struct {
 	// Body is the JSON text that the script has set: the body of the response in a stored procedure or
 	// post-trigger, or the body of the request in a pre-trigger. It is nil if the script has set none.

@@ -106,7 +106,8 @@ func (s *procedureRun) run(main goja.Callable) error {
 	return nil
 }
 
-// answer returns the arguments of a callback: (error), or (undefined, result, options).
+// answer returns the arguments with which a script's callback is called: (error) or (undefined, result,
+// options).
 func (s *procedureRun) answer(a Answer) []goja.Value {
 	if a.Status >= 400 {
 		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
@@ -160,7 +161,8 @@ func (s *procedureRun) setup() error {
 	return nil
 }
 
-// messages returns the bodies of the request and of the response that the script sees.
+// messages returns what getBody of the script's request and response objects returns at first: for a trigger
+// the two documents, for a procedure its arguments and "".
 func (s *procedureRun) messages() (request, response goja.Value) {
 	if s.p.Trigger != NoTrigger {
 		return s.toJS(s.p.Request), s.toJS(s.p.Response)
@@ -228,7 +230,8 @@ func (s *procedureRun) print(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// outcome returns the ProcedureResult of the script.
+// outcome returns the result of the script after its end: the response body that it has set, and the text
+// that it has logged.
 func (s *procedureRun) outcome() (ProcedureResult, error) {
 	v, err := s.body(goja.Undefined())
 	if err != nil {

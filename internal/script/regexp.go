@@ -90,7 +90,8 @@ func (r *Runtime) matcher(source, flags string) (*regexpMatcher, error) {
 	return m, nil
 }
 
-// units replaces each character of two UTF-16 units in a pattern by two escapes.
+// units replaces each character beyond U+FFFF in the source of a regular expression by the \uXXXX escapes of
+// its two UTF-16 units.
 func units(source string) string {
 	var b strings.Builder
 	for _, c := range source {
@@ -107,7 +108,7 @@ func units(source string) string {
 	return b.String()
 }
 
-// read sets the text to match.
+// read sets the text that is searched next, and converts it to runes.
 func (m *regexpMatcher) read(text goja.String) {
 	if m.text != nil && m.text.SameAs(text) {
 		return
@@ -132,7 +133,7 @@ func (m *regexpMatcher) read(text goja.String) {
 	}
 }
 
-// rune returns the index of the rune at a UTF-16 offset.
+// rune converts an offset in UTF-16 units to the index of a rune in the text that is searched.
 func (m *regexpMatcher) rune(at int) int {
 	if m.whole {
 		return sort.SearchInts(m.at, at)
@@ -140,7 +141,8 @@ func (m *regexpMatcher) rune(at int) int {
 	return at
 }
 
-// place returns the UTF-16 offset of a rune.
+// place converts the index of a rune in the text that is searched to its offset in UTF-16 units, by which
+// JavaScript counts.
 func (m *regexpMatcher) place(n int) int {
 	if m.whole {
 		return m.at[n]
@@ -148,7 +150,7 @@ func (m *regexpMatcher) place(n int) int {
 	return n
 }
 
-// matched converts a match to the result of exec.
+// matched converts a match to the array that JavaScript's RegExp.exec returns.
 func (r *Runtime) matched(m *regexpMatcher, found *regexp2.Match) goja.Value {
 	var named *goja.Object
 	list := found.Groups()

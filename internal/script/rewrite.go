@@ -48,7 +48,8 @@ func rewrite(v reflect.Value) {
 	}
 }
 
-// bound wraps an expression in a call if necessary. The operands must have been rewritten before.
+// bound returns the expression, wrapped in a call of a sandbox function if it could allocate or run without
+// limit. Its operands must have been rewritten before.
 func bound(e ast.Expression) ast.Expression {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
@@ -100,7 +101,8 @@ func boundSpread(args []ast.Expression) {
 	}
 }
 
-// short reports whether the value of an expression is not a string, or is a string literal.
+// short reports whether the value of an expression cannot be a long string: it is a string literal or not a
+// string.
 func short(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.StringLiteral, *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
@@ -112,7 +114,7 @@ func short(e ast.Expression) bool {
 	return false
 }
 
-// call returns a call of the global function with a name.
+// call returns the expression name(of), a call of a global function.
 func call(name unistring.String, of ast.Expression) ast.Expression {
 	at := of.Idx0()
 	return &ast.CallExpression{

@@ -19,7 +19,7 @@ type Env struct {
 	After func(time.Duration) (c <-chan time.Time, stop func())
 }
 
-// DefaultTime is the default of Limits.Time.
+// DefaultTime is the time limit of a script if Limits.Time is 0.
 const DefaultTime = 5 * time.Second
 
 // Limits are the limits of one Runtime. A zero field means its default.

@@ -25,7 +25,7 @@ const sandboxFile = "sandbox"
 var sandboxText = "(function (native) {\n" + sandboxBase + sandboxOfText + sandboxOfRegexp + sandboxOfValues +
 	"})"
 
-// fence runs the sandbox script in a new Runtime.
+// fence runs the sandbox script, which restricts what later scripts can do, in a new Runtime.
 func (r *Runtime) fence(code *goja.Program) error {
 	v, err := r.js.RunProgram(code)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,9 @@ import (
 )
 
 // The library for regular expressions has a clock that ends by itself, a second after the last match could
-// have.
+// have. The tests create much garbage and keep little.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 

@@ -23,7 +23,7 @@ type Source struct {
 	Documents           []Document // documents of other files
 }
 
-// Document is a document of a seed.
+// Document is one document of a seed, with its position in the seed's files.
 type Document struct {
 	Place tree.FilePosition
 	Text  []byte // JSON text, including the document's age

@@ -139,7 +139,7 @@ func (c *container) lines(file string, data []byte) error {
 	return nil
 }
 
-// document adds a document.
+// document adds the document v to the container.
 func (c *container) document(v *tree.Value) error {
 	text := v.AppendJSON(nil)
 	body, o, err := store.ParseImport(text)
@@ -153,7 +153,9 @@ func (c *container) document(v *tree.Value) error {
 	return c.add(v.Place, text, body, o)
 }
 
-// add adds a document. text is the whole document, including its age.
+// add adds a document to the seed. text is the JSON as it is in the file; body is the document without the
+// members that only an import has, such as its age, which are in o. It fails if the seed has the document
+// already.
 func (c *container) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {

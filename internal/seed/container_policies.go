@@ -30,7 +30,7 @@ type IndexingPolicy struct {
 	FullText  []Path            `json:"fullTextIndexes,omitempty"`
 }
 
-// Path is a path of a property.
+// Path is a JSON path of a property, such as /name.
 type Path struct {
 	Path string `json:"path" required:"true"`
 }
@@ -47,14 +47,14 @@ type CompositePath struct {
 	Order string `json:"order,omitempty" enum:"ascending,descending"`
 }
 
-// SpatialPath is a path of spatial values.
+// SpatialPath is a path in documents with geometries, and the types of geometries that are indexed.
 type SpatialPath struct {
 	Path
 	Types       []SpatialType `json:"types,omitempty"`
 	BoundingBox AnyValue      `json:"boundingBox,omitempty"`
 }
 
-// SpatialType is a type of spatial value.
+// SpatialType is a type of geometry in GeoJSON, such as Point.
 type SpatialType string
 
 // Enum returns the allowed values: see jsonschema.Enum.
@@ -125,7 +125,8 @@ type PreviousImagePolicy struct {
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures holds the kinds of changes with a previous version.
+// PreviousImageFeatures lists the features of Cosmos DB that can get the previous version of a changed
+// document, such as the change feed with all versions and deletes.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
@@ -133,7 +134,8 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature is a kind of change with a previous version.
+// PreviousImageFeature says for which changes (replaces, deletes) one feature of Cosmos DB gets the previous
+// version of a document.
 type PreviousImageFeature struct {
 	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
 	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`

@@ -98,7 +98,7 @@ func (d *database) user(in *User) (u user, err error) {
 	return u, nil
 }
 
-// words returns the name of a kind of resource in errors.
+// words returns the name by which error texts call a kind of resource.
 func words(kind store.ResourceKind) string {
 	switch kind {
 	case store.KindUser:

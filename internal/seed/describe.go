@@ -85,7 +85,7 @@ func (d *describer) left(format string, args ...any) {
 	d.Left = append(d.Left, fmt.Sprintf(format, args...))
 }
 
-// file adds a file.
+// file adds a file with this content to the description.
 func (d *describer) file(path string, content map[string]any) error {
 	text, err := jsondoc.Marshal(content)
 	if err != nil {

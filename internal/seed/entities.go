@@ -35,7 +35,7 @@ func (r *reader) entities(f *File) error {
 	return err
 }
 
-// object is an object that is being built.
+// object is a JSON or YAML object that is being built member by member.
 type object struct{ *tree.Value }
 
 func newObject(place tree.FilePosition) object {

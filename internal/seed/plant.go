@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Target is what a seed is applied to, with the options of that.
+// Target is the server to which a seed is applied, and the options for that.
 type Target struct {
 	DB     *store.DB
 	Queues *queue.Queues // required if the seed has queues or topics
@@ -54,8 +54,9 @@ type seedApplier struct {
 	differences []error
 }
 
-// change reports whether a definition that differs from the seed may be changed. If nothing is to be written
-// (dryRun), it records the difference, which format describes, and returns false.
+// change is called for a definition that differs from the seed. It returns true if the caller must change the
+// definition. If nothing is to be written (dryRun), it records the difference, which format describes, and
+// returns false.
 func (p *seedApplier) change(at tree.FilePosition, format string, args ...any) bool {
 	if p.dryRun {
 		p.differences = append(p.differences, at.Fail(format, args...))

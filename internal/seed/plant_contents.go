@@ -105,7 +105,8 @@ func (p *seedApplier) settings(ctx context.Context, d *database, in *store.Datab
 	return nil
 }
 
-// overlay sets those settings in to that the seed contains.
+// overlay copies to the settings in to those settings that the seed contains, and leaves the others
+// unchanged.
 func (s *Settings) overlay(to *store.ContainerSettings) {
 	for _, m := range s.Self.Members {
 		switch m.Name {

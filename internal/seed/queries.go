@@ -52,8 +52,8 @@ func (q *SavedQuery) value() definition.SavedQuery {
 	return saved
 }
 
-// overlayQueries adds the queries of the seed to the existing ones. If none is true, it first removes the
-// existing ones.
+// overlayQueries adds the saved queries of the seed to those in to. If none is true, it first removes all
+// queries from to.
 func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
 	if none {
 		to.Queries = nil

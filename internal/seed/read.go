@@ -93,7 +93,7 @@ func (r *reader) fail(name, format string, args ...any) error {
 	return tree.FilePosition{File: r.shown(name)}.Fail(format, args...)
 }
 
-// definition reads a file that contains definitions, and not only documents.
+// definition returns the text of a file with definitions. OpenDefinitions also keeps the text for Files.
 func (r *reader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
@@ -185,7 +185,7 @@ func (r *reader) folder(dir string) error {
 	return nil
 }
 
-// file reads a file with any contents.
+// file reads a file that may define databases, containers, queues and topics.
 func (r *reader) file(name string) error {
 	v, err := r.parse(name)
 	if err != nil {

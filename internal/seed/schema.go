@@ -32,7 +32,7 @@ func Schema() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// plain returns a type without its pointers.
+// plain returns the type to which t points, through any number of pointers.
 func plain(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

@@ -59,7 +59,8 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 	return v.Place.Wrap("", t.Validate())
 }
 
-// form returns a throughput in the form that it has in a seed.
+// form returns a throughput as a seed file contains it: a number of RU/s, or an object for autoscale and
+// performance levels.
 func form(t definition.Throughput) any {
 	switch {
 	case t.Level != "":
@@ -92,7 +93,7 @@ func (Throughput) InlineJSONSchema() {}
 // PartitionKey is a path, a list of paths, or a partition key definition of Cosmos DB.
 type PartitionKey struct{ value *tree.Value }
 
-// keyDefinition is the long form of a partition key.
+// keyDefinition is a partition key definition as Cosmos DB has it: {"paths": ["/user"], "kind": "Hash"}.
 type keyDefinition struct {
 	Paths   []string `json:"paths" required:"true"`
 	Kind    string   `json:"kind,omitempty" enum:"Hash,MultiHash"`
@@ -100,7 +101,8 @@ type keyDefinition struct {
 	System  bool     `json:"systemKey,omitempty"`
 }
 
-// DecodeTree implements tree.Decoder. It converts the short forms to the long form.
+// DecodeTree implements tree.Decoder. It converts a path or a list of paths to a partition key definition of
+// Cosmos DB.
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
 	if v.Kind == tree.Object {

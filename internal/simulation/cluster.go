@@ -63,7 +63,7 @@ func (c *cluster) remove(rng *rand.Rand) *server {
 	return s
 }
 
-// grow opens servers until the given number is running, and a server again that could not reach the
+// grow opens servers until the given number is running. It tries again if a new server could not reach the
 // database.
 func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	for len(w.servers.all()) < servers {
@@ -79,7 +79,8 @@ func (w *World) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	return nil
 }
 
-// employ adds a server to the running ones, and makes it request the simulation's own lease: see holdLease.
+// employ adds a server to the running ones, and starts the task that checks leases with this server
+// (holdLease).
 func (w *World) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)

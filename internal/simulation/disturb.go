@@ -119,8 +119,8 @@ type leaseHolders struct {
 	issued  map[string]uint64 // the next LSN of each scope
 }
 
-// holdLease makes a server request a lease that only the simulation uses, until the server ends. It checks
-// the leases of package host: two servers that are not paused must not hold the lease at the same time.
+// holdLease makes a server request a certain lease of package host until the server ends; only the simulation
+// uses this lease. It checks that two servers that are not paused never hold the lease at the same time.
 func (w *World) holdLease(s *server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -146,7 +146,7 @@ func (d *documentHistories) add(key docKey) *document {
 
 func groupOf(key docKey) string { return key.container + "/" + key.partition }
 
-// begin begins a write of a document.
+// begin records that a client begins to write a version of a document.
 func (d *documentHistories) begin(doc *document, v documentVersion) *documentVersion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -261,7 +261,7 @@ func (d *documentHistories) put(c *client, doc *document, how string) {
 	}
 }
 
-// judge checks the result of a write.
+// judge checks that the result of a write is possible, given what is known of the document.
 func (d *documentHistories) judge(doc *document, v *documentVersion, how string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -56,7 +56,7 @@ func (w *World) sleep(d time.Duration) {
 	<-alarm
 }
 
-// check checks what is stored.
+// check runs the checks of package store and queue on everything that is stored.
 func (w *World) check(ctx context.Context, s *server) {
 	report := func(err error) bool {
 		w.violate("%s finds: %v", s.name, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// The queues.
+// The names of the queues that the simulation uses.
 const (
 	plainQueue   = "plain"
 	sessionQueue = "sessions"

@@ -137,8 +137,9 @@ func (d *documentHistories) observe(key docKey, n int, start time.Time) {
 	}
 }
 
-// observeBase checks that a read may return the last version that is known to have been stored. The caller
-// holds mu.
+// observeBase is called when a read has returned the last version that is known to have been stored. It
+// checks that this is allowed, for example that the version had not expired before the read. The caller holds
+// mu.
 func (d *documentHistories) observeBase(doc *document, start time.Time) {
 	b := &doc.base
 	switch {

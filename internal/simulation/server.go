@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// server is one server: the real host, store and queues over an engine of the model.
+// server is one server of a simulation: the real host, store and queues over an engine on the simulated
+// database.
 type server struct {
 	name   string
 	engine *database.Engine

@@ -3,7 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -31,19 +31,21 @@ type Config struct {
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
 	FailFast bool          // end at the first violation, without the checks at the end
 	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
+	// Steps receives one line for each step, at the time of the step: for each line of Report.Trace, each
+	// exchange of a server with the database, and each commit. nil: they are not recorded.
+	Steps io.Writer `json:"-"`
 }
 
-// Report is the result of a simulation.
+// Report is the result of a simulation: the violated invariants, and what was done.
 type Report struct {
 	Violations []string
 	Trace      []string // the actions of clients and operators
-	Hash       uint64   // of the trace
 	Operations int
 	Database   database.Stats
 	Servers    int // that were started
 }
 
-// World is a running simulation.
+// World is the state of a running simulation: its database, servers and clients.
 type World struct {
 	config  Config
 	clock   ttl.Clock
@@ -69,16 +71,10 @@ func Run(c Config) Report {
 	w.docs.init(w)
 	w.queues.init(w)
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: c.Network, Load: c.Load,
-		Defects: c.Defects, Committed: w.committed})
+		Defects: c.Defects, Committed: w.committed, Exchanged: w.exchanged})
 	w.run()
-	r := Report{Violations: w.violations, Trace: w.lines, Operations: w.operations, Database: w.data.Stats(),
-		Servers: w.servers.started}
-	h := fnv.New64a()
-	for _, line := range w.lines {
-		_, _ = h.Write([]byte(line))
-	}
-	r.Hash = h.Sum64()
-	return r
+	return Report{Violations: w.violations, Trace: w.lines, Operations: w.operations,
+		Database: w.data.Stats(), Servers: w.servers.started}
 }
 
 func (w *World) run() {
@@ -144,7 +140,7 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start(w.config.Sessions, w.queues.receiveSessions)
 }
 
-// client is a program that uses the servers.
+// client simulates a program that uses the servers.
 type client struct {
 	w    *World
 	name string
@@ -177,10 +173,9 @@ func (c *client) think(ctx context.Context, mean time.Duration) bool {
 	defer stop()
 	select {
 	case <-alarm:
-		return true
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 func (w *World) count() {
@@ -192,23 +187,15 @@ func (w *World) count() {
 // now returns the time of the database.
 func (w *World) now() time.Time { return w.clock.Now() }
 
-// trace adds a line to the trace of the simulation.
-func (w *World) trace(format string, args ...any) {
-	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lines = append(w.lines, line)
-}
-
 // violate records a violation of an invariant.
 func (w *World) violate(format string, args ...any) {
-	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
+	line := w.timed(format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.violations) < 20 && !slices.Contains(w.violations, line) {
 		w.violations = append(w.violations, line)
 	}
-	w.lines = append(w.lines, "VIOLATION "+line)
+	w.traceLocked("VIOLATION " + line)
 	if w.config.FailFast && w.stop != nil {
 		w.stop()
 	}
@@ -218,6 +205,7 @@ func (w *World) violate(format string, args ...any) {
 func (w *World) committed(c database.Commit) {
 	w.held.mu.Lock()
 	defer w.held.mu.Unlock()
+	w.commitStep(c)
 	for _, l := range c.LSNs {
 		if last := w.held.issued[l.Scope]; l.First < last {
 			w.violate("scope %x has issued LSN %d again, by %s", l.Scope, l.First, c.Server)

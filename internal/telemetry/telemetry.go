@@ -39,8 +39,9 @@ type Telemetry struct {
 }
 
 // Open starts to send telemetry. It returns nil if the settings say that nothing is to be sent. version is
-// the version of the server. If data cannot be sent, a warning is logged; OpenTelemetry has one error
-// handler for the whole process, which Open sets. The metrics of figures are sent as well; it may be nil.
+// the version of the server. If data cannot be sent, a warning is logged; OpenTelemetry has one error handler
+// for the whole process, which Open sets. figures has the server's Prometheus metrics, which are sent as
+// well; it may be nil.
 func Open(ctx context.Context, s Settings, version string, figures prometheus.Gatherer,
 	log *slog.Logger) (*Telemetry, error) {
 	if err := s.Validate(); err != nil {
@@ -103,7 +104,7 @@ func (t *Telemetry) openTraces(ctx context.Context, s Settings, of *resource.Res
 	return nil
 }
 
-// openMetrics creates the exporter of measurements, which also sends the metrics of figures.
+// openMetrics creates the exporter of measurements. It also sends the server's Prometheus metrics (figures).
 func (t *Telemetry) openMetrics(ctx context.Context, s Settings, of *resource.Resource,
 	figures prometheus.Gatherer) (metric.MeterProvider, error) {
 	var o []otlpmetrichttp.Option

@@ -134,8 +134,8 @@ func (d *Disk) Open(ctx context.Context) (Engine, error) {
 	return e, nil
 }
 
-// OpenAt is Open for a test that moves the time of the machine: if the engine tells the time of a database,
-// that is the time of clock.
+// OpenAt is like Open, for a test that moves the time: an engine that takes the time from its database takes
+// it from clock instead.
 func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if d.schema == "" {
 		return d.Open(ctx)

@@ -72,7 +72,8 @@ func cellsBelow(column string, v jsondoc.Value, fn func(column string, v jsondoc
 // nested members, and drops a carriage return before a line feed.
 func isColumn(name string) bool { return !strings.ContainsAny(name, ".\r") }
 
-// cellOf returns the text of a value. An id needs quotes only if an import would otherwise read it as JSON.
+// cellOf returns the text of a CSV cell: a string as it is if an import reads it back as this string, and any
+// other value as JSON. An import reads every id as a string, so an id such as 7 needs no quotes.
 func cellOf(column string, v jsondoc.Value) string {
 	text, ok := plainCell(v)
 	if ok && (!json.Valid([]byte(text)) || column == "id" && text[0] != '"') {
@@ -181,7 +182,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 	return w.Error()
 }
 
-// csvToOutput exports the container as CSV to an output that cannot be read again.
+// csvToOutput exports the container as CSV to an output that cannot be read again, such as a pipe.
 func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	spool, err := os.CreateTemp("", "mayfly-export-*.ndjson")
 	if err != nil {

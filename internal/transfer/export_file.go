@@ -115,7 +115,8 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	return state, e.name(ctx, path)
 }
 
-// name creates the final file from a part that is complete (Done), unless that has happened already.
+// name makes the final file from the part file of a finished export (Done): it renames the part file or, for
+// CSV, converts it. If that has already happened, it does nothing.
 func (e *exporter) name(ctx context.Context, path string) error {
 	if e.format != "csv" {
 		return name(path)
@@ -129,7 +130,7 @@ func (e *exporter) name(ctx context.Context, path string) error {
 	return err
 }
 
-// name renames a complete part to the final file, unless that has happened already.
+// name renames a finished part file to the final path. If that has already happened, it does nothing.
 func name(path string) error {
 	err := os.Rename(partOf(path), path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +139,7 @@ func name(path string) error {
 	return err
 }
 
-// openPart opens the part file of an export to continue after the given number of bytes.
+// openPart opens the part file of an export, cut to the given number of bytes (behind), to continue there.
 func openPart(path string, behind int64) (f *os.File, err error) {
 	f, err = os.OpenFile(partOf(path), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -161,7 +162,8 @@ func openPart(path string, behind int64) (f *os.File, err error) {
 	return f, nil
 }
 
-// isAt reports whether a file still has its name.
+// isAt reports whether the path by which a file was opened still names this file, so that it was neither
+// renamed nor removed.
 func isAt(f *os.File) bool {
 	own, err := f.Stat()
 	if err != nil {

@@ -258,7 +258,7 @@ func (a *arraySource) wrong() (tree.FilePosition, []byte, error) {
 	return at, nil, errors.New(why)
 }
 
-// maxColumnLevels is the number of levels that a document can have.
+// maxColumnLevels is the maximum number of levels in the name of a CSV column: a.b has two.
 const maxColumnLevels = 128
 
 // rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A

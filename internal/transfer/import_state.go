@@ -26,7 +26,7 @@ type importState struct {
 	Refused   int    `json:"refused"`
 }
 
-// add adds the results of another import.
+// add adds the counts of another import, such as that of another file of the same seed.
 func (s *importState) add(other importState) {
 	s.Imported += other.Imported
 	s.There += other.There

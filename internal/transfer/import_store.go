@@ -185,7 +185,7 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the file whose state records that the server is storing the definitions.
+// definitionsNote returns the path of the note that the server has begun to store the definitions.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"

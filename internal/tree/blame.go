@@ -57,7 +57,8 @@ func (v *Value) locate(check func(*Value) error, left *int) (place FilePosition,
 	return v.Place, ""
 }
 
-// below returns a path in the form that it has after the path of its parent.
+// below returns a path so that it can be appended to the path of the parent: with a dot before a member's
+// name, and without one before an index.
 func below(path string) string {
 	if path == "" || strings.HasPrefix(path, "[") {
 		return path

@@ -56,10 +56,10 @@ func (e *Error) Error() string { return e.FilePosition.String() + ": " + e.Reaso
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Kind is the kind of a value.
+// Kind is the type of a JSON value.
 type Kind uint8
 
-// The kinds of JSON.
+// The types of JSON values.
 const (
 	Null Kind = iota
 	Bool
@@ -85,7 +85,7 @@ type Value struct {
 	raw []byte // the JSON text from which it was read; nil: it was not read from JSON
 }
 
-// Member is a member of an object.
+// Member is a member of a JSON object: its name, the position of the name, and its value.
 type Member struct {
 	Name  string
 	Place FilePosition

@@ -28,8 +28,8 @@ func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
-// Skip moves past up to most keys and returns their number: see engine.Skipper. It takes one trip if it
-// moves past the batch.
+// Skip moves past at most the given number of keys (most) and returns how many it has passed: see
+// engine.Skipper. It takes one round trip if it moves beyond the batch that has been read.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
@@ -45,8 +45,8 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// fetch reads a batch that begins at the position of the engine's iterator. stands reports whether this
-// position is valid.
+// fetch reads the next batch, beginning with the row at which the engine's iterator stands, and counts it as
+// a round trip of kind k. If stands is false, the engine's iterator is at no row and the batch is empty.
 func (i *iterator) fetch(k Kind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false

@@ -7,10 +7,11 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// operation is the key of a context whose calls belong to an operation that is counted.
+// operation is the key of a context value that marks the calls of an operation whose round trips are counted.
 type operation struct{}
 
-// Counted returns a context for operations that are counted.
+// Counted returns a context that marks the calls of an operation whose round trips are counted. They do not
+// wait for a Turn.
 func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, operation{}, true) }
 
 // Turn separates the calls of counted operations from those of background work. It is safe for concurrent use.
@@ -38,7 +39,7 @@ func (u *Turn) Take() {
 	u.taken = true
 }
 
-// Give lets background work go on.
+// Give ends the counted operation that began with Take: calls of background work continue.
 func (u *Turn) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +47,8 @@ func (u *Turn) Give() {
 	u.changed.Broadcast()
 }
 
-// call makes a call when its turn has come.
+// call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
+// being counted.
 func (u *Turn) call(ctx context.Context, fn func() error) error {
 	if ctx.Value(operation{}) == nil {
 		u.mu.Lock()
@@ -72,27 +74,30 @@ type QuietEngine struct {
 	turn   *Turn
 }
 
-// RemoteEngine is an engine with the fast path of a remote one.
+// RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
+// machine.
 type RemoteEngine interface {
 	engine.Engine
 	engine.Getter
 }
 
-// Quiet returns the engine with the turns of a test.
+// Quiet returns an engine whose background calls wait while an operation holds turn.
 func Quiet(e RemoteEngine, turn *Turn) *QuietEngine { return &QuietEngine{e, e, turn} }
 
 // Shared reports true: other servers may have the data open.
 func (e *QuietEngine) Shared() bool { return true }
 
-// Advice returns the advice of the engine.
+// Advice returns what the underlying engine recommends: see engine.Advice.
 func (e *QuietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
 
-// View is that of the engine, when its turn has come.
+// View calls View of the engine. A call of background work first waits for the end of an operation that is
+// being counted.
 func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
 }
 
-// Update is that of the engine, when its turn has come.
+// Update calls Update of the engine. A call of background work first waits for the end of an operation that
+// is being counted.
 func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) (at []engine.Position, err error) {
 	err = e.turn.call(ctx, func() error {
@@ -102,7 +107,8 @@ func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 	return at, err
 }
 
-// Get is that of the engine, when its turn has come.
+// Get calls Get of the engine. A call of background work first waits for the end of an operation that is
+// being counted.
 func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)
@@ -118,12 +124,13 @@ type QuietDatabase struct {
 	notifier engine.Notifier
 }
 
-// Await is that of the database, when its turn has come.
+// Await calls Await of the database. A call of background work first waits for the end of an operation that
+// is being counted.
 func (e *QuietDatabase) Await(ctx context.Context, scopes [][]byte) error {
 	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
 }
 
-// Listen is that of the database.
+// Listen calls Listen of the database.
 func (e *QuietDatabase) Listen(ctx context.Context, fn func([]byte)) { e.notifier.Listen(ctx, fn) }
 
 // RemoteDatabase is an engine over a database with a clock and notifications.
@@ -133,7 +140,7 @@ type RemoteDatabase interface {
 	engine.Notifier
 }
 
-// QuietOf returns the database with the turns of a test.
+// QuietOf returns a database whose background calls wait while an operation holds turn.
 func QuietOf(e RemoteDatabase, turn *Turn) *QuietDatabase {
 	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
 }

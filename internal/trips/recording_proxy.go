@@ -30,13 +30,13 @@ func (e RoundTrip) String() string {
 
 const shownWords = 9
 
-// rollsBack reports whether the exchange only rolls back.
+// rollsBack reports whether the client sent nothing but a ROLLBACK in this round trip.
 func (e RoundTrip) rollsBack() bool {
 	return len(e.Run) == 1 && strings.EqualFold(strings.Trim(e.Run[0], " ;"), "rollback")
 }
 
-// RecordingProxy is a proxy in front of a PostgreSQL server that records the exchanges of all connections. It
-// needs connections without TLS. Its methods are safe for concurrent use.
+// RecordingProxy is a proxy in front of a PostgreSQL server that records the round trips of all connections.
+// It needs connections without TLS. Its methods are safe for concurrent use.
 type RecordingProxy struct {
 	server   string
 	listener net.Listener
@@ -71,7 +71,7 @@ func NewWire(server string) (*RecordingProxy, error) {
 // Addr returns the address of the proxy.
 func (w *RecordingProxy) Addr() string { return w.listener.Addr().String() }
 
-// Take returns the exchanges since the last call, in the order in which they were sent. It leaves out those
+// Take returns the round trips since the last call, in the order in which they were sent. It leaves out those
 // that only roll back, because a client need not wait for them (see HoldRollbacks).
 func (w *RecordingProxy) Take() []RoundTrip {
 	w.mu.Lock()
@@ -173,7 +173,8 @@ func (w *RecordingProxy) carry(client net.Conn) {
 	}
 }
 
-// frontendParser parses the messages of one client in PostgreSQL's protocol, and divides them into exchanges.
+// frontendParser parses the messages of one client in PostgreSQL's protocol, and divides them into round
+// trips.
 type frontendParser struct {
 	rest     []byte            // a message that is not complete
 	started  bool              // the startup message, which has no type, has been read
@@ -184,7 +185,7 @@ type frontendParser struct {
 
 var errMessage = errors.New("trips: not a message of PostgreSQL's protocol")
 
-// read returns the exchanges that are complete with the bytes b of a client.
+// read parses the next bytes of a client, and returns the round trips that are complete with them.
 func (f *frontendParser) read(b []byte) (sent []RoundTrip, err error) {
 	f.rest = append(f.rest, b...)
 	for {
@@ -211,7 +212,8 @@ func (f *frontendParser) read(b []byte) (sent []RoundTrip, err error) {
 	}
 }
 
-// message reads a message. It reports whether the message ends an exchange.
+// message parses a message. It reports whether the client waits for a response after it, so that it ends a
+// round trip.
 func (f *frontendParser) message(kind byte, body []byte) (ends bool) {
 	text := strings.Split(string(body), "\x00")
 	switch kind {

@@ -14,7 +14,7 @@ import (
 // Kind is the kind of call that takes a round trip.
 type Kind int
 
-// The kinds of trips.
+// The kinds of calls that take a round trip.
 const (
 	Get Kind = iota
 	Scan
@@ -51,7 +51,8 @@ func (c RoundTripCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Engine counts the round trips of its callers. Its methods are safe for concurrent use.
+// Engine passes calls on to another engine, and counts those that would take a round trip if the data were in
+// a database on another machine. Its methods are safe for concurrent use.
 type Engine struct {
 	engine.Engine
 	mu     sync.Mutex

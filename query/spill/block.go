@@ -23,7 +23,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sortedRun is the position of a run, from byte from to byte to of its file.
 type sortedRun struct{ from, to int64 }
 
-// runWriter appends runs of records to a file: see run.
+// runWriter appends sorted runs of records to a file: see sortedRun.
 type runWriter struct {
 	f     *file
 	spend func(int) bool

@@ -37,7 +37,8 @@ func (it *Iterator) begin() error {
 	return nil
 }
 
-// Use replaces spend, for a request that continues the iteration of the previous one.
+// Use sets the function to which the iterator reports its work, when a later request continues the iteration
+// (see NewSorter).
 func (it *Iterator) Use(spend func(int) bool) { it.spend = spend }
 
 // Next advances to the next record. It returns false behind the last one, and if Err is not nil.

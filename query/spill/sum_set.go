@@ -22,7 +22,8 @@ const (
 	probes     = 7
 )
 
-// SumSet is a set of sums in files. Only one goroutine may use it, and must close it.
+// SumSet is a set of hashes (HashSum) that is stored in files. Only one goroutine may use it, and must close
+// it.
 type SumSet struct {
 	dir   *Dir
 	tiers []*setTier

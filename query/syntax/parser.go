@@ -114,7 +114,8 @@ func tooHigh(q *Query) bool {
 	return false
 }
 
-// enter increases the depth of recursion. If it returns true, the caller must call leave.
+// enter increases the depth of recursion; if it returns true, the caller must call leave. It returns false,
+// and ends the parse with a LimitError, if the depth exceeds the limit.
 func (p *parser) enter() bool {
 	if p.depth == maxNesting {
 		p.fail(&LimitError{DepthLimit, MaxDepth})

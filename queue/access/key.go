@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Rights is a set of rights.
+// Rights is a set of rights on queues and topics: Listen, Send and Manage.
 type Rights uint8
 
 // The rights. Manage implies the other two.
@@ -15,7 +15,7 @@ const (
 	Manage // create, change and delete entities
 )
 
-// All is the rights of a key with Manage.
+// All is the set of all rights, which a key with Manage has.
 const All = Listen | Send | Manage
 
 var rightNames = []struct {

@@ -170,7 +170,7 @@ func decodePart(part string, into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// Sign returns a token with a key's rights on a resource, which is a URI, until an end.
+// Sign returns a token that grants the rights of a key on a resource, which is a URI, until the time end.
 func Sign(k Key, resource string, end time.Time) string {
 	escaped := strings.ReplaceAll(url.QueryEscape(resource), "+", "%20")
 	until := strconv.FormatInt(end.Unix(), 10)

@@ -11,7 +11,7 @@ import (
 // VerificationMode determines how strictly tokens are verified.
 type VerificationMode uint8
 
-// The modes: see the package documentation.
+// The modes of verification: see the package documentation.
 const (
 	Emulator VerificationMode = iota
 	Strict
@@ -52,7 +52,8 @@ func New(o Options) *TokenVerifier {
 	return g
 }
 
-// GrantedRights is the set of rights that a token grants. The zero Grant grants nothing.
+// GrantedRights is the set of rights that a token grants on an entity or namespace. The zero GrantedRights
+// grants nothing.
 type GrantedRights struct {
 	Key     string   // the name of the signing key; "" for none
 	Rights  Rights   // on Path and all paths below it
@@ -60,10 +61,10 @@ type GrantedRights struct {
 	Expires int64    // seconds since 1970; 0: never
 }
 
-// RefusalReason is why an operation was refused.
+// RefusalReason says why a token or an operation was refused.
 type RefusalReason uint8
 
-// The reasons.
+// The reasons for which a token or an operation is refused.
 const (
 	Missing   RefusalReason = iota + 1 // there is no token
 	Malformed                          // the token cannot be parsed

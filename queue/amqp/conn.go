@@ -32,7 +32,7 @@ const (
 	closeTime = 2 * time.Second
 )
 
-// conn is one connection.
+// conn is a connection of an AMQP client, while Serve serves it.
 type conn struct {
 	o       Options
 	raw     net.Conn
@@ -350,8 +350,9 @@ func (c *conn) handle(f frame.Frame) (done bool, err error) {
 	return false, s.handle(body, payload)
 }
 
-// hasParts reports whether a performative has parts that are in the buffer from which it was parsed, apart
-// from a payload and the tag of a transfer, which are copied or not kept.
+// hasParts reports whether a parsed performative refers to the buffer of the reader, so that it is valid only
+// until the next frame is read. The payload and the tag of a transfer do not count, since they are copied or
+// not kept.
 func hasParts(body frame.Body) bool {
 	switch b := body.(type) {
 	case *frame.Transfer:

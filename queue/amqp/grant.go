@@ -1,9 +1,9 @@
 package amqp
 
-// remaining returns how many more transfers a sender may make under a grant of its receiver: a session's
-// window (OASIS AMQP 1.0 part 2, 2.5.6) or a link's credit (2.6.7). granted is the number of transfers
-// granted, counted from seen, the position of the sender as the receiver knew it then. sent is the current
-// position of the sender. granted is an unsigned number, which may be 2^32-1; seen and sent are serial
+// remaining returns how many more transfers a sender may make under a session's window (OASIS AMQP 1.0 part
+// 2, 2.5.6) or a link's credit (2.6.7). granted is the number of transfers that the receiver has granted. It
+// counts from seen, the sender's transfer count that the receiver knew at that time. sent is the sender's
+// current transfer count. granted is an unsigned number, which may be 2^32-1; seen and sent are serial
 // numbers (RFC 1982).
 func remaining(granted, seen, sent uint32) uint32 {
 	underway := sent - seen

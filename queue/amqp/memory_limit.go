@@ -127,7 +127,8 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 	}
 }
 
-// takeMore increases the memory of the current message to next.
+// takeMore increases the memory of the link's current message to next. It returns false if the memory is not
+// available or the link has ended.
 func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	more := next
 	if !next.large {
@@ -238,7 +239,7 @@ func (c *conn) awaitRoom() {
 	c.limitFrames()
 }
 
-// limitFrames sets the maximal size of the next frame.
+// limitFrames sets the maximal size of the next frame. It is smaller while the client is not authorized.
 func (c *conn) limitFrames() {
 	most := c.o.MaxFrameSize
 	if c.isUnauthorized() {
@@ -247,8 +248,8 @@ func (c *conn) limitFrames() {
 	c.r.SetMax(most)
 }
 
-// outputFits reports whether less than most bytes of output are waiting. It takes memory for the bytes above
-// freeOutput, and returns false if there is none. The caller holds the lock.
+// outputFits reports whether fewer bytes of output are waiting than the limit most. It takes memory for the
+// bytes above freeOutput, and returns false if there is none. The caller holds the lock.
 func (c *conn) outputFits(most int) bool {
 	n := len(c.out.buf)
 	if n >= most || c.o.Memory == nil || c.out.dead {
@@ -294,7 +295,8 @@ func (c *conn) admitFrame(b frame.Body) bool {
 	return !over
 }
 
-// watchToken closes the connection if the client is not authorized within the time limit. stop cancels that.
+// watchToken starts a timer that closes the connection if the client is not authorized in time. stop ends the
+// timer.
 func (c *conn) watchToken() (stop func()) {
 	return ttl.AfterFunc(c.o.Wall, c.o.TokenTime-c.o.Wall.Now().Sub(c.since), func() {
 		c.mu.Lock()

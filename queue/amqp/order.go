@@ -48,8 +48,9 @@ type processingTurn struct {
 	ends   *dischargeRequest // set if the arrival is a discharge
 }
 
-// enqueue records work that has arrived on the session and returns its turn. state is the state in its
-// frame. ends is set if the work is a discharge.
+// enqueue records that a message or settlement has arrived on the session, and returns its turn, which says
+// what it must wait for. state is the state in its frame, which may name a transaction. ends is set if the
+// message is a discharge.
 func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingTurn {
 	c := s.c
 	w := processingTurn{behind: s.barriers(), ends: ends}
@@ -75,8 +76,8 @@ func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingT
 	return w
 }
 
-// barriers returns the discharges that are not done and that work arriving on the session now has to wait
-// for.
+// barriers returns the discharges for whose end work that arrives on the session now must wait: the last ones
+// of the session and of the connection, if they are not done.
 func (s *session) barriers() (list []*dischargeRequest) {
 	for _, d := range []*dischargeRequest{s.last, s.c.last} {
 		if d != nil && !d.done {
@@ -86,7 +87,8 @@ func (s *session) barriers() (list []*dischargeRequest) {
 	return list
 }
 
-// order makes a discharge a barrier for its session or for the whole connection.
+// order makes work that arrives after a discharge wait until the discharge is done: work of its session or,
+// if the coordinator's link is the only one of the session, of the whole connection.
 func (s *session) order(d *dischargeRequest) {
 	if len(s.links) > 1 {
 		s.last = d
@@ -110,9 +112,9 @@ func passed(list []*dischargeRequest) bool {
 	return true
 }
 
-// finish records that the work of a turn has been processed, and wakes what waits for it. done says whether
-// the work has become part of its transaction or, for a discharge, whether the transaction has been
-// committed.
+// finish records that a message or settlement, whose turn is w, has been processed, and wakes everything that
+// waits for it. done says whether it has become part of its transaction or, for a discharge, whether the
+// transaction has been committed.
 func (c *conn) finish(w *processingTurn, done bool) {
 	if w.of != nil {
 		w.of.pending--
@@ -137,7 +139,7 @@ func (c *conn) failTransaction(state frame.State) {
 	}
 }
 
-// failFrame calls failTransaction for a frame that is not processed.
+// failFrame records that the work in a frame is lost because the frame is not processed: see failTransaction.
 func (c *conn) failFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:

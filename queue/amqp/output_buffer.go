@@ -102,7 +102,8 @@ func (c *conn) uncorkBusy() {
 	c.busy++
 }
 
-// endBusy ends the work of a goroutine that is counted in busy, also if it panics. The caller holds the lock.
+// endBusy decrements the number of goroutines at work (busy) when one of them ends, also if it panics. The
+// caller holds the lock.
 func (c *conn) endBusy() {
 	c.busy--
 	c.out.corked = false

@@ -15,8 +15,10 @@ const (
 	minPrompt = 8
 )
 
-// pass runs fn, which processes the first arrivals or settlements of a link. ready reports whether they need
-// not wait for other work. Only the goroutine that reads the connection calls pass, and holds the lock.
+// pass arranges that fn, which processes the first arrivals or settlements of a link, is run: by runInline in
+// the goroutine that reads the connection, if fn is expected to be prompt and nothing else is at work, and
+// otherwise in another goroutine. ready says that they need not wait for other work. Only the goroutine that
+// reads calls pass, and holds the lock.
 func (l *Link) pass(fn func(), ready bool) {
 	c := l.s.c
 	c.busy++
@@ -31,7 +33,8 @@ func (l *Link) pass(fn func(), ready bool) {
 	}
 }
 
-// runInline runs what pass has left to the goroutine that reads.
+// runInline runs the function that pass has kept for the goroutine that reads the connection, if there is
+// one.
 func (c *conn) runInline() {
 	if fn := c.inline; fn != nil {
 		c.inline = nil
@@ -39,8 +42,8 @@ func (c *conn) runInline() {
 	}
 }
 
-// process calls a sink or source without the lock, and records whether it was prompt. The caller holds the
-// lock before and after.
+// process calls fn, a call of a sink or source, without the lock, and records whether it took at most
+// promptTime. The caller holds the lock before and after.
 func (c *conn) process(fn func()) {
 	var took time.Duration
 	c.unlocked(func() {

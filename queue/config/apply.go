@@ -64,7 +64,8 @@ func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEnt
 }
 
 // setProperties sets the properties that the file gives: all of them, or with forwards unset all but the
-// forwarding targets. It returns the position in the file of the last one.
+// forwarding targets. It returns the file position of the last property that it has set, or that of the
+// entity if there is none.
 func (e *declaredEntity) setProperties(p *entity.Properties, forwards bool) (last tree.FilePosition) {
 	last = e.at
 	for _, s := range e.set {
@@ -107,7 +108,8 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 	return list, nil
 }
 
-// ruleDifferences returns the differences in the rules of a subscription.
+// ruleDifferences returns the differences between the rules of a subscription in the file and its existing
+// rules.
 func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *declaredEntity) (list []error,
 	err error) {
 	if len(e.rules) == 0 {
@@ -147,7 +149,8 @@ func same(a, b entity.Properties) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// allRules is more than the maximal number of rules of a subscription.
+// allRules is a page size larger than the maximal number of rules of a subscription, so that one page
+// contains all rules.
 const allRules = 1 << 20
 
 // applyRules makes the rules of a subscription equal to those of the file.

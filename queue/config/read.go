@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Config is the contents of a file.
+// Config is the contents of a configuration file in the form of Service Bus's emulator (Config.json):
+// entities to create at the start.
 type Config struct {
 	entities []*declaredEntity // in the order of the file
 }
@@ -291,7 +292,7 @@ func textOf(name string) func(*entity.Properties) *string {
 	return nil
 }
 
-// The properties with forwarding targets.
+// The properties of an entity that name the entity to which its messages are forwarded.
 const (
 	forwardTo   = "ForwardTo"
 	forwardDead = "ForwardDeadLetteredMessagesTo"

@@ -9,7 +9,7 @@ import (
 // Kind is a kind of entity.
 type Kind uint8
 
-// The kinds.
+// The kinds of entities.
 const (
 	Queue Kind = iota + 1
 	Topic
@@ -27,17 +27,18 @@ func (k Kind) String() string {
 	return "Subscription"
 }
 
-// SubQueue identifies a message store of a queue or subscription.
+// SubQueue selects one of the message stores of a queue or subscription: the main store or a dead-letter
+// queue.
 type SubQueue uint8
 
-// The message stores.
+// The message stores of a queue or subscription.
 const (
 	Main SubQueue = iota
 	DeadLetters
 	TransferDeadLetters
 )
 
-// Address names a message store or a topic.
+// Address names a message store (a queue, a subscription, or one of their sub-queues) or a topic.
 type Address struct {
 	// Entity is the path of the entity, such as "orders" or "news/Subscriptions/all". It is in the client's
 	// spelling except for the word "Subscriptions". Case is ignored in comparisons.
@@ -154,7 +155,8 @@ type NameError struct{ Name string }
 
 func (e *NameError) Error() string { return "'" + e.Name + "'" + e.Reason() }
 
-// Reason returns Service Bus's error text for such a name, without the name itself.
+// Reason returns Service Bus's error text for an invalid name. The text is to follow the name, which it does
+// not contain.
 func (e *NameError) Reason() string {
 	return " contains character(s) that is not allowed by Service Bus. Entity segments can contain only " +
 		"letters, numbers, periods (.), hyphens (-), and underscores (_). " + HelpLink

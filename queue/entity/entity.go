@@ -13,7 +13,7 @@ const Forever time.Duration = math.MaxInt64
 // Status determines which operations an entity refuses.
 type Status uint8
 
-// The statuses.
+// The statuses of entities.
 const (
 	Active Status = iota
 	Disabled

@@ -9,7 +9,7 @@ import (
 // status.
 type Code uint8
 
-// The codes.
+// The codes of errors, one for each kind of failure.
 const (
 	CodeInternal              Code = iota
 	CodeEntityNotFound             // the entity does not exist

@@ -82,7 +82,8 @@ const (
 	ticksUntil          = 621_355_968_000_000_000
 )
 
-// PropertyValue converts an AMQP value to a value that rules evaluate. raw is the encoding of x.
+// PropertyValue converts a message property, given as the decoded AMQP value x, to a value that filters and
+// actions evaluate. raw is the AMQP encoding of x, which the result keeps if its type is unknown.
 func PropertyValue(x any, raw []byte) rule.Value {
 	switch x := x.(type) {
 	case nil:

@@ -86,7 +86,8 @@ type detectedConn struct {
 	secure bool // within TLS
 }
 
-// Resumes reports whether a Write that has timed out can be continued, for package amqp.
+// Resumes reports whether a Write that has timed out can be continued with the remaining bytes: true for
+// plain TCP, false for TLS. Package amqp calls it.
 func (c *detectedConn) Resumes() bool {
 	_, plain := c.Conn.Conn.(*net.TCPConn)
 	return plain
@@ -112,7 +113,8 @@ type listenerConn struct {
 	once   sync.Once
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn: it closes the connection and signals that to connListener.pass, which waits for
+// it.
 func (c *listenerConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.detectedConn.Close()
@@ -128,7 +130,7 @@ func (h *connListener) pass(c *detectedConn, p *connPermit) {
 	}
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener: it returns the next connection whose protocol was detected as HTTP.
 func (h *connListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
@@ -138,13 +140,13 @@ func (h *connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener.
+// Close implements net.Listener: it ends Accept with an error.
 func (h *connListener) Close() error {
 	h.once.Do(func() { close(h.done) })
 	return nil
 }
 
-// Addr implements net.Listener.
+// Addr implements net.Listener. It returns an empty address, because the listener has no port of its own.
 func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // isTransient reports whether an error of Accept is temporary: there are no free file descriptors, or the

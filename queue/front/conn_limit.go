@@ -88,7 +88,7 @@ func (o *connPermit) setIdle(idle bool) {
 	o.idle = idle
 }
 
-// leave gives the permit back, when the connection has ended.
+// leave gives the permit back after the connection has ended.
 func (o *connPermit) leave() {
 	o.all.mu.Lock()
 	defer o.all.mu.Unlock()

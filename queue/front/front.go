@@ -150,8 +150,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ended waits until all requests and operations have ended. It gives up breakOff after the end of ctx, and
-// returns false. The goroutine that waits for them then ends when they do.
+// ended waits until all requests and operations have ended. If they have not ended breakOff after the end of
+// ctx, it returns false, and its goroutine goes on waiting for them.
 func (s *Server) ended(ctx context.Context) bool {
 	idle := make(chan struct{})
 	go func() {

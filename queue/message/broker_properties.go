@@ -5,7 +5,7 @@ import "github.com/mayflydb/mayfly/queue/wire"
 // State is the state of a message.
 type State int32
 
-// The states.
+// The states of a message, as receivers see them.
 const (
 	Active State = iota
 	Deferred

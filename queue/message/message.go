@@ -63,7 +63,7 @@ type Property struct {
 // PropertyField is a field of the properties section.
 type PropertyField int
 
-// The fields, in the order of the encoding.
+// The fields of the properties section, in the order of their encoding.
 const (
 	MessageID PropertyField = iota
 	UserID
@@ -98,10 +98,11 @@ func (m *Message) Clone() *Message {
 	return &c
 }
 
-// Raw returns the encoded value of a slot, or nil if it is empty.
+// Raw returns the AMQP encoding of a field of the properties section, or nil if the message does not have it.
 func (m *Message) Raw(s PropertyField) []byte { return m.slots[s] }
 
-// SetRaw sets a slot to an encoded value of the slot's type; nil and null clear it.
+// SetRaw sets a field of the properties section to an encoded value of the field's type; nil and null clear
+// it.
 func (m *Message) SetRaw(s PropertyField, value []byte) {
 	if wire.IsNull(value) {
 		value = nil
@@ -109,8 +110,8 @@ func (m *Message) SetRaw(s PropertyField, value []byte) {
 	m.slots[s] = value
 }
 
-// Text returns a slot as text, or "" if it is empty. If the slot is an id that is not a string, Text returns
-// the result of Key without its first letter.
+// Text returns a field of the properties section as text, or "" if the message does not have it. If the field
+// is an id that is not a string, Text returns the result of Key without its first letter.
 func (m *Message) Text(s PropertyField) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {
@@ -120,7 +121,8 @@ func (m *Message) Text(s PropertyField) string {
 	return text
 }
 
-// SetText sets a slot to a string, or to a symbol if that is the slot's type; "" clears it.
+// SetText sets a field of the properties section to a string, or to a symbol if the field has that type; ""
+// clears it.
 func (m *Message) SetText(s PropertyField, text string) {
 	switch {
 	case text == "":

@@ -198,7 +198,7 @@ func footer(value, whole []byte) ([]byte, error) {
 // manyProperties is the number of properties from which on a map is used to find duplicates.
 const manyProperties = 16
 
-// properties decodes a map with names as keys. If several entries have the same name, only the first is
+// properties decodes an AMQP map with names as keys. If several entries have the same name, only the first is
 // kept. take decodes an entry and reports whether to keep it.
 func properties(raw []byte,
 	take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
@@ -228,7 +228,7 @@ func properties(raw []byte,
 	return list, err
 }
 
-// names returns the set of names that have been seen. If seen is nil, it makes the set from list.
+// names returns seen, the set of the property names read so far. If seen is nil, it builds the set from list.
 func names(seen map[string]bool, list []Property) map[string]bool {
 	if seen == nil {
 		seen = make(map[string]bool, 2*len(list))
@@ -266,7 +266,7 @@ func (m *Message) properties(value []byte) error {
 	return f.Err()
 }
 
-// admits reports whether an encoded value has the type of the slot.
+// admits reports whether an encoded value has the AMQP type that the field requires.
 func (s PropertyField) admits(raw []byte) bool {
 	switch s {
 	case MessageID, CorrelationID:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -164,7 +165,7 @@ func TestRandomMessages(t *testing.T) {
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	for range 500 {
+	for range racetest.Campaign(500, 150) {
 		properties := make(wire.List, r.IntN(int(slotCount)+2))
 		for i := range properties {
 			switch PropertyField(i) {

@@ -8,7 +8,8 @@ import "encoding/binary"
 //	flags    1 byte: durable 1, footer 2, first acquirer 4, delivery annotations 8; 16, 32 and 64 if the
 //	         sender omitted durable, first acquirer, priority
 //	priority 1 byte
-//	slots    2 bytes, big-endian: a bit for each slot in use, the first slot the lowest
+//	slots    2 bytes, big-endian: a bit for each slot (field of the properties section) in use, the first
+//	         slot the lowest
 //	ttl      uvarint of the header's milliseconds + 1; 0: absent
 //	then each slot in use; the annotations and the application properties, each as their number, names and
 //	values; the delivery annotations in the same form and the footer, each if its flag is set. A uvarint

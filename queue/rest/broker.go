@@ -80,7 +80,8 @@ func (p *sentProperties) ttl() (int64, error) {
 	return message.Absent, nil
 }
 
-// readSpan parses a .NET duration, [d.]hh:mm[:ss[.f]], and returns milliseconds. ok is false if text is none.
+// readSpan parses a .NET duration, [d.]hh:mm[:ss[.f]], and returns milliseconds. ok is false if text has
+// another form.
 func readSpan(text string) (ms int64, ok bool) {
 	parts := strings.Split(strings.TrimSpace(text), ":")
 	if len(parts) < 2 || len(parts) > 3 {

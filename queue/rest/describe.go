@@ -139,7 +139,7 @@ func accessed(d *entityXML) string {
 	return stamp(d.Accessed)
 }
 
-// The names of fields that are written as elements instead of text.
+// The elements of an entity's description that contain other elements instead of text.
 const (
 	markCounts = "CountDetails"
 	markRules  = "AuthorizationRules"
@@ -230,7 +230,7 @@ func rootOf(kind entity.Kind) string {
 	return "QueueDescription"
 }
 
-// itemOf returns the item of an entity.
+// itemOf returns the ATOM entry item that describes an entity.
 func (c *requestCall) itemOf(e entity.Entity) entryItem {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
@@ -260,7 +260,8 @@ func (c *requestCall) itemOf(e entity.Entity) entryItem {
 		}}
 }
 
-// appendCounts appends the counts. Clients find the prefix of the names by looking for the only attribute.
+// appendCounts appends the element CountDetails. xmlns:d2p1 must be its only attribute, because clients take
+// the prefix of the elements in it from there.
 func appendCounts(b []byte, n entity.Counts) []byte {
 	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
 	for _, one := range []struct {

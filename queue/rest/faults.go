@@ -15,7 +15,8 @@ import (
 // Package inject implements fault rules; this file applies them to requests for messages. HTTP has no links,
 // so a fault that detaches a link drops the connection instead.
 
-// settleOperations maps the methods of requests to a lock's URL to the names of operations in fault rules.
+// settleOperations maps the HTTP method of a request to the URL of a lock to the name of the operation in
+// fault rules.
 var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Complete,
 	http.MethodPut: inject.Abandon, http.MethodPost: inject.RenewLock}
 

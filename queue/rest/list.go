@@ -37,7 +37,7 @@ func (c *requestCall) list(kind entity.Kind, topic, title string) error {
 	return c.answerFeed(title, items, skip, top)
 }
 
-// listed checks the method of a list request, and parses its page.
+// listed checks the method of a list request, and returns its paging parameters $skip and $top.
 func (c *requestCall) listed() (skip, top int, err error) {
 	if c.r.Method != http.MethodGet {
 		return 0, 0, c.notAllowed(http.MethodGet)

@@ -55,7 +55,7 @@ func (c *requestCall) hold(n int64) (give func(), err error) {
 	return give, nil
 }
 
-// readBody takes memory for the request's body and reads it. It fails if the body is longer than most bytes.
+// readBody takes memory for the request's body and reads it. It fails if the body has more bytes than most.
 // give returns the memory, and must be called when the body is no longer used.
 func (c *requestCall) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength

@@ -42,8 +42,8 @@ func (c *requestCall) refused(err error) error {
 	return &statusError{http.StatusUnauthorized, "Manage,EntityRead claims required for this operation."}
 }
 
-// partOperation returns Service Bus's name for an operation on subscriptions or rules, and "" for other
-// operations.
+// partOperation returns Service Bus's name for an operation on subscriptions or rules, such as
+// "EnumerateRules", and "" for other operations.
 func (c *requestCall) partOperation() string {
 	n := len(c.path)
 	what := ""

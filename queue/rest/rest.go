@@ -63,7 +63,7 @@ type requestCall struct {
 	faultRule      string    // id of the fault rule that applied; "": none
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP serves one request of Service Bus's HTTP API: messages, and the management of entities.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &requestCall{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
 	defer c.record()

@@ -97,7 +97,7 @@ func readFilter(n *xmlNode) (f rule.Filter, err error) {
 	}
 }
 
-// ruleItem returns the item of a rule.
+// ruleItem returns the ATOM entry item that describes a rule of a subscription.
 func ruleItem(subscription string, r entity.Rule) entryItem {
 	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {

@@ -119,8 +119,9 @@ func parseMoment(text string) (time.Time, error) {
 	return t, err
 }
 
-// appendParameters appends names with values. The prefix of the types must have four characters, because a
-// client removes five characters to get the type.
+// appendParameters appends an element with this name that contains the parameters or properties in list as
+// pairs of a key and a typed value. Each key begins with sign: "@" for parameters. The namespace prefix of
+// the types (d6p1) must have four characters, because a client removes five characters to get the type.
 func appendParameters(b []byte, name string, list []rule.Parameter, sign string) []byte {
 	if len(list) == 0 {
 		return b

@@ -78,10 +78,10 @@ func (n *xmlNode) isNil() bool {
 	return false
 }
 
-// maxEntry is the maximal size of an entry in bytes.
+// maxEntry is the maximal size of a request's ATOM entry in bytes.
 const maxEntry = 1 << 20
 
-// content parses the entry in the body of the request and returns its content element.
+// content parses the ATOM entry in the body of the request and returns its content element.
 func (c *requestCall) content() (*xmlNode, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
 	c.sent = body
@@ -99,7 +99,7 @@ func (c *requestCall) content() (*xmlNode, error) {
 	return found, nil
 }
 
-// entry parses the entry in the body of the request and returns the description element with this name.
+// entry parses the ATOM entry in the body of the request and returns the description element with this name.
 func (c *requestCall) entry(name string) (*xmlNode, error) {
 	content, err := c.content()
 	if err != nil {
@@ -112,8 +112,8 @@ func (c *requestCall) entry(name string) (*xmlNode, error) {
 	return found, nil
 }
 
-// appendText appends escaped text. It uses the names of entities, because some clients do not accept the
-// numeric escapes that encoding/xml writes for quotes. Characters that XML does not allow become U+FFFD.
+// appendText appends escaped text. It escapes quotes by name (&quot;), because some clients do not accept the
+// numeric escapes that encoding/xml writes. Characters that XML does not allow become U+FFFD.
 func appendText(b []byte, text string) []byte {
 	for _, r := range text {
 		switch {
@@ -161,5 +161,5 @@ func appendNodes(b []byte, list []xmlNode) []byte {
 	return b
 }
 
-// stamp formats a time as it appears in entries.
+// stamp formats a time as ATOM entries contain it.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }

@@ -11,7 +11,7 @@ import (
 // evalScope is the message on which an expression is evaluated.
 type evalScope struct{ Message }
 
-// truthIn returns the truth of a node. A value that is not Boolean is unknown.
+// truthIn returns the truth value of a node on the message s. A value that is not Boolean is unknown.
 func truthIn(s *evalScope, n node) truthValue {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
@@ -19,7 +19,7 @@ func truthIn(s *evalScope, n node) truthValue {
 	return unknown
 }
 
-// asValue returns a truth as a Boolean value, or Missing if it is unknown.
+// asValue returns a truth value as a Boolean Value, or Missing if it is unknown.
 func (t truthValue) asValue() Value {
 	switch t {
 	case yes:
@@ -242,8 +242,8 @@ func cut(pattern string, escape rune) (list []patternPiece) {
 	return list
 }
 
-// matches reports whether a text matches a pattern. Its time is at most the product of both lengths, because
-// it goes back only to the last wildcard for a sequence.
+// matches reports whether a text matches a LIKE pattern. On a mismatch it goes back only to the last % of the
+// pattern, so that its time is at most proportional to the product of both lengths.
 func matches(text string, pattern []patternPiece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {
@@ -269,7 +269,7 @@ func matches(text string, pattern []patternPiece) bool {
 	return p == len(pattern)
 }
 
-// textOf returns the text of a tree.
+// textOf returns the text of an expression's tree.
 func textOf(n node) string {
 	var b strings.Builder
 	n.write(&b)

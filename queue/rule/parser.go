@@ -126,7 +126,8 @@ func (p *parser) not() (node, error) {
 	return negationNode{n}, err
 }
 
-// predicate parses an expression and an optional comparison, IS, IN or LIKE after it.
+// predicate parses an expression and an optional comparison, IS, IN or LIKE after it. err is the result of
+// the caller's last step: if it is not nil, predicate only returns it.
 func (p *parser) predicate(err error) (node, error) {
 	if err != nil {
 		return nil, err

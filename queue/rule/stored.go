@@ -52,7 +52,7 @@ func load(list []storedParameter) (out []Parameter) {
 	return out
 }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON returns the filter in the JSON form in which it is stored.
 func (f Filter) MarshalJSON() ([]byte, error) {
 	s := storedFilter{Kind: f.kind, Expression: f.expression, Parameters: store(f.parameters)}
 	if c := f.correlation; c != nil {
@@ -64,7 +64,7 @@ func (f Filter) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON reads a filter from the JSON form in which it is stored.
 func (f *Filter) UnmarshalJSON(raw []byte) (err error) {
 	var s storedFilter
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -93,12 +93,12 @@ func (f *Filter) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON returns the action in the JSON form in which it is stored.
 func (a Action) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedAction{a.expression, store(a.parameters)})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON reads an action from the JSON form in which it is stored.
 func (a *Action) UnmarshalJSON(raw []byte) (err error) {
 	var s storedAction
 	if err := json.Unmarshal(raw, &s); err != nil || s.Expression == "" {

@@ -13,7 +13,7 @@ import (
 // ValueKind is the type of a Value.
 type ValueKind uint8
 
-// The kinds.
+// The kinds of values.
 const (
 	Missing ValueKind = iota // there is no value
 	Null
@@ -32,7 +32,7 @@ const (
 // comparisons.
 type Type uint8
 
-// The types. An Untyped number is a long or a double.
+// The number types that clients send. An Untyped number is a long or a double.
 const (
 	Untyped Type = iota
 	Int8

@@ -118,7 +118,7 @@ func known(code byte) bool {
 	return false
 }
 
-// elements reads the number of elements of a compound value, and checks that its data can hold so many.
+// elements reads the number of elements of a list, map or array, and checks that its data can hold so many.
 func (it *encodedItem) elements() error {
 	width := 1
 	if it.code&0x10 != 0 {
@@ -143,7 +143,8 @@ func (it *encodedItem) elements() error {
 	return nil
 }
 
-// arrayHead is the part of an array that applies to all elements.
+// arrayHead is an encoded array, split into the constructor and the descriptor, which its elements have in
+// common, and the elements.
 type arrayHead struct {
 	descriptor []byte // encoded; nil: none
 	code       byte   // the elements' constructor

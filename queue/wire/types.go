@@ -92,7 +92,7 @@ func bad(want, format string, args ...any) error {
 	return &Error{Want: want, Got: fmt.Sprintf(format, args...)}
 }
 
-// Codes of the constructors.
+// The constructors: the bytes that precede an encoded value and give its type.
 const (
 	codeDescribed  = 0x00
 	codeNull       = 0x40

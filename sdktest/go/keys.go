@@ -80,7 +80,8 @@ var keys = []scenario{
 	without("partition-delete", "no such operation"),
 }
 
-// life creates, reads, replaces and deletes the document sent, whose id is "1", under a partition key.
+// life creates, reads, replaces and deletes a document with the id "1" under the partition key pk. sent is
+// the document as it is created.
 func (c C) life(pk azcosmos.PartitionKey, sent M) {
 	t := c.t
 	_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
@@ -126,7 +127,7 @@ func (t *T) atlas() C {
 	return c
 }
 
-// under returns the ids of atlas whose partition keys begin with prefix.
+// under returns the ids of those documents created by atlas whose partition keys begin with prefix.
 func under(prefix ...string) []string {
 	ids := []string{}
 	for _, p := range places {

@@ -351,7 +351,7 @@ func twentieth(i int) M {
 	}
 }
 
-// everything returns the ids of the twenty documents.
+// everything returns the ids of the twenty documents that scenarios.md defines.
 func everything() (ids []string) {
 	for i := range 20 {
 		ids = append(ids, twentieth(i)["id"].(string))
@@ -359,7 +359,7 @@ func everything() (ids []string) {
 	return ids
 }
 
-// twenty creates a container with the twenty documents.
+// twenty creates a container with the twenty documents that scenarios.md defines.
 func (t *T) twenty(p azcosmos.ContainerProperties) C {
 	c := t.container(p)
 	for i := range 20 {

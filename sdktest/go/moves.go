@@ -180,7 +180,8 @@ var recreations = []string{
 	"ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
 }
 
-// recreated returns the ids of the items that the container has after a round of recreation.
+// recreated returns the ids of the items that a scenario writes to the container after recreating it for the
+// given time (round).
 func recreated(round int) []string {
 	ids := make([]string, 7)
 	for i := range ids {

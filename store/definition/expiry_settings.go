@@ -27,7 +27,7 @@ type Webhook struct {
 	Secret string `json:"secret,omitempty"`
 }
 
-// Bounds of the settings.
+// Bounds of ExpiryEvents and ReaperSettings.
 const (
 	DefaultEventRetention = 3600              // seconds
 	MaxEventRetention     = 30 * 24 * 3600    // seconds

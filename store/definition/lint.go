@@ -10,7 +10,7 @@ import (
 // mistakes. LintNull means that a document was refused; Cosmos DB accepts the others silently.
 type Lint uint8
 
-// The rules.
+// The lint rules.
 const (
 	// LintOff: an item has a ttl, but its container's TTL is off, so that it will not expire.
 	LintOff Lint = 1 << iota

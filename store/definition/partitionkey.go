@@ -75,7 +75,8 @@ func (d *PartitionKeyDefinition) Equal(e *PartitionKeyDefinition) bool {
 		slices.EqualFunc(a.parsed, b.parsed, func(p, q jsondoc.Path) bool { return p.String() == q.String() })
 }
 
-// EnsureDefaults fills in Cosmos DB's defaults, such as the system key if no key was specified.
+// EnsureDefaults fills in Cosmos DB's defaults for the kind and the version. If no key was specified, it
+// becomes the system key, the partition key of containers without one.
 func (d *PartitionKeyDefinition) EnsureDefaults() {
 	if d.IsZero() {
 		*d = PartitionKeyDefinition{Paths: []string{systemPartitionPath}, Kind: KindHash, Version: 2,
@@ -187,14 +188,14 @@ func (d *PartitionKeyDefinition) Extract(body []byte) PartitionKey {
 }
 
 // Matches reports whether the key that a client sent equals the key of its document: the same number of
-// components, each equal. Undefined, null and "" are three different values. If the definition is the
-// system key, an empty key and a missing one mean undefined.
+// components, each equal. Undefined, null and "" are three different values. If the definition is the system
+// key (the container was created without a partition key), an empty key and a missing one mean undefined.
 func (d *PartitionKeyDefinition) Matches(sent, extracted PartitionKey) bool {
 	return slices.EqualFunc(d.Plain(sent).values, d.Plain(extracted).values, jsondoc.Equal)
 }
 
-// Plain returns a key in the form in which it is stored. For the system key, an empty or missing key
-// becomes [{}].
+// Plain returns a key in the form in which it is stored. For the system key (the container was created
+// without a partition key), an empty or missing key becomes [{}].
 func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	if d.SystemKey && len(k.values) == 0 {
 		return NewPartitionKey(jsondoc.Value{})
@@ -207,8 +208,9 @@ const MismatchText = "Partition key provided either doesn't correspond to defini
 	"or doesn't match partition key field values specified in the document."
 
 // FullKey returns the key that addresses an item by its id. A missing key is replaced by the id, if the
-// partition key is the id, or by the system key. Otherwise a missing key fails with CodeBadRequest, and a
-// wrong number of components with CodePartitionKeyMismatch.
+// partition key is the id, or by the value [{}] if the container has the system key, because its definition
+// names no partition key. Otherwise a missing key fails with CodeBadRequest, and a wrong number of components
+// with CodePartitionKeyMismatch.
 func (d *PartitionKeyDefinition) FullKey(k PartitionKey, id string) (PartitionKey, error) {
 	switch {
 	case k.given || d.SystemKey:

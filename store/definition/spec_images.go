@@ -23,8 +23,8 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature defines what one feature keeps. Paths are stored for clients only: a version is
-// always kept as a whole.
+// PreviousImageFeature says for which changes one feature keeps the previous version. Paths are stored for
+// clients only: a version is always kept as a whole.
 type PreviousImageFeature struct {
 	Mode  *PreviousImageMode `json:"mode,omitempty"`
 	Paths []string           `json:"includedPaths,omitzero"`

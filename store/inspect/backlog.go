@@ -16,11 +16,11 @@ type Backlog struct {
 	Oldest int64
 }
 
-// Ghosts counts the items of a range that have expired and are not purged, up to a limit. It finds them by
-// their keys in the index of expiry. An item that has expired by its key may be alive, because of a lease or
-// a newer policy. So Ghosts reads the first view.MaxGhosts of these items, and counts the others as expired
-// without reading them. During a change of ttlPropertyPath, items that the reindexer has not reached yet may
-// be missing.
+// Ghosts counts the ghosts of a partition range, up to a limit: the items that have expired and are not
+// purged. It finds them by their keys in the index of expiry. An item that has expired by its key may be
+// alive, because of a lease or a newer policy. So Ghosts reads the first view.MaxGhosts of these items, and
+// counts the others as expired without reading them. During a change of ttlPropertyPath, items that the
+// reindexer has not reached yet may be missing.
 func Ghosts(state *view.ContainerState, s *view.Range, r engine.Reader, limit int64) (b Backlog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	g := ghostCount{state: state, s: s, limit: limit, items: items}
@@ -34,7 +34,7 @@ func Ghosts(state *view.ContainerState, s *view.Range, r engine.Reader, limit in
 	return g.out, err
 }
 
-// ghostCount is a running count of the ghosts in one partition range.
+// ghostCount is a running count of the ghosts (expired items that are not purged yet) in one partition range.
 type ghostCount struct {
 	state *view.ContainerState
 	s     *view.Range
@@ -44,7 +44,8 @@ type ghostCount struct {
 	out   Backlog
 }
 
-// walk counts the expired items of one family that lie at or below the cutoff.
+// walk counts the expired items in one family of the index of expiry: those with a key whose second is at
+// most cutoff.
 func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil

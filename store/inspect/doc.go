@@ -6,6 +6,7 @@
 //	dryrun.go          DryRun: what a change of the default does to the items
 //	forecast.go        Forecast: how many items expire when
 //	usage.go           Usage and RangeStatistics: documents, bytes, large partition keys
+//	usage_version.go   Version: a text that differs whenever the set of stored items differs
 //	backlog.go         Backlog: items that have expired and are not purged
 //	expiry_census.go   reads when all items expire, for a dry run or a forecast
 //

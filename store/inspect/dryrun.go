@@ -14,7 +14,7 @@ import (
 // TTLEffect is the effect of a changed default on a live item.
 type TTLEffect uint8
 
-// The effects. Each live item has exactly one.
+// The effects of a changed default. Each live item has exactly one.
 const (
 	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once
@@ -55,7 +55,8 @@ type DryRunExample struct {
 	Before, After int64 // when it expires
 }
 
-// DryRunEffect is the number of items with one effect, and some of them.
+// DryRunEffect is the number of items on which the change has one effect, and some of these items as
+// examples.
 type DryRunEffect struct {
 	Count    int64
 	Examples []DryRunExample // empty for EffectNone

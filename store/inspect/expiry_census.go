@@ -16,7 +16,8 @@ import (
 // So the result for a large container with leases is an estimate. During a change of ttlPropertyPath the keys
 // do not match the new path yet, and the census reads every item, even in a large container.
 
-// ExactItems is the number of items up to which a container is small.
+// ExactItems is the number of items up to which a forecast reads every item. In larger containers it reads
+// mostly keys.
 const ExactItems = 100_000
 
 // expiryCensus is one reading of the times at which all items of a container expire.
@@ -35,7 +36,8 @@ type expiryCensus struct {
 	immortal func(n int64)
 }
 
-// run takes the census. exact reports whether it has read every item.
+// run counts the expiry times of all items. exact reports whether it has read the items themselves, and not
+// only keys.
 func (n *expiryCensus) run() (exact bool, err error) {
 	var items int64
 	whole := n.whole || !n.state.Lives.Settled()
@@ -59,7 +61,7 @@ func (n *expiryCensus) run() (exact bool, err error) {
 	return exact, nil
 }
 
-// scan calls fn at each key of a range, until fn fails or the census has no time left.
+// scan calls fn at each key of a key range, until fn fails or the time for the count is over.
 func (n *expiryCensus) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {
@@ -82,8 +84,8 @@ func (n *expiryCensus) bodies(scope []byte) error {
 	})
 }
 
-// keys reads the keys of a range's families w and x. Items of the change feed that are in neither family
-// never expire.
+// keys reads the keys of a range in the index of expiry (families w and x). Items of the change feed that are
+// in neither family never expire.
 func (n *expiryCensus) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)
 	var mortal int64

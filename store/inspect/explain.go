@@ -38,7 +38,7 @@ func (s ItemState) String() string { return stateNames[s] }
 // TTLSource is the setting or event that determines when an item expires.
 type TTLSource uint8
 
-// The sources.
+// The settings and events that determine when an item expires.
 const (
 	// SourceOff: the container's TTL is off, so no item expires, not even one with a ttl of its own.
 	SourceOff TTLSource = iota
@@ -222,7 +222,8 @@ type Place struct {
 	Point []byte // its point key
 }
 
-// Explain looks up an item, live or not. lsn is that of its last write, or of its purge if that is known.
+// Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
+// that of its last write, or of its purge if that is known.
 func Explain(state *view.ContainerState, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)

@@ -3,7 +3,8 @@ package jsonbinary
 // Preamble is the byte that binary JSON begins with.
 const Preamble = 0x80
 
-// Markers. A constant is the first marker of a range, which ends before the next constant.
+// The markers of Cosmos DB's binary JSON: the first byte of each value, which says its type. Markers of the
+// same type are a range; a constant is the first marker of its range, which ends before the next constant.
 const (
 	literalInts    = 0x00 // the integer is the marker
 	systemStrings  = 0x20 // an index into systemTexts
@@ -77,7 +78,7 @@ const (
 	numberArraysC2 = 0xF3
 )
 
-// systemTexts are the strings that have markers of their own.
+// systemTexts are frequent strings, such as "_etag", that binary JSON stores as a single byte.
 var systemTexts = [...]string{
 	"$s", "$t", "$v", "_attachments", "_etag", "_rid", "_self", "_ts",
 	"attachments/", "coordinates", "geometry", "GeometryCollection", "id", "url", "Value", "label",

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// isString reports whether a marker is that of a string.
+// isString reports whether a marker, the first byte of a value, is that of a string.
 func isString(marker byte) bool {
 	return marker >= systemStrings && marker < numberUint64 && (marker < userStringsEnd || marker >= base64L1)
 }

@@ -125,7 +125,8 @@ func (r *reader) value() {
 	}
 }
 
-// plain reads a value whose marker is not part of a range.
+// plain reads a value whose marker has a constant of its own: null, a boolean, a GUID or bytes. at is the
+// offset of the marker.
 func (r *reader) plain(marker byte, at int) {
 	switch marker {
 	case null:

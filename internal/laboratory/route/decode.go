@@ -68,9 +68,10 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	return d
 }
 
-// scan reads the tags of a part of a request struct. This package defines these tags: on blank fields takes,
-// refusal, empty and body ("optional", "documents" or "large"); on a required member missing; on a member
-// that is decoded before the others first.
+// scan reads the tags of the fields of a request struct t; at is the index of t in the whole struct. This
+// package defines these tags. A field called _ may have takes, refusal and empty, which are error texts, and
+// body, which is "optional", "documents" or "large" (see the fields of decoder). A required member has
+// missing, the error text if it is missing. A member with first is decoded before the others.
 func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Database is the data that the engines of several servers share. Its methods are safe for concurrent use.
+// Database simulates the PostgreSQL database that several servers share: its data, locks, connections and
+// failures. Its methods are safe for concurrent use.
 type Database struct {
 	o     Options
 	clock ttl.Clock
@@ -34,7 +35,7 @@ type Database struct {
 	started  uint64 // number of sessions so far
 }
 
-// dataCopy is a copy of the data as of a moment.
+// dataCopy is a copy of all data as they were at a moment.
 type dataCopy struct {
 	at   time.Time
 	rows *rowSet
@@ -98,7 +99,7 @@ func (d *Database) Fail() {
 	}
 }
 
-// loseLocked goes back to the state at a moment.
+// loseLocked restores the data as they were at a moment, for InjectedDefects.LoseOnFail. The caller holds mu.
 func (d *Database) loseLocked(at time.Time) {
 	for _, s := range d.recent {
 		if !s.at.Before(at) {
@@ -153,7 +154,7 @@ func (d *Database) arrive() error {
 	}
 }
 
-// work occupies a processor for a while.
+// work occupies one of the simulated processors of the database for the time cost.
 func (d *Database) work(cost time.Duration) {
 	if d.cores == nil || cost <= 0 {
 		return
@@ -168,6 +169,13 @@ func (d *Database) snapshot() (*rowSet, uint64, int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rows.Copy(), d.version, d.clock.Now().UnixMicro()
+}
+
+// changes returns the number of changes of the data so far.
+func (d *Database) changes() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.version
 }
 
 // reportLocked sends notifications for scopes. The caller holds mu.
@@ -188,12 +196,11 @@ func (d *Database) reportLocked(scopes [][]byte) {
 	}
 }
 
-// chance returns true with the probability that p returns.
-func (d *Database) chance(p func(Network) float64) bool {
+// chance returns true with a probability, which p reads from the settings of the network.
+func (d *Database) chance(draws *rand.Rand, p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := p(d.o.Network)
-	return n > 0 && d.rng.Float64() < n
+	return draws.Float64() < p(d.o.Network)
 }
 
 // between returns a random duration.

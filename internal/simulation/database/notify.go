@@ -41,7 +41,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 		return err
 	}
 	defer e.calls.End()
-	return e.ask(ctx, func() error {
+	return e.ask(ctx, Exchange{Operation: ExchangeAwait, Keys: scopes}, func() error {
 		e.d.mu.Lock()
 		defer e.d.mu.Unlock()
 		for _, scope := range scopes {
@@ -63,10 +63,11 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 		case <-ctx.Done():
 			return
 		}
-		e.delay()
+		e.delay(e.draws(ExchangeNotify, nil))
 		e.Running(ctx.Done())
 		for _, scope := range e.inbox.take() {
 			if ctx.Err() == nil {
+				e.exchanged(Exchange{Operation: ExchangeNotify, Keys: [][]byte{scope}})
 				fn(scope)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// keyValue is a key with its value.
+// keyValue is a row of the simulated database: a key and its value.
 type keyValue struct{ key, value []byte }
 
 // rowSet is an ordered set of rows. Copy is cheap: copies share the rows that neither has changed.

@@ -77,17 +77,31 @@ func (s *session) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 		select {
 		case <-w.granted:
 		case <-s.ended:
-			return errLost
 		case <-giveUp:
-			return errLost
 		case <-ctx.Done():
+		}
+		switch { // in this order, if several have happened
+		case isClosed(w.granted):
+		case isClosed(s.ended), isClosed(giveUp):
+			return errLost
+		default:
 			return ctx.Err()
 		}
 	}
 	return nil
 }
 
-// ask takes a lock that is free and returns nil. Otherwise it returns the new entry in the queue of the lock.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask requests the lock of a scope. If the lock is free, it takes it and returns nil. Otherwise it returns
+// the new entry in the queue of those that wait for the lock.
 func (s *session) ask(scope string) *lockWaiter {
 	d := s.d
 	d.mu.Lock()
@@ -313,5 +327,5 @@ func contains(r engine.Range, key []byte) bool {
 	return bytes.Compare(key, r.Start) >= 0 && (r.End == nil || bytes.Compare(key, r.End) < 0)
 }
 
-// ceiling returns the stored value of a ceiling.
+// ceiling encodes the next LSN of a scope, the value that is stored under engine.CeilingKey.
 func ceiling(next uint64) []byte { return binary.BigEndian.AppendUint64(nil, next) }

@@ -12,7 +12,8 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txnAttempt is one transaction of the database, in which the functions of a group run.
+// txnAttempt is one transaction of the database. It runs the functions of several Updates, which are
+// committed together.
 type txnAttempt struct {
 	e       *Engine
 	s       *session
@@ -25,7 +26,7 @@ type txnAttempt struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// scopeState is a scope that an attempt has locked.
+// scopeState is a scope that an attempt has locked, with the next LSN that it issues.
 type scopeState struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
@@ -35,7 +36,7 @@ type scopeState struct {
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
-	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit, func(giveUp <-chan struct{}) error {
 		if err := a.s.lockAll(ctx, giveUp); err != nil {
 			return err
 		}
@@ -82,7 +83,7 @@ func (a *txnAttempt) drop() {
 	})
 }
 
-// rebase updates the state to the data that are committed now, with the writes of the attempt.
+// rebase reads the data that are committed now, and applies the writes of the attempt to them.
 func (a *txnAttempt) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -93,12 +94,12 @@ func (a *txnAttempt) rebase() {
 	}
 }
 
-// statement is an exchange within the transaction.
-func (a *txnAttempt) statement() error {
+// statement sends one request within the transaction to the database and waits for the response.
+func (a *txnAttempt) statement(x Exchange) error {
 	if a.lost != nil {
 		return a.lost
 	}
-	err := a.e.exchange(readLimit, func(<-chan struct{}) error {
+	err := a.e.exchange(x, readLimit, func(<-chan struct{}) error {
 		if err := a.s.enter(); err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (a *txnAttempt) statement() error {
 	return a.lost
 }
 
-// txn is the engine.Txn of one function that runs in an attempt.
+// txn is the engine.Txn of one Update, whose function runs in a txnAttempt.
 type txn struct {
 	sourceReader
 	a      *txnAttempt
@@ -136,8 +137,8 @@ func (a *txnAttempt) txn(ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes if keep is set, and otherwise undoes them. wrote reports whether there were
-// any.
+// end is called after the function of an Update. If keep is set, it keeps the function's writes, otherwise it
+// undoes them. wrote reports whether it has kept any.
 func (t *txn) end(keep bool) (wrote bool) {
 	t.finish()
 	a := t.a
@@ -177,10 +178,13 @@ func (t *txn) fetch(keys ...[]byte) error {
 	for _, key := range keys {
 		t.a.fetched[string(key)] = true
 	}
-	return t.a.statement()
+	return t.a.statement(Exchange{Operation: ExchangeRead, Keys: keys})
 }
 
-func (t *txn) fetchPage() error         { return t.a.statement() }
+func (t *txn) fetchPage(at []byte) error {
+	return t.a.statement(Exchange{Operation: ExchangePage, Keys: [][]byte{at}})
+}
+
 func (t *txn) rows() *rowSet            { return t.a.state }
 func (t *txn) context() context.Context { return t.ctx }
 
@@ -308,7 +312,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, by which callers notice that cached data have changed: see
+// engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := txnWrite{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -317,7 +322,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark returns the mark of a scope.
+// Mark returns the number that SetMark has stored with a scope, or 0: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0
@@ -339,7 +344,7 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 	return list
 }
 
-// positions returns the positions of scopes after the transaction.
+// positions returns the LSN and the mark that each scope has after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
 	list := make([]engine.Position, len(scopes))
 	for i, key := range scopes {

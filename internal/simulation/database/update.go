@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// request is a running Update.
+// request is a call of Update that has not returned yet.
 type request struct {
 	ctx   context.Context
 	given [][]byte // scopes as the caller named them
@@ -64,8 +64,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return r.at, r.err
 }
 
-// lead waits in the queues of the scopes, in their order, and then runs r, unless another request has run
-// it.
+// lead waits until r is first in the queues of all its scopes, and then runs it in a group with later
+// requests. It returns earlier if the group of another request has run r.
 func (e *Engine) lead(r *request, sorted [][]byte) {
 	var held []*scopeQueue
 	defer func() {
@@ -104,7 +104,8 @@ func (e *Engine) acquire(r *request, scope []byte) (q *scopeQueue, free bool) {
 	return q, true
 }
 
-// waitFor waits in a queue. It reports whether r is the first in it; otherwise r has an outcome.
+// waitFor waits in a queue until r is the first in it, and then returns true. It returns false if another
+// request has run r, or if the context of r has ended.
 func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
 	select {
 	case <-r.lead:
@@ -134,7 +135,8 @@ func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
 	}
 }
 
-// forget ends the use of a queue, and removes the queue if nobody uses it.
+// forget is called when a request does not use a scopeQueue any more. It removes the queue if no other
+// request uses it.
 func (e *Engine) forget(q *scopeQueue) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,7 +145,7 @@ func (e *Engine) forget(q *scopeQueue) {
 	}
 }
 
-// release passes a queue to the next request.
+// release lets the next request in a queue continue.
 func (e *Engine) release(q *scopeQueue) {
 	e.mu.Lock()
 	if q.held = len(q.waiting) > 0; q.held {
@@ -154,8 +156,8 @@ func (e *Engine) release(q *scopeQueue) {
 	e.forget(q)
 }
 
-// join removes those first requests from a queue that name no other scope, at most most of them, and
-// returns them.
+// join removes up to most requests from the head of a queue and returns them. It stops at the first request
+// that names more than this scope.
 func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
 	if q == nil {
 		return nil
@@ -174,7 +176,7 @@ func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
 	return list
 }
 
-// runGroup runs transactions until the request and those that join it have an outcome.
+// runGroup runs transactions until the request lead, and the requests of q that join it, have an outcome.
 func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
 	members := []*request{lead}
 	began := e.d.clock.Now()
@@ -204,8 +206,8 @@ func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
 	}
 }
 
-// try runs one transaction. It returns the members of the group. If first is set, further requests may join
-// the group.
+// try runs the functions of several requests (members) in one transaction. If first is set, further requests
+// of the queue may join them. It returns all requests that have taken part.
 func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q *scopeQueue,
 	first bool) ([]*request, error) {
 	if err := ctx.Err(); err != nil {
@@ -277,17 +279,18 @@ func (r *request) run(a *txnAttempt) {
 	r.wrote = t.end(r.err == nil)
 }
 
-// commit commits the writes of the group.
+// commit commits the writes of all functions that have run in the transaction.
 func (a *txnAttempt) commit() error {
 	if len(a.writes) == 0 {
 		a.s.abort()
 		return nil
 	}
 	e, d := a.e, a.e.d
-	if d.chance(func(n Network) float64 { return n.LateCommit }) {
+	if d.chance(e.draws("late commit", a.s.scopes), func(n Network) float64 { return n.LateCommit }) {
 		return a.commitLate()
 	}
-	err := e.exchange(commitLimit, func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
+	err := e.exchange(Exchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
+		func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
 	if errors.Is(err, errLost) {
 		return a.resolve()
 	}
@@ -323,7 +326,8 @@ func (a *txnAttempt) resolve() error {
 	}
 	for try := 0; ; try++ {
 		state := open
-		err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+		x := Exchange{Operation: ExchangeOutcome, Keys: a.s.scopes}
+		err := e.exchange(x, beginLimit, func(giveUp <-chan struct{}) error {
 			if !d.o.Defects.StampWithCommit {
 				select {
 				case <-a.s.ended:

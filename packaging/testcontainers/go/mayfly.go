@@ -19,7 +19,7 @@ import (
 // Image is the image of the latest release.
 const Image = "ghcr.io/mayflydb/mayfly:latest"
 
-// Key is the key of the emulators, which the server takes.
+// Key is the account key of Microsoft's emulators, which the server accepts.
 const Key = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
 // The ports in the container.
@@ -29,13 +29,14 @@ const (
 	managementPort = "5300/tcp"
 )
 
-// Container is a server that runs.
+// Container is a running Mayfly server in a container.
 type Container struct {
 	testcontainers.Container
 }
 
-// Run starts a server of an image and returns when it is ready. Options may change what it is started with;
-// those of Mayfly are variables: testcontainers.WithEnv(map[string]string{"MAYFLY_THROTTLE": "true"}).
+// Run starts a server from a Docker image and returns when it is ready. Options are those of testcontainers;
+// settings of Mayfly are environment variables: testcontainers.WithEnv(map[string]string{"MAYFLY_THROTTLE":
+// "true"}).
 func Run(ctx context.Context, image string, opts ...testcontainers.ContainerCustomizer) (*Container, error) {
 	all := append([]testcontainers.ContainerCustomizer{
 		testcontainers.WithExposedPorts(cosmosPort, messagesPort, managementPort),
@@ -52,23 +53,25 @@ func Run(ctx context.Context, image string, opts ...testcontainers.ContainerCust
 	return &Container{started}, nil
 }
 
-// URL is the address for clients of Cosmos DB, without TLS.
+// URL returns the address for clients of Cosmos DB, without TLS.
 func (c *Container) URL(ctx context.Context) (string, error) {
 	return c.PortEndpoint(ctx, cosmosPort, "http")
 }
 
-// ConnectionString is that of Cosmos DB.
+// ConnectionString returns the connection string for clients of Cosmos DB.
 func (c *Container) ConnectionString(ctx context.Context) (string, error) {
 	endpoint, err := c.URL(ctx)
 	return "AccountEndpoint=" + endpoint + ";AccountKey=" + Key + ";", err
 }
 
-// ServiceBusConnectionString is that for sending and receiving.
+// ServiceBusConnectionString returns the connection string for Service Bus clients that send and receive
+// messages.
 func (c *Container) ServiceBusConnectionString(ctx context.Context) (string, error) {
 	return serviceBus(c.PortEndpoint(ctx, messagesPort, ""))
 }
 
-// ServiceBusAdministrationConnectionString is that for managing entities.
+// ServiceBusAdministrationConnectionString returns the connection string for Service Bus clients that manage
+// queues, topics and subscriptions.
 func (c *Container) ServiceBusAdministrationConnectionString(ctx context.Context) (string, error) {
 	return serviceBus(c.PortEndpoint(ctx, managementPort, ""))
 }
@@ -78,7 +81,8 @@ func serviceBus(authority string, err error) (string, error) {
 		"SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;", err
 }
 
-// Advance moves the clock on, and returns when all that has expired by then is purged and told.
+// Advance moves the server's clock forward by d. When it returns, everything that has expired by then has
+// been purged, and feeds and webhooks have been notified.
 func (c *Container) Advance(ctx context.Context, d time.Duration) error {
 	endpoint, err := c.URL(ctx)
 	if err != nil {

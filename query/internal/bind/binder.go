@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// The limits of Cosmos DB.
+// Cosmos DB's limits on the text of a query.
 const (
 	maxJoins = 10
 	MaxUDFs  = 10
@@ -83,7 +83,7 @@ type aggRef struct {
 	Block *Block
 }
 
-// StepKind is the way in which a step makes rows.
+// StepKind says which rows a Step makes of one input row.
 type StepKind uint8
 
 const (
@@ -94,7 +94,8 @@ const (
 	StepFlatten                  // one row for each element of each row of the subquery sub
 )
 
-// Step is one source of a FROM clause, with the conditions that can be tested once the source is bound.
+// Step is one source of a FROM clause (an alias, or a JOIN), with the conditions that can be tested once the
+// source is bound.
 type Step struct {
 	Kind   StepKind
 	X      syntax.Expr
@@ -258,11 +259,11 @@ func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
 	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
-// FailPlain records an error in the style that has no positions.
+// FailPlain records an error that Cosmos DB reports without a position in the query.
 func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
-// Err returns the recorded errors. If errors of different styles were recorded, it returns only those in the
-// style of the first.
+// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (fault.Style); Err returns
+// only those in the format of the first.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil
@@ -277,8 +278,8 @@ func (b *Binder) Err() error {
 	return first
 }
 
-// Block binds a query or a subquery. outer and outside are the block and the names around a subquery; sub
-// says that q is one.
+// Block binds a query or a subquery. For a subquery (sub), outer is the enclosing block and outside are the
+// names that are visible around the subquery.
 func (b *Binder) Block(q *syntax.Query, outer *Block, outside *nameScope, sub bool) *Block {
 	bl := &Block{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil

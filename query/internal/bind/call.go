@@ -197,8 +197,8 @@ func (bl *Block) multiRow() bool {
 	})
 }
 
-// LanguageOf returns the language that the full text policy sets for the path in the first argument of a
-// call.
+// LanguageOf returns the language that the container's full text policy sets for the path in the first
+// argument of a call.
 func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	if len(e.Args) == 0 {
 		return index.English
@@ -206,7 +206,8 @@ func (b *Binder) LanguageOf(e *syntax.Call) index.Language {
 	return b.LanguageAt(e.Args[0])
 }
 
-// LanguageAt returns the language of a text according to the index.
+// LanguageAt returns the language that the container's full text policy sets for a path. The default is
+// English.
 func (b *Binder) LanguageAt(text syntax.Expr) index.Language {
 	if text == nil {
 		return index.English

@@ -41,8 +41,9 @@ func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks the FROM of a subquery in the select list. Of the outer block's sources, the FROM may
-// use only a GROUP BY key or a part of one. A key that is only a name is not allowed.
+// sourceOfGroup checks the FROM of a subquery in the select list of a block with GROUP BY. If a key is only a
+// name, as in GROUP BY t, the subquery cannot read from it: FROM x IN t.tags is refused, unless t.tags is a
+// key as well.
 func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {

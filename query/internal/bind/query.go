@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// Parameter is a named value of a query.
+// Parameter is a parameter of a query, such as @user, with its value.
 type Parameter struct {
 	Name  string // including its @
 	Value jsondoc.Value
@@ -50,7 +50,8 @@ type Query struct {
 	Asked []Parameter
 }
 
-// Written returns the query with a copy of its top block, which planning does not change.
+// Written returns a copy of the query for which planning has no effect: its top block is copied, and planning
+// changes only the blocks of q.
 func (q *Query) Written() *Query {
 	w, top := *q, *q.Top
 	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)

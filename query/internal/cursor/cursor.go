@@ -9,9 +9,9 @@ import (
 	"hash/fnv"
 )
 
-// A cursor holds the position at which a page ended, so that the next page resumes there. It stays valid
-// after writes and in another process, and never expires. It holds no data of the documents except, for
-// ORDER BY, the key of the last row:
+// A cursor is the content of a query's continuation token: the position at which a page ended, so that the
+// next page resumes there. It stays valid after writes and in another process, and never expires. It holds no
+// data of the documents except, for ORDER BY, the key of the last row:
 //
 //	version · form · hash of query and scope (8) · progress · offset · limit + 1 ·
 //	key, cut at 256 bytes · hash of the whole key (8)
@@ -48,7 +48,7 @@ type PagePosition struct {
 	Begun  bool   // the query has begun
 }
 
-// progress returns the position of the bookmark, for sources that cover the spans.
+// progress returns the position in the form that a cursor stores. spans are those of the query's sources.
 func (p PagePosition) progress(spans []Span) WalkProgress {
 	one := Begin(spans)
 	switch {
@@ -73,7 +73,8 @@ func SpansHash(spans []Span) uint64 {
 	return KeySum(b)
 }
 
-// Encode returns the cursor as text. hash is that of the query and its scope.
+// Encode returns the cursor as text. hash is that of the query and its scope; spans are those of the query's
+// sources.
 func (p PagePosition) Encode(hash uint64, spans []Span) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
@@ -87,15 +88,16 @@ func (p PagePosition) Encode(hash uint64, spans []Span) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// KeySum returns the hash of a whole key. A cursor holds this hash beside the beginning of the key.
+// KeySum returns the hash of a whole ORDER BY or GROUP BY key. A cursor holds this hash beside the beginning
+// of the key.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail
 	return h.Sum64()
 }
 
-// Decode reads a cursor for sources that cover the spans. hash is that of the query and its scope. Decode
-// refuses the cursor of another query.
+// Decode decodes a cursor and checks it: hash must be that of the query and its scope, and the spans of the
+// sources must lie within those of the run that made the cursor. Otherwise it returns a *fault.CursorError.
 func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {

@@ -56,7 +56,7 @@ type WalkProgress struct {
 	marks  []SectionMark // in ascending order; nothing after the last one has been returned
 }
 
-// SectionMark is the position in one section of a WalkProgress. The section ends at to.
+// SectionMark says how far a walk has come in one section of a WalkProgress. The section ends at to.
 type SectionMark struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
@@ -100,7 +100,8 @@ func (p WalkProgress) Reach(spans []Span, i int, rid uint64, rows int) WalkProgr
 	return next
 }
 
-// mark adds the mark of the next section. A mark with the same position as the last one is merged into it.
+// mark appends the mark of the next section. If the mark has the same rid and rows as the last one, the last
+// section is extended instead.
 func (p *WalkProgress) mark(m SectionMark) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to

@@ -45,7 +45,8 @@ func (c *Compiler) call(e *syntax.Call) ValueFunc {
 	return x
 }
 
-// isFullText reports whether the first argument of a function is a text that has a language.
+// isFullText reports whether a function searches a text whose language matters: its first argument is this
+// text.
 func isFullText(name string) bool {
 	switch name {
 	case "FULLTEXTCONTAINS", "FULLTEXTCONTAINSALL", "FULLTEXTCONTAINSANY", "_FULLTEXTWORDCOUNT",
@@ -107,7 +108,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 	}
 }
 
-// operands evaluates two expressions.
+// operands evaluates two expressions, and counts the memory of the first while the second is evaluated.
 func operands(f *Frame, x, y ValueFunc) (a, b jsondoc.Value) {
 	a = x(f)
 	held := f.Run.Retain(a)
@@ -192,7 +193,7 @@ func TypeTests() map[string]KindSet {
 	}
 }
 
-// KindSet is a set of kinds, one bit for each.
+// KindSet is a set of types of JSON values, one bit for each.
 type KindSet uint8
 
 // Kinds returns the set of the given kinds.
@@ -203,5 +204,5 @@ func Kinds(list ...jsondoc.Kind) (s KindSet) {
 	return s
 }
 
-// Has reports whether a kind is in the set.
+// Has reports whether the type k is in the set.
 func (s KindSet) Has(k jsondoc.Kind) bool { return s>>k&1 == 1 }

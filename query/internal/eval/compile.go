@@ -18,7 +18,7 @@ type (
 	jsonWriteFunc func(f *Frame, dst []byte) (out []byte, defined bool)
 )
 
-// Truth is true, false or undefined.
+// Truth is the result of a condition: true, false or undefined (Unknown).
 type Truth uint8
 
 const (
@@ -192,8 +192,8 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) ValueFunc
 	}
 }
 
-// Operators returns the functions of the operators with two operands. Comparisons are missing, since they
-// are compiled to Deciders.
+// Operators returns the functions of the operators with two operands. Comparisons are missing, since they are
+// compiled to a TruthFunc.
 func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
 	return map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value{
 		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,

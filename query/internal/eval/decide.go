@@ -100,7 +100,7 @@ func (c *Compiler) comparison(e *syntax.Binary) TruthFunc {
 	}
 }
 
-// comparedWith compiles a comparison with a parameter.
+// comparedWith compiles the comparison of x with the i-th parameter.
 func comparedWith(x ValueFunc, op syntax.BinaryOp, i int) TruthFunc {
 	switch op {
 	case syntax.Eq:
@@ -142,7 +142,8 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 	return 0, 1
 }
 
-// Ordered compares two values. It returns Yes if their order is between low and high.
+// Ordered compares two values of the same type: the order is -1, 0 or 1. It returns Yes if the order is in
+// [low, high], and Unknown for values of different types.
 func Ordered(a, b jsondoc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown

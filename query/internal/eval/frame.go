@@ -119,7 +119,7 @@ func NewFrame(r *RunState, l FrameLayout) *Frame {
 		keys: make([]jsondoc.Value, l.Keys)}
 }
 
-// Enter sets the frame to a document. The values of aliases are unchanged.
+// Enter makes d the current document of the frame. The values of aliases are unchanged.
 func (f *Frame) Enter(d source.Document) {
 	f.Item, f.Body, f.rendered = d, d.Body(), jsondoc.Value{}
 	f.Run.Call.Stale = true

@@ -152,7 +152,8 @@ func (g *Grouper) AddValue(one *GroupState, v jsondoc.Value) {
 	g.makeRoom()
 }
 
-// CountValues adds n further rows with the same value, and returns their group.
+// CountValues adds n further rows to every COUNT of a group that the rows belong to. It returns the group,
+// which is a new part of it if the group has been written to a file.
 func (g *Grouper) CountValues(one *GroupState, n int64) *GroupState {
 	if one.spilled {
 		g.key = append(g.key[:0], one.key...)
@@ -166,7 +167,7 @@ func (g *Grouper) CountValues(one *GroupState, n int64) *GroupState {
 	return one
 }
 
-// Each stores the results of each group in the frame and calls fn, until that returns false.
+// Each makes each group the current one of the frame and calls fn, until fn returns false.
 func (g *Grouper) Each(fn func() bool) bool {
 	switch {
 	case g.Runs != nil:
@@ -185,7 +186,8 @@ func (g *Grouper) Each(fn func() bool) bool {
 	return true
 }
 
-// LoadResults stores the results of a group in the frame.
+// LoadResults makes a group the current one: it stores the group's keys and the results of its aggregates in
+// the frame, from which expressions read them.
 func (g *Grouper) LoadResults(one *GroupState) {
 	g.Current = one.key
 	copy(g.f.keys[g.Rowset.firstKey:], one.keys)

@@ -15,7 +15,8 @@ import (
 // notFinite replaces the text of a number that JSON cannot represent.
 const notFinite = '#'
 
-// appendKept appends a value in the form that decodeKept reads.
+// appendKept appends a value to the record of a group: its JSON text, or the bits of a number that JSON
+// cannot represent. decodeKept decodes it.
 func appendKept(dst []byte, v jsondoc.Value) []byte {
 	if n := v.Num(); v.Kind() == jsondoc.Number && (math.IsInf(n, 0) || math.IsNaN(n)) {
 		return binary.BigEndian.AppendUint64(append(dst, 9, notFinite), math.Float64bits(n))

@@ -53,9 +53,9 @@ func (g *Grouper) Close() {
 	}
 }
 
-// eachSpilled stores the results of each group in the frame and calls fn, until that returns false. It is
-// used if groups are in files, and are to be returned in another order than that of their keys, in which the
-// files are sorted.
+// eachSpilled makes each group the current one of the frame and calls fn, until fn returns false. It is used
+// if groups are in files, and are to be returned in another order than that of their keys, in which the files
+// are sorted.
 func (g *Grouper) eachSpilled(fn func() bool) bool {
 	parts := g.Merged()
 	defer parts.Close()

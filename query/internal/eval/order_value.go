@@ -6,8 +6,8 @@ import (
 )
 
 // OrderValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
-// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges. It
-// keeps only the hash of the last returned row.
+// orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges: of the
+// last returned row it keeps only this hash.
 type OrderValue struct {
 	kind  jsondoc.Kind
 	value jsondoc.Value // unless it is an array or an object
@@ -55,7 +55,7 @@ func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 // lastKey encodes a value that sorts after all others. No other encoding begins with this byte.
 const lastKey = 0xFE
 
-// AppendKey appends the encoding of one expression's value to a key.
+// AppendKey appends the encoding of v, the value of the ORDER BY expression k, to the sort key of a row.
 func AppendKey(k *bind.OrderKey, dst []byte, v OrderValue) []byte {
 	if k.Distance && !k.Desc && v.kind == jsondoc.Undefined {
 		return append(dst, lastKey)

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// CompiledBlock is a compiled block. It makes rows from an item, and values from rows. It has no state of its
-// own: the state is in the frame and in a collector.
+// CompiledBlock is the compiled form of a bind.Block, a SELECT with its clauses. It makes rows from an item,
+// and values from rows. It has no state of its own: the state is in the frame and in a collector.
 type CompiledBlock struct {
 	First   []TruthFunc // conditions that need no source
 	Clauses []sourceClause
@@ -114,8 +114,8 @@ func (rs *CompiledBlock) OfItem() bool {
 	return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem
 }
 
-// BindPaths binds the sources that are one path of the item, as in FROM c.a x. It makes no rows, since ORDER
-// BY needs its keys before rows are made. A path that the item does not have is undefined.
+// BindPaths binds only the sources that are one path of the item, as in FROM c.a x, so that ORDER BY keys can
+// be computed before any rows are made. A path that the item does not have is undefined.
 func (rs *CompiledBlock) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
@@ -124,7 +124,7 @@ func (rs *CompiledBlock) BindPaths(f *Frame) {
 	}
 }
 
-// Admits reports whether the conditions that depend on no source hold.
+// Admits reports whether those conditions hold that use no name of the block's FROM clause.
 func (rs *CompiledBlock) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {

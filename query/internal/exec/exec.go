@@ -90,7 +90,7 @@ func (s *Stats) Add(o Stats) {
 	s.Elapsed, s.Load, s.Filter = s.Elapsed+o.Elapsed, s.Load+o.Load, s.Filter+o.Filter
 }
 
-// Execution is one run of a plan.
+// Execution is one run of a plan, which makes one page.
 type Execution struct {
 	Plan    *plan.Plan
 	sources []source.Source
@@ -169,7 +169,7 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	return x.page, nil
 }
 
-// drop removes everything that later pages do not read.
+// drop releases the DISTINCT set and the stored rows that the page has not left to the next page.
 func (x *Execution) drop() {
 	if x.past != nil {
 		x.past.Close()
@@ -180,7 +180,8 @@ func (x *Execution) drop() {
 // Hash returns the hash of the query and its scope, which every cursor holds.
 func (x *Execution) Hash() uint64 { return x.Plan.HashIn(x.Opts.Scope) }
 
-// begin reads the cursor.
+// begin sets the position at which the page begins: that of the cursor in the options, that of Resume, or the
+// beginning of the result.
 func (x *Execution) begin() (err error) {
 	if x.spans = x.Opts.Spans; x.spans == nil {
 		x.spans = cursor.NumberedSpans(len(x.sources))
@@ -211,9 +212,9 @@ func (x *Execution) execute() error {
 	return x.Run.Err
 }
 
-// stop reports whether the page must end, because of an error or because its time is over. late is set if it
-// was the time. Between two checks of the clock it returns the previous result. Documents that have been
-// sorted are returned first even if the time is over, since finding them again would take as long.
+// stop reports whether the page must end: with an error, or because its time is over (late). It looks at the
+// clock only at some of its calls. Documents that have been sorted are returned first even if the time is
+// over, since finding them again would take as long.
 func (x *Execution) stop() (late bool, err error) {
 	if err := x.pass(lang.RowWork); err != nil {
 		return false, err
@@ -260,7 +261,8 @@ func (x *Execution) passEntry() error {
 // passEntries adds n index entries to the statistics. The source has counted them without returning each.
 func (x *Execution) passEntries(n int64) { x.page.Stats.IndexEntries += n }
 
-// passCounted counts the work of counting n entries, and returns the error that ends the run.
+// passCounted adds the work for n index entries that were only counted, and returns the error that ends the
+// run.
 func (x *Execution) passCounted(n int) error { return x.pass(n * lang.EntryWork) }
 
 // Next advances docs to the next document and returns false at the end. If the run is traced, it measures the
@@ -327,7 +329,8 @@ func (x *Execution) rows(rs *eval.CompiledBlock, fn func() bool) bool {
 	return rs.Each(x.f, 0, fn)
 }
 
-// passed moves the position behind the current document.
+// passed records that all rows of the current document have been returned: the next page begins after the
+// document.
 func (x *Execution) passed() {
 	rows := 0
 	if x.distinct() > 0 && !x.repeated() {
@@ -337,7 +340,8 @@ func (x *Execution) passed() {
 	x.done.Rows = rows
 }
 
-// consumed moves the position behind the current row, within its document.
+// consumed records that the current row has been returned: the next page begins after it, within the same
+// document.
 func (x *Execution) consumed() {
 	x.done.Source, x.done.Rid = x.current.source, x.current.rid
 	x.done.Key = append(x.done.Key[:0], x.current.key...)

@@ -68,9 +68,10 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	return values, true
 }
 
-// orderedDocuments iterates over the documents of one source in the order of the query. Next sets the frame
-// to the next document and returns false at the end. A walk that reads many entries without finding a
-// document returns an entry with passed set from time to time, and continues at the next call.
+// orderedDocuments iterates over the documents of one source in the order of the query. Next makes the next
+// document the current one and returns false at the end. If it reads many index entries without finding a
+// document, it returns an entry with passed set from time to time, so that the page can end, and continues at
+// the next call.
 type orderedDocuments interface {
 	Next() (bool, error)
 	at() (*sortEntry, source.Document)
@@ -142,7 +143,7 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a value of Bookmark.Rows for a DISTINCT whose equal rows are adjacent. It means that
+// noneReturned is a value of PagePosition.Rows for a DISTINCT whose equal rows are adjacent. It means that
 // neither the document at the position nor an earlier one with the same values has made a row. If a later
 // document with these values has a row, the row must be returned.
 const noneReturned = 1
@@ -176,8 +177,8 @@ func (x *Execution) leading(key []byte, n int) []byte {
 	return key[:len(key)-len(rest)]
 }
 
-// merge calls fn for each document in the order of the query, until fn returns false. Before each call it
-// sets the frame to the document.
+// merge calls fn for each document in the order of the query, until fn returns false. During a call the
+// document is the current one.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	var live []orderedDocuments
 	defer func() {
@@ -222,7 +223,8 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	return nil
 }
 
-// mergeEntry handles one entry of merge. more is false if the page ends.
+// mergeEntry handles one document of merge: it calls fn if the document matches the conditions. more is false
+// if the page ends.
 func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.unread {

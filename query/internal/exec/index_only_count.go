@@ -8,14 +8,16 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is the maximum number of dead documents that a source is asked to list. If a source has more,
-// documents are read instead of counting their index entries.
+// onlyDead is the maximum number of dead documents (expired or deleted, but not purged) that a source is
+// asked to list. If a source has more, documents are read instead of counting their index entries.
 const onlyDead = 10_000
 
-// deadRIDs holds the rids of dead documents, by source.
+// deadRIDs holds, for each source, the rids of its dead documents: those that have expired, or were deleted
+// with their partition key, but still have index entries.
 type deadRIDs [][]uint64
 
-// listDead returns the dead documents of all sources. ok is false if a source cannot list them.
+// listDead returns the dead documents of all sources, whose index entries must not be counted. ok is false if
+// a source cannot list them or has too many.
 func (x *Execution) listDead() (deadRIDs, bool, error) {
 	all := make(deadRIDs, len(x.sources))
 	for i, src := range x.sources {
@@ -56,8 +58,8 @@ func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.Key
 	return nil
 }
 
-// readAndMatch reads a document whose index term did not decide whether it matches, and reports whether it
-// matches the conditions. It sets the frame to the document.
+// readAndMatch reads a document whose index term did not decide whether it matches, makes it the current
+// document, and reports whether it matches the conditions.
 func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
@@ -105,7 +107,7 @@ func (x *Execution) countAll() (total int64, ok bool) {
 	return total, true
 }
 
-// countWanted counts the entries that match all conditions.
+// countWanted sets the result of the aggregates to the number of index entries that match all conditions.
 func (x *Execution) countWanted(g *eval.Grouper, dead deadRIDs) error {
 	total := int64(0)
 	for i, src := range x.sources {
@@ -150,7 +152,8 @@ func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.Ke
 	return n, err
 }
 
-// testOf returns the test for the terms in the constraint's spans; nil if they need none.
+// testOf returns the test that index terms in the constraint's spans must pass to match the condition. It
+// returns nil if all terms in the spans match.
 func testOf(l *plan.Constraint) *plan.TermTest {
 	if !l.Superset {
 		return nil
@@ -158,8 +161,8 @@ func testOf(l *plan.Constraint) *plan.TermTest {
 	return l.Test
 }
 
-// countCommon counts the documents that match conditions on several paths. If the shortest of the lists is
-// short, its documents are read.
+// countCommon counts the documents that match conditions on several paths, by intersecting the lists of index
+// entries of these paths. If the shortest of the lists is short, it reads the documents of that list instead.
 func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err error) {
 	p := x.newProbes(src, nil)
 	short, err := p.count(x.tune.Probe)

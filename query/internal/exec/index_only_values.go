@@ -95,8 +95,8 @@ func (x *Execution) sumValues(sum *lang.SumAggregate, arg plan.IndexOnlyArg, dea
 // errInexact ends a sum that would depend on the order of its numbers.
 var errInexact = errors.New("query: the sum depends on the order of its numbers")
 
-// indexOnlyFilter returns a filter that tests terms against the conditions. It returns nil if the spans are
-// exact, so that all their terms match.
+// indexOnlyFilter returns a filter that tests index terms against the condition. It returns nil if all terms
+// in the spans match: if there is no condition, or if the spans contain only matching terms.
 func (x *Execution) indexOnlyFilter() *termFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
@@ -170,9 +170,10 @@ func (e *extremeValueFinder) first(s plan.KeySpan, reverse bool) (key []byte, er
 	return key, err
 }
 
-// take adds the value of a key, if one of the key's documents matches. If the key is not exact, take reads
-// the value from those documents, in their order. The first document is enough, unless the key is a string
-// that was cut: its documents then have different values. found is false if none of the documents matches.
+// take adds the value of an index key, if one of the documents with this key matches. If the key does not
+// hold the whole value, take reads the value from those documents, in their order. The first document is
+// enough, unless the key is a string that was cut: its documents then have different values. found is false
+// if none of the documents matches.
 func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	in, sure := e.sieve.take(key)
 	v, exact := plan.ExactTerm(key)
@@ -199,7 +200,8 @@ func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	return found, err
 }
 
-// groupTerms makes one group of each term of a path. Terms that are not exact are skipped.
+// groupTerms makes one group of each value in the index of a path, without reading documents. For index terms
+// that do not hold the whole value, such as long strings, it reads the documents.
 func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
@@ -224,7 +226,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	return x.Run.Err
 }
 
-// groupBounds returns the spans of the terms that become groups.
+// groupBounds returns the spans of index keys whose terms become groups.
 func (x *Execution) groupBounds() []plan.KeySpan {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return l.Spans
@@ -288,7 +290,7 @@ type termGroups struct {
 	over   bool             // neither key nor any later key has a group on this page
 }
 
-// walk reads the terms from lo on.
+// walk reads the index entries with keys from lo up to the end of the span.
 func (t *termGroups) walk(lo []byte) (err error) {
 	t.terms = t.src.Terms(lo, t.hi, false)
 	for more := t.terms.Next(); more && err == nil && !t.over; {
@@ -322,7 +324,8 @@ func (t *termGroups) leap() (more bool, err error) {
 	return t.terms.Next(), err
 }
 
-// entry processes one entry.
+// entry adds the index entry of a term (key) and a document (rid) to the term's group. If the term does not
+// decide whether the document matches, it reads the document.
 func (t *termGroups) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
 		t.key, t.one, t.read, t.rest, t.passed = append(t.key[:0], key...), nil, 0, 0, false

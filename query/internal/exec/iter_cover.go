@@ -15,11 +15,12 @@ import (
 // that path needs only one of the entries with the same key, so the walk then seeks the next key. All of
 // this requires that a term stands for exactly one value, and that the source lists its dead documents.
 
-// coverDead is the number of dead documents that a walk asks for. It is small, since a page often ends
-// before the walk reaches one of them.
+// coverDead is the maximum number of dead documents (expired or deleted, but not purged) that a walk asks a
+// source to list. It is small, since a page often ends before the walk reaches one of them.
 const coverDead = 256
 
-// cover prepares a walk that uses index entries in place of documents.
+// cover decides whether the walk can return rows, or skip those of OFFSET, from index entries alone. For this
+// it must know the dead documents (expired or deleted, but not purged), whose entries are skipped.
 func (wk *indexWalker) cover() {
 	x, o := wk.x, wk.x.Plan.Order
 	if o.Walk != wk.w {
@@ -43,8 +44,8 @@ func (wk *indexWalker) cover() {
 	wk.skips = wk.census && o.Skips
 }
 
-// covered handles an entry without reading its document, if the entry's key is exact. done reports that the
-// document need not be read; ok reports that the entry is to be returned.
+// covered handles an entry without reading its document, if the entry's key holds the whole value. done is
+// false if the document must be read. ok reports that the entry is to be returned.
 func (wk *indexWalker) covered() (done, ok bool) {
 	skips := wk.skips && wk.x.done.Offset > 0
 	if !wk.census || wk.least == nil && !skips {
@@ -86,13 +87,14 @@ func (wk *indexWalker) orderKey(dst []byte) []byte {
 	return dst
 }
 
-// needs reports whether the document of an entry with an exact key will be read.
+// needs reports whether the walk will read the document of an index entry whose key holds the whole value.
 func (wk *indexWalker) needs(rid uint64) bool {
 	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
 	return !covered && wk.allowed.has(rid)
 }
 
-// leastDocument is the smallest document that has a given value at a path.
+// leastDocument takes the place of a document of which a query needs only one value: its body is the smallest
+// JSON with this value at its path, such as {"a":{"b":1}}.
 type leastDocument struct {
 	rid  uint64
 	body []byte

@@ -45,7 +45,7 @@ func (d *fetchedDocuments) nextRID() (rid uint64, ok bool) {
 // page. Each further prefetch is twice as large.
 const firstAhead = 32
 
-// look prefetches documents.
+// look prefetches the document of rid, and of as many of the following rids as fit.
 func (d *fetchedDocuments) look(rid uint64) {
 	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)
@@ -110,7 +110,7 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 	return &fetchedDocuments{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
 }
 
-// termDocuments iterates over the documents of a range of keys.
+// termDocuments iterates over the documents of the index entries in a range of keys.
 type termDocuments struct {
 	x     *Execution
 	src   source.Source

@@ -88,8 +88,8 @@ func (o *unorderedDocuments) Next() (bool, error) {
 func (o *unorderedDocuments) at() (*sortEntry, source.Document) { return &o.wk.entry, o.wk.doc }
 func (o *unorderedDocuments) close() error                      { return o.docs.Close() }
 
-// undefinedDocuments iterates over the documents for which value is undefined. Next also sets the frame to
-// the document.
+// undefinedDocuments iterates over the documents for which value is undefined. Next makes each of them the
+// current one.
 type undefinedDocuments struct {
 	source.Documents
 	x     *Execution

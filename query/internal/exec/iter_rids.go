@@ -244,8 +244,8 @@ func (x *Execution) intersect(list []source.Postings) source.Postings {
 	return &RIDIntersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
 }
 
-// isTimedOut reports whether an intersection has to stop: because the time of the page is over and the page
-// can be resumed behind any document, or because there may be a cheaper way to find the documents.
+// isTimedOut reports whether an intersection of posting lists has to stop, because the time of the page is
+// over. It is false if pages of this query cannot end between two documents.
 func (x *Execution) isTimedOut() bool {
 	if x.Plan.Form != cursor.Streaming {
 		return false

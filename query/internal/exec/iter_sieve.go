@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// termFilter tests the terms of a walk. Equal terms are adjacent and are tested once.
+// termFilter tests whether index terms match a condition. Equal terms are adjacent in a walk and are tested
+// once.
 type termFilter struct {
 	test *plan.TermTest
 	f    *eval.Frame
@@ -25,8 +26,8 @@ func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
 	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameLayout)}
 }
 
-// take reports whether documents with this key may match the conditions. sure reports that all of them
-// match.
+// take reports whether documents with the index term key may match the condition. sure reports that all of
+// them match.
 func (s *termFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true
@@ -44,7 +45,8 @@ func (s *termFilter) take(key []byte) (in, sure bool) {
 	return s.in, s.sure
 }
 
-// document returns the smallest document that has a value at the path. It is valid until the next call.
+// document returns the smallest JSON document with the value v at the path of the index, such as
+// {"a":{"b":1}}. It is valid until the next call.
 func (s *termFilter) document(v jsondoc.Value) []byte {
 	s.text = append(v.AppendJSON(append(s.text[:0], s.test.Head...)), s.test.Tail...)
 	return s.text

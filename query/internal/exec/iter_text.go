@@ -83,7 +83,8 @@ func (t *textScoreOrder) Next() (bool, error) {
 	return ok, err
 }
 
-// propose returns the text with the next score. ok is false at the end.
+// propose returns the document whose text has the next best score. It may be dead or may not match the
+// conditions. ok is false at the end.
 func (t *textScoreOrder) propose() (e EstimatedDistance, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
@@ -112,7 +113,8 @@ func (t *textScoreOrder) endTexts() (err error) {
 	return err
 }
 
-// take moves to a document and reports whether it is one of the rows.
+// take fetches a proposed document and makes it the current one. It reports whether the document is live,
+// matches the conditions, and comes after the beginning of the page.
 func (t *textScoreOrder) take(e EstimatedDistance) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))

@@ -362,8 +362,8 @@ func (wk *indexWalker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// run takes the run that begins at key out of the part and sorts its documents. Entries that were read
-// before the run come before it.
+// run begins to read the run of inexact keys to which key belongs: it removes the run from the part that is
+// being walked, and sorts its documents.
 func (wk *indexWalker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)

@@ -31,15 +31,16 @@ func (p *PageState) Close() {
 	p.spilled.close()
 }
 
-// Memory stores the PageState that a page leaves for the next page, under the cursor of the first. It may
-// drop and close states at any time; the next page then repeats the work of the pages before it. It must be
-// safe for concurrent use.
+// Memory stores the PageState of a page until the next page needs it. Its key is the cursor with which the
+// page ended. It may drop and close states at any time; the next page then repeats the work of the pages
+// before it. It must be safe for concurrent use.
 type Memory interface {
 	Take(cursor string) *PageState // returns the state, which then belongs to the caller; nil: it was dropped
 	Keep(cursor string, g *PageState)
 }
 
-// restoreDistinct begins a page of a DISTINCT with the rows that earlier pages have returned.
+// restoreDistinct loads the set of rows that earlier pages of a DISTINCT have returned. If it was dropped,
+// the page reads the documents again to restore it.
 func (x *Execution) restoreDistinct() {
 	if x.Opts.Cursor != "" && x.Opts.Memory != nil {
 		if state := x.Opts.Memory.Take(x.Opts.Cursor); state != nil {

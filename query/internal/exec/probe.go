@@ -36,14 +36,15 @@ type AccessPathLimits struct {
 	Groups   int // groups that a page makes from the terms of an index
 }
 
-// usual returns the tuning of normal queries.
+// usual returns the AccessPathLimits of normal queries; tests use others.
 func usual() *AccessPathLimits {
 	return &AccessPathLimits{Probe: 1000, Gather: 10_001, Every: 500_000, Sort: 4000, Rows: 64, Walk: 256,
 		Leap:  32,
 		Trial: 2048, Share: 20, Patience: 16, Groups: 16_384}
 }
 
-// pathProbes is the choice among the access paths of one source.
+// pathProbes chooses among the access paths of one source by reading the first entries of each, to find one
+// that lists few documents.
 type pathProbes struct {
 	x     *Execution
 	src   source.Source
@@ -52,7 +53,9 @@ type pathProbes struct {
 	held  int // memory in bytes
 }
 
-// newProbes begins to count the access paths of a source for which leave returns true.
+// newProbes returns a pathProbes with those access paths of the plan for which leave returns true; nil stands
+// for all of them. If the scope is one logical partition, the posting list of the partition is an access path
+// too.
 func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *pathProbes {
 	p := &pathProbes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
@@ -69,8 +72,9 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 	return p
 }
 
-// count reads all paths in turns until one has ended or most entries have been read of each. It reports
-// whether one has ended.
+// count reads index entries of all access paths, some of each in turn, until one path has been read
+// completely or the given number of entries (most) has been read of each. It reports whether one has been
+// read completely.
 func (p *pathProbes) count(most int) (bool, error) {
 	if !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.testsTerms() }) {
 		most *= testedFactor
@@ -96,7 +100,8 @@ func (p *pathProbes) count(most int) (bool, error) {
 	return p.ended(), nil
 }
 
-// testedFactor says how many times more entries are read if each term is tested, since few of them pass.
+// testedFactor multiplies the number of entries that are read of each access path if each index term is
+// tested, since few entries pass the test.
 const testedFactor = 100
 
 // dropUseless drops the paths that do not narrow the search.
@@ -111,7 +116,8 @@ func (p *pathProbes) dropUseless() (err error) {
 	return err
 }
 
-// countOn continues to read the paths that have not ended, until most entries have been read of each.
+// countOn continues to read the paths that have not been read completely, until the given number of entries
+// (most) has been read of each.
 func (p *pathProbes) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
@@ -134,7 +140,8 @@ func (p *pathProbes) ended() bool {
 	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
-// rids returns the sorted intersection of all paths that have ended. At least one path must have ended.
+// rids returns the sorted intersection of all access paths that have been read completely. At least one must
+// have been.
 func (p *pathProbes) rids() []uint64 {
 	var all []uint64
 	first := true
@@ -250,8 +257,8 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 	return p.shortest(), true, nil
 }
 
-// lists intersects the posting lists alone. It returns false if the only posting list is that of the
-// partition, which a scan uses anyway.
+// lists intersects the posting lists alone. It returns false if the only posting list is the one of the
+// logical partition, which a scan uses anyway.
 func (p *pathProbes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.paths {
@@ -274,8 +281,8 @@ func (p *pathProbes) lists() (source.Postings, bool, error) {
 	return p.x.intersect(list), true, nil
 }
 
-// shortest returns the intersection of the paths that have ended. It includes the other posting lists if
-// that reads fewer documents.
+// shortest returns the intersection of the access paths that have been read completely. It includes the other
+// posting lists if that reads fewer documents.
 func (p *pathProbes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}

@@ -109,7 +109,7 @@ func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *sort
 	return b
 }
 
-// isScoped reports whether a source's scope is a partition.
+// isScoped reports whether the source covers only one logical partition.
 func isScoped(src source.Source) bool {
 	partition, ok := src.Partition()
 	if ok {
@@ -118,7 +118,8 @@ func isScoped(src source.Source) bool {
 	return ok
 }
 
-// adaptiveWalk is a walk that may be replaced by a sort.
+// adaptiveWalk iterates over documents by a walk over an index in the order of the query. If the walk skips
+// too many entries, it is replaced by a sort of the matching documents.
 type adaptiveWalk struct {
 	x      *Execution
 	src    source.Source
@@ -171,8 +172,9 @@ func keptEntry(old, e *sortEntry) *sortEntry {
 	return old
 }
 
-// turn is called when the walk has skipped too many entries (see Patience). It either passes the matching
-// documents to the walk, or replaces the walk by a sort.
+// turn is called when the walk has skipped too many entries (AccessPathLimits.Patience). If an access path
+// lists few documents, it restricts the walk to these documents or, if a page can sort them, replaces the
+// walk by a sort.
 func (w *adaptiveWalk) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.maxSkips, wk.wanted = 0, 0, x.page.Stats.Matched

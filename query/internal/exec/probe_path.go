@@ -47,7 +47,7 @@ type entryStepper interface {
 	Close() error
 }
 
-// postingStepper reads the rids of posting lists.
+// postingStepper is an entryStepper over posting lists.
 type postingStepper struct{ source.Postings }
 
 func (s postingStepper) step() (uint64, bool, bool) {

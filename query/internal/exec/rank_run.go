@@ -52,8 +52,7 @@ type rankedDocument struct {
 	fused  float64
 }
 
-// rankRows sets the frame to each document, in the order of a query with ORDER BY RANK, and calls row after
-// each.
+// rankRows makes each document the current one, in the order of a query with ORDER BY RANK, and calls row.
 func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]rankedScore, len(x.Plan.Rank))
 	for i := range parts {
@@ -86,8 +85,8 @@ func (x *Execution) rankRows(row func() bool) error {
 	return err
 }
 
-// emitRanked sets the frame to each of the sorted documents and calls row after each. more is false if row
-// has returned false.
+// emitRanked makes each of the sorted documents the current one and calls row. more is false if row has
+// returned false.
 func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
@@ -162,8 +161,9 @@ func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
 
-// measure records the counts of the current document for one part. If gather is set, it also adds them to
-// the statistics.
+// measure appends to d what one score of ORDER BY RANK needs of the current document: the distance of its
+// vector, or the length of its text and how often the text has each term. If gather is set, it also adds the
+// text to the statistics.
 func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
@@ -212,7 +212,8 @@ func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
 	}
 }
 
-// mostRanked returns the number of documents that are selected by each score.
+// mostRanked returns how many documents with the best values of each score take part in a fusion of scores
+// (RRF).
 func (x *Execution) mostRanked() int {
 	limit := x.Plan.Top.Limit
 	if limit < 0 {

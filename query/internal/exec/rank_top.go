@@ -34,8 +34,8 @@ func (s scoredDocument) before(o scoredDocument) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next sets the
-// frame (see package eval) to the document that it returns.
+// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next makes the
+// document that it returns the current one.
 type topRankedDocuments struct {
 	x *Execution
 	r *rankedScore
@@ -48,7 +48,8 @@ type topRankedDocuments struct {
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
 
-// newTopRanked returns the iterator for one part, or nil if its index cannot be used.
+// newTopRanked returns the iterator for one score of ORDER BY RANK, or nil if the index for this score cannot
+// be used.
 func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDocuments, error) {
 	b := &topRankedDocuments{x: x, r: r, allowed: only,
 		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
@@ -130,8 +131,8 @@ func (b *topRankedDocuments) Next() (s scoredDocument, ok bool, err error) {
 	}
 }
 
-// nextOfRest returns the next document of a source that was not in the heap. ok is false if the source has no
-// more documents.
+// nextOfRest returns the next document that was not in the heap. ok is false if the current source has no
+// more such documents.
 func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
@@ -155,7 +156,8 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 	return s, false, err
 }
 
-// wants reports whether the current document is one that rest has to return.
+// wants reports whether the current document follows after those in the heap: a text that scores 0 if zero is
+// set, and otherwise a document without a score.
 func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -197,9 +199,9 @@ func (b *topRankedDocuments) close() (err error) {
 	return err
 }
 
-// rankFromIndex sets the frame to each document in the order of ORDER BY RANK and calls row after each, as
-// rankRows does, but reads the scores from indexes. done is false, and row has not been called, if the
-// indexes cannot be used.
+// rankFromIndex makes each document the current one in the order of ORDER BY RANK and calls row, as rankRows
+// does, but reads the scores from indexes. done is false, and row has not been called, if the indexes cannot
+// be used.
 func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

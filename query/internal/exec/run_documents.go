@@ -34,8 +34,9 @@ func (x *Execution) runDocuments(row func() bool) bool {
 	return true
 }
 
-// readSource reads one source behind a rid. every reports that the caller reads all matching documents. more
-// is false if the page has ended. If a scan finds few documents, readSource reads the rest through an index.
+// readSource reads the documents of one source whose rids are greater than after. every says that the caller
+// reads all matching documents, not just a page. more is false if the page has ended. If a scan finds few
+// documents, readSource reads the rest through an index.
 func (x *Execution) readSource(src source.Source, after uint64, every bool, row func() bool) (more bool,
 	err error) {
 	docs, err := x.candidates(src, after, every)

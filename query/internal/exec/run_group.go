@@ -98,8 +98,9 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	return true
 }
 
-// passGroup returns a group and moves the position behind it. It counts the groups whose keys have the same
-// beginning. It returns false if row has returned false.
+// passGroup returns the current group as a row, and records that the next page begins after it. It counts the
+// groups whose keys have the same beginning, since a cursor holds only the beginning of a long key. It
+// returns false if row has returned false.
 func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
 	if !row() {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// rowsOf runs a node of the plan. If the run is traced, it measures the time. The result is that of runNode.
+// rowsOf calls runNode for the i-th node and returns its result. If the run is traced, it measures the time.
 func (x *Execution) rowsOf(i int, row func() bool) bool {
 	n := x.Plan.Nodes[i]
 	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {
@@ -26,9 +26,9 @@ func (x *Execution) rowsOf(i int, row func() bool) bool {
 	return more
 }
 
-// runNode runs the i-th node: it sets the frame to each row of the node and calls row after each. The node's
-// input is the rows of the node behind it in the plan. runNode returns false if row has returned false or the
-// run has failed.
+// runNode runs the i-th node of the plan: it makes each row of the node the current one and calls row. The
+// input of a node is the rows of the next node in the list. runNode returns false if row has returned false
+// or the run has failed.
 func (x *Execution) runNode(i int, row func() bool) bool {
 	in := i + 1
 	switch n := x.Plan.Nodes[i].(type) {

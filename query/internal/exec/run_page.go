@@ -18,8 +18,9 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// emitAll returns the rows of a query in the blocking form, after those that earlier pages have returned. It
-// returns false if the page has ended, or the run has failed.
+// emitAll makes a page of a query whose rows are all made before the first is returned (cursor.Blocking). It
+// skips the rows that earlier pages have returned. It returns false if the page has ended, or the run has
+// failed.
 func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
@@ -199,7 +200,7 @@ func (x *Execution) leaveRow(row []byte) bool {
 	return true
 }
 
-// endRows ends a page of the blocking form and stores the rows that follow it.
+// endRows ends a page of emitAll: it stores the rows that do not fit in the page for the next page.
 func (x *Execution) endRows() {
 	if x.more {
 		x.done = x.after

@@ -114,9 +114,9 @@ func (x *Execution) version() (string, bool) {
 	return string(all), true
 }
 
-// eachGroup stores the results of each group in the frame and calls fn, until that returns false. It then
-// stores groups for the next page: the group for which fn returned false and all groups after it. It stores
-// them only if g holds all groups.
+// eachGroup makes each group the current one and calls fn, until fn returns false. It then stores groups for
+// the next page: the group for which fn returned false and all groups after it. It stores them only if g
+// holds all groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	var rest *eval.SpilledGroups
 	if g.Runs != nil {

@@ -28,8 +28,8 @@ const (
 	lostSquare = 1e-6
 )
 
-// vectorCandidates are the vectors that, according to their codes, may be the next in the order of distances.
-// They are stored as lower bounds of the distances.
+// vectorCandidates are the vectors that may be the next in the order of distances. For each it holds a lower
+// bound of the distance, computed from the vector's code (see leastDistance).
 type vectorCandidates struct {
 	heap.Heap[EstimatedDistance]                   // lower bounds of the distances
 	room                         int               // capacity
@@ -45,8 +45,8 @@ func (e EstimatedDistance) before(o EstimatedDistance) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
-// walkCodes reads all codes and keeps as candidates the vectors that may come next. usable is false if the
-// index cannot be used.
+// walkCodes reads the codes of all vectors, which are short approximations, and keeps as candidates the
+// vectors that may come next. usable is false if the index cannot be used.
 func (d *vectorDistances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
@@ -85,8 +85,8 @@ func (r *vectorCandidates) halve() {
 	r.List = r.List[:r.room]
 }
 
-// leastDistance returns the lower bound of a vector's distance according to its code. ok is false if the code
-// is invalid.
+// leastDistance returns a lower bound of a vector's distance, computed from its code, a short approximation
+// of the vector that the index stores. ok is false if the code is invalid.
 func leastDistance(v *plan.VectorOrder, code []byte) (distance float64, ok bool) {
 	product, bound, norm, ok := v.Codes.Estimate(code)
 	switch most := product + bound; {
@@ -104,8 +104,8 @@ func leastDistance(v *plan.VectorOrder, code []byte) (distance float64, ok bool)
 	}
 }
 
-// settle looks vectors up until the nearest vector found is nearer than all vectors that have not been
-// looked up.
+// settle calls lookAt for candidates until the nearest vector found is nearer than the lower bounds of all
+// others.
 func (d *vectorDistances) settle() error {
 	r := &d.candidates
 	for r.begun {
@@ -135,7 +135,7 @@ func (d *vectorDistances) settle() error {
 	return nil
 }
 
-// lookAt looks a vector up.
+// lookAt reads the whole vector of a document from the index and computes its exact distance.
 func (d *vectorDistances) lookAt(rid uint64) error {
 	d.x.Run.Use(8, "ORDER BY")
 	d.candidates.looked = append(d.candidates.looked, rid)
@@ -149,7 +149,7 @@ func (d *vectorDistances) lookAt(rid uint64) error {
 	return err
 }
 
-// readAll reads all vectors that have not been looked up.
+// readAll reads all vectors that lookAt has not read yet, and computes their exact distances.
 func (d *vectorDistances) readAll() error {
 	looked := d.candidates.looked
 	slices.Sort(looked)

@@ -153,7 +153,7 @@ func (d *vectorDistances) take(rid uint64, value []byte) (usable bool, err error
 	return d.x.Run.Err == nil, d.x.Run.Err
 }
 
-// Next returns the next estimate. ok is false at the end.
+// Next returns the next document with its distance. ok is false at the end.
 func (d *vectorDistances) Next() (e EstimatedDistance, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err

@@ -64,7 +64,7 @@ const (
 // Style is one of the two formats in which Cosmos DB reports query errors.
 type Style uint8
 
-// The styles.
+// The two formats of query errors.
 const (
 	// {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
 	Located  Style = iota

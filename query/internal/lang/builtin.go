@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// funcClass is the role of a function in a query.
+// funcClass says whether a function is a scalar function, an aggregate or a score.
 type funcClass uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	ClassRank                       // allowed in ORDER BY RANK only
 )
 
-// Builtin is one function of the language.
+// Builtin is a built-in function of the query language.
 type Builtin struct {
 	Name     string // upper case, as in error messages
 	Min, Max int    // number of arguments; Max -1: any number

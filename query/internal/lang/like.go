@@ -108,7 +108,8 @@ func (p *LikePattern) Prefix() (text string, exact bool) {
 	return b.String(), len(p.runs) == 1
 }
 
-// Begins reports whether every text that begins with the prefix matches.
+// Begins reports whether the pattern is a text followed by %, such as abc%, so that it matches every text
+// that begins with Prefix.
 func (p *LikePattern) Begins() bool {
 	for _, t := range p.runs[0] {
 		if t.kind != likeChar {

@@ -34,8 +34,8 @@ func Equal(a, b jsondoc.Value) bool {
 // Orderable reports whether < <= > >= are defined for two values: both must be of the same primitive type.
 func Orderable(a, b jsondoc.Value) bool { return a.Kind() == b.Kind() && IsPrimitive(a) }
 
-// OpOrder reports whether the order of a and b is between low and high. It is undefined if they have no
-// order, as with NaN.
+// OpOrder reports whether the order of a and b, which is -1, 0 or 1, is in [low, high]. The result is
+// undefined if the values have no order, as with NaN or different types.
 func OpOrder(a, b jsondoc.Value, low, high int) jsondoc.Value {
 	if !Orderable(a, b) {
 		return Undefined

@@ -63,7 +63,8 @@ func (t *TextTerm) CountFor(m *WorkMeter, tokens []index.TextToken) int {
 	return t.count(tokens)
 }
 
-// TokenWork is the work of comparing a word with a term, for each letter of edit distance.
+// TokenWork is the work, in units of WorkMeter.Spend, of comparing a word of a text with a term exactly. A
+// fuzzy comparison costs as much again for each letter of edit distance.
 const TokenWork = 32
 
 // at reports whether the tokens begin with the term.

@@ -216,7 +216,8 @@ func (p *Planner) compositeAccess(constraints []*Constraint) (best Access, cover
 	return best, covered
 }
 
-// boundedConstraint returns the constraint of a path that is compared with constants.
+// boundedConstraint returns the constraint of the path with this name, if the conditions compare the path
+// with constants (=, <, >= and so on), and nil otherwise.
 func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 	i := slices.IndexFunc(constraints, func(l *Constraint) bool {
 		return l.name == name &&

@@ -26,7 +26,7 @@ type rowOrdering struct {
 	Texts *textOrder
 }
 
-// OrderedWalk is a walk over an index whose order is that of the query.
+// OrderedWalk is a walk over an index that returns documents in the order of the query's ORDER BY.
 type OrderedWalk struct {
 	Path      index.Path       // of a range index
 	Composite *index.Composite // or a composite one
@@ -123,8 +123,8 @@ func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
 	})
 }
 
-// hasComposite reports whether a composite index consists of paths compared with = followed by the single
-// key.
+// hasComposite reports whether a composite index consists of paths that the conditions compare with =,
+// followed by the only ORDER BY key.
 func (p *Planner) hasComposite(constraints []*Constraint) bool {
 	return p.compositeWalk(p.Plan.Top.Order, constraints) != nil
 }
@@ -184,7 +184,8 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Order
 	return w
 }
 
-// Narrow restricts a walk to the comparisons of the conditions with the first ORDER BY key.
+// Narrow restricts a walk over a composite index to the entries that satisfy the conditions on the first
+// ORDER BY key. fixed are the values of the index's paths before that key.
 func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
@@ -193,8 +194,8 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether a run should also read an access: whether the access
-// restricts the documents further than the walk does, and is short to read. w is nil if there is no walk.
+// Beside returns a function that reports whether an access can list fewer documents than a walk over the
+// index w, because it is not a range of the same keys or of a whole path. w is nil if there is no walk.
 func Beside(w *OrderedWalk) func(Access) bool {
 	return func(a Access) bool {
 		s, ok := a.(*SpansAccess)

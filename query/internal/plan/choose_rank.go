@@ -31,7 +31,7 @@ type Ranker struct {
 	Weight  float64
 }
 
-// compileRankers compiles ORDER BY RANK.
+// compileRankers compiles the scores of ORDER BY RANK.
 func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Ranker {
 	list := make([]Ranker, len(parts))
 	for i, part := range parts {
@@ -65,18 +65,18 @@ func (r *Ranker) Compare(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams reports whether indexes return the best documents of all parts in order, and these are enough. A
-// fusion without a limit needs all documents.
+// Streams reports whether indexes return the best documents by each score of ORDER BY RANK in order, and
+// these are enough. A fusion without a limit needs all documents.
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
 		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
 }
 
-// Streams reports whether an index returns the best documents of the part in order.
+// Streams reports whether an index returns the best documents by this score in order.
 func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
 
-// rankText describes the indexes of the parts.
+// rankText describes, for the output of a plan, the indexes that serve the scores of ORDER BY RANK.
 func rankText(parts []Ranker) string {
 	texts := make([]string, len(parts))
 	for i, r := range parts {

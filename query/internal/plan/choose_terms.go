@@ -31,7 +31,8 @@ func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
 	return t
 }
 
-// LeastAt returns a test without conditions.
+// LeastAt returns a TermTest without conditions. It only makes the smallest document that has a given value
+// at the path.
 func LeastAt(path index.Path) *TermTest {
 	t := &TermTest{}
 	for _, s := range path {

@@ -6,11 +6,13 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// leastSquare is the smallest squared length of a vector for which codes can be used.
+// leastSquare is the smallest squared length of a query's vector for which the codes in the index (see
+// chooseCodes) can be used.
 const leastSquare = 1e-60
 
-// chooseCodes decides whether the codes of vectors can be used. The query's vector must not be (nearly) zero
-// and its squared length must be finite.
+// chooseCodes decides whether a run can use the codes of vectors, short approximations in the index that give
+// lower bounds of distances. The query's vector must not be (nearly) zero and its squared length must be
+// finite.
 func (p *Planner) chooseCodes(v *VectorOrder) {
 	key, codes := p.Info.Index.VectorCodes(v.path)
 	if codes != nil && codes.Dimensions() == len(v.Query) &&

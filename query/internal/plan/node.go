@@ -22,7 +22,7 @@ import (
 // and the frame (package eval) holds the values of one row at a time. If any of these calls returns false,
 // the page ends.
 
-// node is one operator of a plan.
+// node is one operator of a plan, such as a filter or a join. It takes rows and makes rows.
 type node interface {
 	// String returns the node's line in the plan; empty if it needs none.
 	fmt.Stringer
@@ -41,7 +41,8 @@ func OfDocuments(n node) bool {
 	return false
 }
 
-// chain makes the nodes of a plan whose rows are compiled.
+// chain makes the list of the plan's nodes, from the one that returns rows to the one that reads documents.
+// The expressions of rows must have been compiled.
 func (p *Plan) chain() {
 	p.Nodes = append(p.Nodes[:0], &PageNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)

@@ -9,19 +9,22 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// DistinctNeighbours is a DISTINCT over rows in an order in which equal rows are adjacent.
+// DistinctNeighbours drops equal rows of a DISTINCT while rows come in an order in which equal rows are
+// adjacent.
 type DistinctNeighbours struct{}
 
 // String returns the line of the node in the output of a plan.
 func (DistinctNeighbours) String() string { return "distinct from the row before" }
 
-// DistinctPages is a DISTINCT over rows in the order of rids.
+// DistinctPages drops equal rows of a DISTINCT while rows come in the order of rids. The set of returned rows
+// passes from page to page.
 type DistinctPages struct{}
 
 // String returns the line of the node in the output of a plan.
 func (DistinctPages) String() string { return "distinct" }
 
-// DistinctSet is a DISTINCT over values.
+// DistinctSet drops equal rows of a DISTINCT in a query that makes all rows before the first is returned, or
+// in a subquery.
 type DistinctSet struct{}
 
 // String returns the line of the node in the output of a plan.

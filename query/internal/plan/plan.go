@@ -56,7 +56,8 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Pl
 	return Of(b)
 }
 
-// Of makes the plan, which takes ownership of the query's blocks.
+// Of makes the plan of a query whose names have been resolved. The plan takes ownership of the query's
+// blocks.
 func Of(b *bind.Query) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
@@ -82,8 +83,9 @@ type planRule struct {
 	Apply func(*Planner)
 }
 
-// ShapeRules returns the rules of the first list. Their order matters, since later rules rely on earlier
-// ones. They do not look at the value of any open parameter (see shape).
+// ShapeRules returns the planning rules that do not depend on the values of parameters, in the order in which
+// they run: later rules rely on earlier ones. Their result, the planShape, is shared by plans for other
+// values.
 func ShapeRules() []planRule {
 	return []planRule{
 		{"fold", foldExprs},
@@ -95,8 +97,8 @@ func ShapeRules() []planRule {
 	}
 }
 
-// ValueRules returns the rules of the second list, which look at the values of parameters. They do not change
-// the query's blocks.
+// ValueRules returns the planning rules that look at the values of parameters. They run after ShapeRules, for
+// each set of values, and do not change the query's blocks.
 func ValueRules() []planRule {
 	return []planRule{
 		{"pin", pinKeys},
@@ -176,7 +178,7 @@ func (p *Plan) Ordered() (descending, ok bool) {
 	return p.Top.Order[0].Desc, true
 }
 
-// compileComputed compiles the query of a computed property to a Valuer that evaluates it on a document.
+// compileComputed compiles the query of a computed property to a ValueFunc that evaluates it on a document.
 func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.ValueFunc, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {

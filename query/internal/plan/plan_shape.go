@@ -78,7 +78,7 @@ func (s *planShape) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
 
-// again returns a plan for other values.
+// again returns a plan of the same query for other values of the parameters.
 func (s *planShape) again(params []bind.Parameter) (*Plan, error) {
 	b := *s.Binder
 	b.Values = bind.ValuesOf(params)
@@ -166,7 +166,8 @@ func (p *Plan) Written() *bind.Query {
 	return &q
 }
 
-// compiles reports whether a plan has expressions that are not part of its rows.
+// compiles reports whether a plan needs compiled expressions besides those that make its rows: for answers
+// from an index alone, or for text scores.
 func (p *Plan) compiles() bool {
 	return p.Counts != nil || p.IndexOnly != nil || p.Order != nil && p.Order.Texts != nil
 }

@@ -43,7 +43,8 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// valueLimits collects, for each value of a row, which values the conditions still allow.
+// valueLimits records, for each value of a row that a path names, which values the conditions of a query
+// still allow.
 type valueLimits struct {
 	p    *Planner
 	work int
@@ -98,7 +99,8 @@ func (l *valueLimits) contradict(list []syntax.Expr) bool {
 	return false
 }
 
-// note applies a condition. It returns false if no value remains.
+// note records that a condition is true. It returns false if no row can satisfy it and the conditions
+// recorded before.
 func (l *valueLimits) note(e syntax.Expr) bool {
 	if !kindsOf(l.p.Binder, e).Has(jsondoc.Bool) {
 		return false
@@ -128,7 +130,8 @@ func (l *valueLimits) note(e syntax.Expr) bool {
 	return true
 }
 
-// limitOf returns the limit of the value of an expression; nil if the value has no name.
+// limitOf returns the set of values that an expression can still have. It returns nil if the expression is
+// not a path, since only paths are tracked.
 func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
@@ -140,7 +143,7 @@ func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
 	return l.of[name]
 }
 
-// hasValues reports whether any value remains.
+// hasValues reports whether the set contains any value.
 func (d *allowedValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()
@@ -163,8 +166,8 @@ func (d *allowedValues) isEmpty() bool {
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
 }
 
-// compared applies x op y, if y is a constant. Like the other methods that apply a condition, it returns
-// false if no value remains.
+// compared records that x op y is true, if y is a constant. Like the other methods that record a condition,
+// it returns false if no row can satisfy it and the conditions recorded before.
 func (l *valueLimits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
@@ -201,7 +204,8 @@ func (l *valueLimits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr)
 	return d.hasValues()
 }
 
-// differs applies x != y, if y is a constant. It returns false if no value remains.
+// differs records that x != y is true, if y is a constant. It returns false if no row can satisfy it and the
+// conditions recorded before.
 func (l *valueLimits) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
 	if ok && v.Kind() == jsondoc.Undefined {
@@ -227,7 +231,8 @@ func narrower(a, b *intervalEndpoint, side int) *intervalEndpoint {
 	return b
 }
 
-// oneOf applies x IN (list). It returns false if no value remains.
+// oneOf records that x IN (list) is true. It returns false if no row can satisfy it and the conditions
+// recorded before.
 func (l *valueLimits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	values, ok := l.p.Constants(list)
 	if !ok || len(list) > maxPins {
@@ -237,7 +242,8 @@ func (l *valueLimits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	return l.isAmong(x, values)
 }
 
-// isAmong restricts a value to a list; undefined is never in it. It returns false if no value remains.
+// isAmong records that the value of x is one of the given values; undefined never is. It returns false if x
+// cannot have any of them.
 func (l *valueLimits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
@@ -253,7 +259,8 @@ func (l *valueLimits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	return d.hasValues()
 }
 
-// has restricts a value to some kinds. It returns false if no value remains.
+// has records that the value of x has one of some kinds (types). It returns false if x cannot have such a
+// value.
 func (l *valueLimits) has(x syntax.Expr, set eval.KindSet) bool {
 	if kindsOf(l.p.Binder, x)&set == 0 {
 		return false
@@ -266,7 +273,8 @@ func (l *valueLimits) has(x syntax.Expr, set eval.KindSet) bool {
 	return d.hasValues()
 }
 
-// negated applies NOT x. It returns false if no value remains.
+// negated records that NOT x is true. It returns false if no row can satisfy it and the conditions recorded
+// before.
 func (l *valueLimits) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
 		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
@@ -282,7 +290,8 @@ func (l *valueLimits) negated(x syntax.Expr) bool {
 	return true
 }
 
-// called applies a function call that is true. It returns false if no value remains.
+// called records that a function call is true, which limits the type of its argument. It returns false if no
+// row can satisfy it and the conditions recorded before.
 func (l *valueLimits) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {

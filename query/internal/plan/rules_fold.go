@@ -110,8 +110,9 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldOperands folds the operands of an expression, and reports whether all of them are constant. Beside
-// operands that are not constant, parameters are kept where takesParameters allows it.
+// foldOperands folds the operands of an expression, and reports whether all of them are constant. If some are
+// not constant, operands that are parameters are not replaced by their values where takesParameters allows
+// it.
 func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
 	constant = true
 	operand := func(x syntax.Expr) syntax.Expr {

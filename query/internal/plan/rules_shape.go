@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// chooseForm is the rule "shape": it chooses the form in which the query runs.
+// chooseForm is the rule "shape": it chooses how the query runs and is divided into pages (cursor.RunForm).
 func chooseForm(p *Planner) {
 	t := p.Plan.Top
 	switch {

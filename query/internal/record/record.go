@@ -33,7 +33,7 @@ func (r *Reader) Uint64() uint64 {
 	return v
 }
 
-// Count reads a count.
+// Count reads a varint that must fit in an int32.
 func (r *Reader) Count() int {
 	n := r.Uvarint()
 	if n > math.MaxInt32 {

@@ -48,8 +48,8 @@ type Documents interface {
 	Close() error
 }
 
-// SkippingDocuments is implemented by a Documents that may skip many rids between two documents: rids of dead
-// documents, or outside the scope.
+// SkippingDocuments is implemented by a Documents that may skip many rids between two documents: rids outside
+// the scope, or of documents that have expired or were deleted with their partition key.
 type SkippingDocuments interface {
 	// Skip sets a function that Next calls with each rid that it skips: no document lies between the previous
 	// document and that rid. If the function returns false, Next returns false.
@@ -115,8 +115,9 @@ type Counter interface {
 	Count() (n int64, ok bool)
 }
 
-// DeadDocumentLister is implemented by a Source that can list the dead documents that still have index
-// entries. With this list a query can be answered from the index alone.
+// DeadDocumentLister is implemented by a Source that can list its dead documents (expired, or deleted with
+// their partition key) that still have index entries. With this list a query can be answered from the index
+// alone.
 type DeadDocumentLister interface {
 	// Dead returns the rids of the dead documents that still have index entries, in order. ok is false if
 	// there are more than most, or if the index has documents outside the scope.

@@ -122,5 +122,5 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 	return err
 }
 
-// resource returns the address of an entity in the form that it has in Service Bus's messages.
+// resource returns the address of an entity as error texts of Service Bus contain it: "sb://namespace/path".
 func (c *conn) resource(path string) string { return "sb://" + c.namespace + "/" + path }

@@ -99,7 +99,7 @@ func (c *conn) takeTokenNode(l *amqp.Link, receiver bool) error {
 	return nil
 }
 
-// isTokenNode reports whether an address is that of $cbs.
+// isTokenNode reports whether an address names the node $cbs.
 func isTokenNode(address string) bool {
 	return strings.EqualFold(strings.Trim(pathOf(address), "/"), cbsNode)
 }

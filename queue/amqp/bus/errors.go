@@ -29,13 +29,15 @@ const (
 	condDeadLetter         wire.Symbol = "com.microsoft:dead-letter"
 )
 
-// wireError is an error code on the wire: a condition, and the status of a management response.
+// wireError is the form in which an error is sent to the client: the condition of an AMQP error, and the
+// status of a management response.
 type wireError struct {
 	condition wire.Symbol
 	status    int32
 }
 
-// failureOf returns the failure of an error code.
+// failureOf returns the AMQP condition and the HTTP status with which an error code of package queue is sent
+// to clients.
 func failureOf(code entity.Code) wireError {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
@@ -92,8 +94,8 @@ func (c *conn) asError(err error, path string) *frame.Error {
 		Description: c.track(own.Message, path, tracking)}
 }
 
-// toQueueError converts an error to one of package queue. tracking is the id that appears both in the
-// client's message and in the log line.
+// toQueueError converts an error to one of package queue, and logs it unless a client has caused it. tracking
+// is an id that appears both in the error that the client gets and in the log line.
 func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
@@ -113,7 +115,8 @@ func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 		Err: err}, tracking
 }
 
-// track appends the tracking data to a description, as Service Bus does.
+// track appends to an error's description what Service Bus appends: " TrackingId:..., SystemTracker:...,
+// Timestamp:...".
 func (c *conn) track(text, path, tracking string) string {
 	var b strings.Builder
 	b.WriteString(text)

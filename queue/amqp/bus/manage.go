@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// managementEndpoint is the node "$management" of a message store.
+// managementEndpoint is the AMQP node "$management" of a queue, topic, subscription or dead-letter queue. It
+// receives the requests that a client sends to it.
 type managementEndpoint struct {
 	c    *conn
 	link *amqp.Link

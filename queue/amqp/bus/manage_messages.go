@@ -197,8 +197,8 @@ func (r *managementRequest) updateDisposition() (managementResponse, error) {
 	})
 }
 
-// lockLost returns the loss of a session lock as the loss of a message lock, if the connection still holds
-// the session lock.
+// lockLost converts CodeSessionLockLost to CodeMessageLockLost if this connection still holds the lock of the
+// session: then only the message's lock can be lost. It returns other errors unchanged.
 func (r *managementRequest) lockLost(err error) error {
 	session, _ := r.text("session-id")
 	if entity.CodeOf(err) != entity.CodeSessionLockLost || session == nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// receiver is the source of the messages of a message store.
+// receiver provides the messages of a queue, subscription or dead-letter queue to a link on which a client
+// receives.
 type receiver struct {
 	c    *conn
 	link *amqp.Link
@@ -86,7 +87,8 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 // with the lock.
 const lostSessionTime = 2 * time.Second
 
-// watch detaches the link when the receiver ends.
+// watch waits until the queue's receiver ends, for example because its session lock is lost, and then
+// detaches the link.
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
@@ -159,8 +161,8 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 	return out, err
 }
 
-// awaitEnd reports whether a link whose session lock is lost must stay attached. If wait is set, it waits
-// until the link may end.
+// awaitEnd is called when the session lock of the link is lost. It returns true if the link must still stay
+// attached (lostSessionTime). If wait is set, it first waits until the link may end or ctx ends.
 func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {

@@ -30,7 +30,8 @@ func (c *conn) recording(frame, operation, path string) *requests.Entry {
 		URI:       path, Entity: path, Client: c.client, Status: http.StatusOK}
 }
 
-// record completes an entry and adds it. failed is the operation's error, or nil.
+// record completes an entry of the log of requests and adds it to the log. failed is the operation's error,
+// or nil.
 func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 	if e == nil {
 		return
@@ -79,7 +80,7 @@ func statusOf(condition wire.Symbol) int {
 	return http.StatusInternalServerError
 }
 
-// recordAttach adds an attach to the log.
+// recordAttach adds an entry for an attach to the log of requests.
 func (c *conn) recordAttach(e *requests.Entry, err error) {
 	if e == nil {
 		return
@@ -131,7 +132,7 @@ func clientOf(p *amqp.Peer) string {
 	return p.Container
 }
 
-// settleName returns the name of a settlement in the log, and its operation in fault rules.
+// settleName returns the name that a settlement has in the log of requests, and its operation in fault rules.
 func settleName(state frame.State) (name string, op inject.Operation) {
 	if part, inTransaction := state.(*frame.Transactional); inTransaction {
 		state = part.Outcome

@@ -180,7 +180,7 @@ func nameOf(key any) (name string, ok bool) {
 	return "", false
 }
 
-// properties returns the application properties in a map.
+// properties converts a map in a client's frame to application properties of a message.
 func properties(m wire.Map) (list []message.Property, err error) {
 	for _, p := range m {
 		name, ok := nameOf(p.Key)

@@ -10,7 +10,8 @@ func tagOf(token message.UUID) []byte {
 		token[8], token[9], token[10], token[11], token[12], token[13], token[14], token[15]}
 }
 
-// tokenOf returns the token in a delivery tag; ok is false if the length is wrong.
+// tokenOf returns the lock token that is in a delivery tag. ok is false if the tag has another length than a
+// token.
 func tokenOf(tag []byte) (token message.UUID, ok bool) {
 	if len(tag) != len(token) {
 		return token, false

@@ -43,8 +43,7 @@ func elements(v any) (list []any, ok bool) {
 	return nil, false
 }
 
-// integer returns the integer with this name in the body of a request, or the argument absent if there is
-// none.
+// integer returns the integer with this name in the body of a request. If there is none, it returns absent.
 func (r *managementRequest) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {

@@ -81,7 +81,7 @@ func readAttach(f *wire.Fields) *Attach {
 	return a
 }
 
-// Source is the source terminus of a link.
+// Source is the source terminus of a link: the node from which messages come.
 type Source struct {
 	Address          string
 	HasAddress       bool // false: the address is null
@@ -137,7 +137,7 @@ func readSource(f *wire.Fields) *Source {
 	return s
 }
 
-// Target is the target terminus of a link.
+// Target is the target terminus of a link: the node to which messages go.
 type Target struct {
 	Address        string
 	HasAddress     bool // false: the address is null

@@ -106,7 +106,7 @@ func (l *fieldList) pairs(v wire.Map) {
 	l.value(v)
 }
 
-// body writes b, a described list, as a field of another one. If is is false, it writes null instead.
+// body writes v, a described list, as a field of another list. If is is false, it writes null instead of v.
 func (l *fieldList) body(v interface {
 	descriptor() uint64
 	fields(*fieldList)
@@ -118,7 +118,7 @@ func (l *fieldList) body(v interface {
 	l.dst, l.n = appendBody(l.dst, v), l.n+1
 }
 
-// OptionalNumber is an optional number.
+// OptionalNumber is a number of up to 32 bits that a performative may lack.
 type OptionalNumber struct {
 	Value uint32
 	Set   bool
@@ -127,7 +127,7 @@ type OptionalNumber struct {
 // Some returns an OptionalNumber with a value.
 func Some(v uint32) OptionalNumber { return OptionalNumber{v, true} }
 
-// Or returns the value if it is set, else the argument absent.
+// Or returns the value if it is set, and otherwise absent.
 func (m OptionalNumber) Or(absent uint32) uint32 {
 	if m.Set {
 		return m.Value

@@ -23,7 +23,7 @@ const (
 // ProtocolHeader is the first data that a peer sends on a connection, and again after the security layer.
 type ProtocolHeader [8]byte
 
-// The supported headers.
+// The protocol headers of AMQP and of SASL.
 var (
 	headerAMQP = ProtocolHeader{'A', 'M', 'Q', 'P', 0, 1, 0, 0}
 	headerSASL = ProtocolHeader{'A', 'M', 'Q', 'P', 3, 1, 0, 0}
@@ -57,7 +57,7 @@ func framing(format string, args ...any) error {
 	return &FormatError{Condition: CondFraming, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Frame is one frame.
+// Frame is an AMQP or SASL frame: its type, its channel and its encoded body.
 type Frame struct {
 	Type    byte
 	Channel uint16

@@ -122,14 +122,16 @@ func (k *storeChecker) message(seq int64, h *layout.Header, want layout.Counters
 	return nil
 }
 
-// wakes checks that Counters.Next is not later than the end of a lock, so that the lock is ended in time.
+// wakes checks that Counters.Next, the time of the store's next wake-up, is not later than the end of the
+// lock. A later wake-up would end the lock too late.
 func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
 	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
 		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
 	}
 }
 
-// sessionLocks checks the locks of sessions and their entries.
+// sessionLocks checks that each stored session lock has its index entry by end time, and that the store's
+// next wake-up is not later than the end of the lock.
 func (k *storeChecker) sessionLocks(want layout.Counters) error {
 	prefix := k.Keys.Family(layout.FamilySessionLock)
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -153,7 +155,7 @@ func (k *storeChecker) sessionLocks(want layout.Counters) error {
 	return it.Close()
 }
 
-// keysOf returns the index entries that a message must have.
+// keysOf returns the index entries that the stored message with this header must have.
 func (k *storeChecker) keysOf(seq int64, h *layout.Header) [][]byte {
 	switch {
 	case h.State == layout.Scheduled:
@@ -186,7 +188,8 @@ func (k *storeChecker) heads() error {
 	return it.Close()
 }
 
-// ids checks that message ids and the times they were seen correspond one to one.
+// ids checks the message ids kept for duplicate detection: each id has an entry by the time it was seen, and
+// the reverse.
 func (k *storeChecker) ids(want layout.Counters) error {
 	prefix := k.Keys.Family(layout.FamilySeenAt)
 	it := k.r.Scan(engine.Prefix(prefix), false)
@@ -210,8 +213,8 @@ func (k *storeChecker) ids(want layout.Counters) error {
 	return it.Close()
 }
 
-// families checks the number of keys in each family. All expected keys have been found before, so if the
-// numbers are equal there are no other keys.
+// families checks the number of keys in each family, which is a kind of key. All expected keys have been
+// found before, so if the numbers are equal there are no other keys.
 func (k *storeChecker) families() error {
 	there := make(map[byte]int64)
 	it := k.r.Scan(engine.Prefix(k.Keys), false)

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// MaxIDBytes is the maximal size in bytes of an id or partition key in UTF-8.
+// MaxIDBytes is the maximal size in bytes of a message id, session id or partition key in UTF-8.
 const MaxIDBytes = 4 * maxID
 
 const (

@@ -4,7 +4,8 @@ import (
 	"container/heap"
 )
 
-// maxReturned is the maximal number of messages below its position that a cursor lists as returned.
+// maxReturned is the maximal number of messages that a cursor lists as available again. If there are more,
+// the cursor goes back to the lowest of them.
 const maxReturned = 1024
 
 // Cursor is the position up to which the active messages of a store, or of a session, have been handed out.
@@ -32,14 +33,14 @@ func (p *Cursor) Release(seq int64) {
 	}
 }
 
-// Restart makes receivers begin at the first message again.
+// Restart moves the position back to the first message of the store or session.
 func (p *Cursor) Restart() {
 	p.generation++
 	p.next, p.returned = 0, nil
 }
 
-// Advance moves the cursor behind the message with the number behind. moves is the count that Position has
-// returned; if Release or Restart was called since, Advance does nothing.
+// Advance moves the position to the message after the sequence number behind. moves is the count that
+// Position has returned; if Release or Restart was called since then, Advance does nothing.
 func (p *Cursor) Advance(behind int64, moves uint64) {
 	if p.generation == moves {
 		p.next = max(p.next, behind+1)
@@ -69,12 +70,12 @@ func (n *sequenceHeap) Pop() any {
 	return seq
 }
 
-// Position returns the number of the first message that may not have been handed out, and the count that
-// Advance expects as moves.
+// Position returns the lowest sequence number that may not have been handed out, and a count that the caller
+// passes to Advance as moves.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
-// PopReturned removes and returns the lowest number among the messages below the position that have become
-// available again.
+// PopReturned removes and returns the lowest sequence number among the messages that were already passed and
+// have become available again. ok is false if there are none.
 func (p *Cursor) PopReturned() (seq int64, ok bool) {
 	if len(p.returned) == 0 {
 		return 0, false

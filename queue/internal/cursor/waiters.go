@@ -7,7 +7,7 @@ import (
 // Waiters is a queue of waiting receivers, first come first served. The store's mutex guards it.
 type Waiters struct{ idle list.List } // of *Waiter that have not been woken
 
-// Waiter waits until a value arrives in Ready, which has capacity 1.
+// Waiter is one waiting receiver. It is woken by a value in Ready, which has capacity 1.
 type Waiter struct {
 	Ready chan struct{}
 	place *list.Element // nil if it is not in idle
@@ -35,7 +35,7 @@ func (w *Waiters) WakeAll() { w.Wake(w.Len()) }
 // Len returns the number of waiters that have not been woken.
 func (w *Waiters) Len() int { return w.idle.Len() }
 
-// PutBack puts a woken waiter back at the front of the queue, to wait again.
+// PutBack makes a woken waiter wait again, as the first of the queue of waiters.
 func (w *Waiters) PutBack(one *Waiter) {
 	if one.place == nil {
 		one.place = w.idle.PushFront(one)

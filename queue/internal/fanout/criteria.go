@@ -55,10 +55,12 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 	return list, values
 }
 
-// appendKey joins keys such that different lists have different results.
+// appendKey appends key, preceded by its length, to joined, so that different lists of keys have different
+// results.
 func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key)) + ":" + key }
 
-// joined returns the name of the index over criteria.
+// joined returns the name under which a filterTable for these properties is stored. Different lists have
+// different names.
 func joined(list []criterion) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)

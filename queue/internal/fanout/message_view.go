@@ -17,7 +17,8 @@ type MessageView struct {
 	Header  *layout.Header
 }
 
-// slotOf returns the message slot of a system property; ok is false for a property without a slot.
+// slotOf returns the field of the AMQP properties section that holds a system property. ok is false if none
+// does.
 func slotOf(s rule.SystemProperty) (slot message.PropertyField, ok bool) {
 	switch s {
 	case rule.ContentType:
@@ -40,7 +41,8 @@ func slotOf(s rule.SystemProperty) (slot message.PropertyField, ok bool) {
 	return 0, false
 }
 
-// System implements rule.Message. A message being published has no sequence number yet.
+// System implements rule.Message: it returns a system property, or null if the message does not have it. A
+// message being published has no sequence number yet.
 func (v *MessageView) System(s rule.SystemProperty) rule.Value {
 	if slot, ok := slotOf(s); ok {
 		if v.Message.Raw(slot) == nil {
@@ -71,7 +73,8 @@ func (v *MessageView) System(s rule.SystemProperty) rule.Value {
 	return rule.NullValue()
 }
 
-// User implements rule.Message.
+// User implements rule.Message: it returns an application property, or no value if the message does not have
+// it.
 func (v *MessageView) User(name string) rule.Value {
 	raw := v.Message.GetFold(name)
 	if raw == nil {
@@ -84,8 +87,8 @@ func (v *MessageView) User(name string) rule.Value {
 	return entity.PropertyValue(x, raw)
 }
 
-// SetSystem implements rule.EditableMessage. If the session id changes and the message has a partition key,
-// that changes as well, because the two must be equal.
+// SetSystem implements rule.EditableMessage: it sets a system property. If the session id changes and the
+// message has a partition key, that changes as well, because the two must be equal.
 func (v *MessageView) SetSystem(s rule.SystemProperty, to rule.Value) {
 	slot, ok := slotOf(s)
 	if !ok {
@@ -97,7 +100,7 @@ func (v *MessageView) SetSystem(s rule.SystemProperty, to rule.Value) {
 	}
 }
 
-// SetUser implements rule.EditableMessage.
+// SetUser implements rule.EditableMessage: it sets an application property.
 func (v *MessageView) SetUser(name string, to rule.Value) {
 	var old any
 	if raw := v.Message.GetFold(name); raw != nil {

@@ -33,7 +33,7 @@ type Recipient[T any] struct {
 	number uint32
 }
 
-// NewTable returns the table of subscriptions.
+// NewTable returns the TopicRules of a topic with these subscriptions.
 func NewTable[T any](list []Subscription[T]) *TopicRules[T] {
 	t := &TopicRules[T]{subscriptions: list}
 	for i, s := range list {
@@ -44,7 +44,7 @@ func NewTable[T any](list []Subscription[T]) *TopicRules[T] {
 	return t
 }
 
-// Subscriptions returns the subscriptions of the table. The caller must not change them.
+// Subscriptions returns the subscriptions of the topic. The caller must not change them.
 func (t *TopicRules[T]) Subscriptions() []Subscription[T] { return t.subscriptions }
 
 // Match returns the subscriptions that receive a message, in the order of their numbers.

@@ -35,9 +35,10 @@ import (
 //	    4        1     1    8
 //
 // number is the entity's catalog number with bit 30 set, so that the first byte is from 40 to 7F. store is
-// the value of entity.SubQueue: 0, 1 or 2. The engine stores the highest LSN of the scope under number and
-// 's', which is no store, and its mark under number and 'M'. Times are milliseconds since 1970. Dead letters
-// have no entries in w and x, because they do not expire.
+// the value of entity.SubQueue: 0, 1 or 2. The number of a queue or topic is also its engine scope, in which
+// writing transactions run one after the other: the engine stores the highest LSN of the scope under number
+// and 's', which is no store, and a version of the scope under number and 'M'. Times are milliseconds since
+// 1970. Dead letters have no entries in w and x, because they do not expire.
 //
 // The families k, u, y, g, v and a are used only in an engine that several servers share. A message that is
 // locked there has no entries in r, q, h, w and x.
@@ -65,7 +66,8 @@ const (
 	FamilyAccessed     = 'a'
 )
 
-// storeNumberBit marks an entity's number in keys.
+// storeNumberBit is set in an entity's number where the number begins a key. It separates the keys of
+// messages from those of documents.
 const storeNumberBit = uint32(1) << 30
 
 // StoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in common:
@@ -83,17 +85,17 @@ func EntityPrefix(number uint32) []byte {
 // NumberOf returns the number of the entity whose keys begin with a prefix.
 func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
-// StoreKeysOf returns the keys of a message store of an entity.
+// StoreKeysOf returns the StoreKeys by which the keys of one message store of an entity are built.
 func StoreKeysOf(number uint32, sub entity.SubQueue) StoreKeys {
 	return append(EntityPrefix(number), byte(sub))
 }
 
-// Family returns the common prefix of the keys of one family.
+// Family returns the common prefix of the store's keys of one family, which is a kind of key.
 func (s StoreKeys) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
-// Key returns a key of a family whose letter is followed by a sequence number.
+// Key returns a key of a family (a kind of key) whose letter is followed by a sequence number.
 func (s StoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
@@ -103,12 +105,14 @@ func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
 
-// MomentKey returns a key of a family that is ordered by time.
+// MomentKey returns a key of a family (a kind of key) whose letter is followed by a time in milliseconds and
+// a sequence number.
 func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
 }
 
-// TextKey returns a key of a family whose letter is followed by text.
+// TextKey returns a key of a family (a kind of key) whose letter is followed by text, such as a session id or
+// message id.
 func (s StoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }

@@ -12,7 +12,7 @@ import (
 // MessageState is the stored state of a message.
 type MessageState uint8
 
-// The states.
+// The stored states of a message.
 const (
 	Active MessageState = iota
 	Deferred
@@ -170,7 +170,7 @@ func DecodeCounters(b []byte) (c Counters, err error) {
 	return c, d.end("the counters of a message store")
 }
 
-// Wake sets Next to a time, unless Next is earlier. It ignores host.Never.
+// Wake lowers Next, the time of the store's next wake-up, to at if at is earlier. It ignores host.Never.
 func (c *Counters) Wake(at int64) {
 	if at != host.Never && (c.Next == 0 || at < c.Next) {
 		c.Next = at

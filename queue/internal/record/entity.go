@@ -37,7 +37,8 @@ type Entity struct {
 	Properties entity.Properties `json:"properties"`
 }
 
-// Key returns the key of a record. Case is ignored in the name.
+// Key returns the catalog key of an entity or rule. parent is the number of the topic or subscription that it
+// belongs to, or 0. Case is ignored in the name.
 func Key(kind byte, parent uint32, name string) []byte {
 	return jsondoc.AppendEscaped(host.AppendCatalogHead(nil, kind, parent), []byte(strings.ToLower(name)))
 }
@@ -51,7 +52,8 @@ func (r *Entity) Key() []byte {
 	return Key(KindEntity, r.Topic, name)
 }
 
-// Scope returns the engine scope of the entity. That of a subscription is the scope of its topic.
+// Scope returns the engine scope of the entity, in which writing transactions run one after the other. That
+// of a subscription is the scope of its topic.
 func (r *Entity) Scope() []byte {
 	if r.Topic != 0 {
 		return layout.EntityPrefix(r.Topic)
@@ -107,7 +109,8 @@ func ReadAll(r engine.Reader, versions bool) (list []*StoredEntity, err error) {
 	})
 }
 
-// readVersions reads the marks of the scopes of queues and topics.
+// readVersions reads StoredEntity.Version: for each queue and topic the mark of its engine scope, a number
+// that changes when the records of the entity change.
 func readVersions(r engine.Reader, list []*StoredEntity) error {
 	keys := make([][]byte, len(list))
 	for i, st := range list {

@@ -20,7 +20,7 @@ func (s *RuleList) Find(name string) (at int, ok bool) {
 	return slices.BinarySearchFunc(s.List, name, compareRule)
 }
 
-// With returns the set with r added. It replaces a rule of the same name.
+// With returns a copy of the list with r added. r replaces a rule of the same name.
 func (s *RuleList) With(r entity.Rule) *RuleList {
 	at, ok := s.Find(r.Name)
 	list := slices.Clone(s.List)
@@ -31,7 +31,7 @@ func (s *RuleList) With(r entity.Rule) *RuleList {
 	return &RuleList{slices.Insert(list, at, r)}
 }
 
-// Without returns a copy of the set without the rule that has a name, ignoring case.
+// Without returns a copy of the list without the rule of this name, ignoring case.
 func (s *RuleList) Without(name string) *RuleList {
 	list := slices.DeleteFunc(slices.Clone(s.List),
 		func(r entity.Rule) bool { return strings.EqualFold(r.Name, name) })

@@ -22,7 +22,8 @@ func (s *MessageStore) LastExpiry(r engine.Reader, now, def int64) (at int64, er
 	return at, err
 }
 
-// lastBefore returns the time of the last entry at or before upto, or 0 if there is none.
+// lastBefore returns the time of the last index entry with a time at or before upto, among the entries with a
+// key prefix, or 0 if there is none.
 func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error) {
 	if upto < 0 {
 		return 0, nil

@@ -72,7 +72,8 @@ func FirstOf(r engine.Reader, prefix []byte, from int64) (seq int64, err error) 
 	return seq, it.Close()
 }
 
-// FirstReady returns the numbers of the first n messages below a prefix of families r or q.
+// FirstReady returns the lowest n sequence numbers of active messages among the keys with a prefix that
+// ReadyPrefix has returned.
 func FirstReady(r engine.Reader, prefix []byte, n int) (list []int64, err error) {
 	it := engine.Expect(r.Scan(engine.Prefix(prefix), false), n)
 	for len(list) < n && it.Next() {

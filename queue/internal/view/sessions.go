@@ -91,7 +91,8 @@ func (s *MessageStore) ListSessions(ctx context.Context, r engine.Reader, change
 	return ids, nil
 }
 
-// sessionIterator iterates over the sessions that have keys in a family, each once, in order.
+// sessionIterator iterates over the sessions that have keys of one kind (a family), each session once, in
+// order.
 type sessionIterator struct {
 	it     engine.Iterator
 	prefix []byte
@@ -105,7 +106,7 @@ func (s *MessageStore) walkSessions(r engine.Reader, family byte) *sessionIterat
 	return w
 }
 
-// id returns the session at the current position; ok is false at the end.
+// id returns the session that the iterator has reached; ok is false at the end.
 func (w *sessionIterator) id() (id string, ok bool, err error) {
 	if !w.more {
 		return "", false, nil
@@ -127,7 +128,8 @@ func (w *sessionIterator) pass(id string) {
 	}
 }
 
-// CountActive counts the active messages of a session. It stops at most.
+// CountActive returns the number of active messages of a session, locked ones included. It counts at most
+// most messages.
 func (s *MessageStore) CountActive(ctx context.Context, r engine.Reader, id string, most int) (n int,
 	err error) {
 	if n, err = s.countReady(ctx, r, id, most); err != nil || !s.Shared {
@@ -150,7 +152,8 @@ func (s *MessageStore) CountActive(ctx context.Context, r engine.Reader, id stri
 	})
 }
 
-// countReady counts the active messages of a session that have no stored lock. It stops at most.
+// countReady returns the number of active messages of a session that have no stored lock. It counts at most
+// most messages.
 func (s *MessageStore) countReady(ctx context.Context, r engine.Reader, id string, most int) (n int,
 	err error) {
 	it := r.Scan(engine.Prefix(s.Keys.SessionPrefix(id)), false)

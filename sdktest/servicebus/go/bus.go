@@ -100,7 +100,7 @@ func sql(expression string) admin.RuleFilter { return &admin.SQLFilter{Expressio
 
 func m(body string) *sb.Message { return &sb.Message{Body: []byte(body)} }
 
-// in returns a message of a session.
+// in returns a message with a session id.
 func in(session, body string) *sb.Message {
 	return &sb.Message{SessionID: &session, Body: []byte(body)}
 }

@@ -20,7 +20,7 @@ func Raise(at *atomic.Int64, t int64) {
 // MomentKind is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
 type MomentKind uint8
 
-// The kinds of events.
+// The kinds of events whose moments are stored.
 const (
 	MarkWrite    MomentKind = iota // the _ts of items, and the times of their changes in a feed
 	MarkSettings                   // the _ts of a container's settings, with the floors of its TTL policy

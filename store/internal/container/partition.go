@@ -70,7 +70,8 @@ func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
 	return s, nil
 }
 
-// Show raises Shown to lsn, if that is higher, and returns the new value.
+// Show raises Shown, the highest LSN found to be durable, to lsn if that is higher, and returns the new
+// value.
 func (s *Partition) Show(lsn uint64) uint64 {
 	for old := s.Shown.Load(); old < lsn; old = s.Shown.Load() {
 		if s.Shown.CompareAndSwap(old, lsn) {

@@ -32,7 +32,8 @@ func (st *State) RangeOf(epk []byte) *Partition {
 	return st.Ranges[lo]
 }
 
-// Scopes returns the scopes of the container's ranges.
+// Scopes returns the engine scopes of the container's ranges. In each scope writing transactions run one
+// after the other.
 func (st *State) Scopes() [][]byte {
 	list := make([][]byte, len(st.Ranges))
 	for i, s := range st.Ranges {
@@ -61,8 +62,9 @@ func (st *State) formerSpan(id string) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// InFormer returns s with the id of a range of a former container replaced by the span of that range,
-// intersected with the bounds of s. It returns s unchanged if its id is not one of these, or if it has a
+// InFormer resolves a partition range of a former container of the same name. If s names such a range,
+// InFormer returns s with the bounds of that range, intersected with those of s, instead of its id. It
+// returns s unchanged if the container itself has a range with the id, if no container had one, or if s has a
 // partition key.
 func (st *State) InFormer(s value.Scope) value.Scope {
 	if s.Range == "" || !s.Partition.IsZero() || st.RangeByID(s.Range) != nil {

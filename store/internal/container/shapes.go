@@ -30,8 +30,8 @@ func (b *ShapeCache) LookUp(name ShapeHash) (known, full bool) {
 }
 
 // Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
-// number of the last such deletion. If several servers share the engine, it is called under the lock of the
-// range's scope.
+// number of the last such deletion. If several servers share the engine, it is called inside a transaction
+// on the range.
 func (b *ShapeCache) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return

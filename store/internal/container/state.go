@@ -57,7 +57,7 @@ func (st *State) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return view.Tombstoned(st.Tombstones, h, pk)
 }
 
-// Moves reports whether an expired item has to be moved to the expiry sink instead of being deleted.
+// Moves reports whether an item that has expired has to be moved to the expiry sink instead of being deleted.
 func (st *State) Moves(ghost *view.Item) bool {
 	none := definition.ExpirySink{}
 	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
@@ -131,7 +131,9 @@ func (st *State) Subscribers() (names []string) {
 	return names
 }
 
-// LoadTombstones reads a container's tombstones.
+// LoadTombstones reads the tombstones of a container, which record that all items of a partition key were
+// deleted. The result maps the name of a partition key (layout.TombstoneName) to the LSN up to which its
+// items are deleted.
 func LoadTombstones(r engine.Reader, cid uint32) (tombstones map[string]uint64, err error) {
 	it := r.Scan(layout.ContainerFamily(cid, layout.FamilyTombstone), false)
 	for it.Next() {

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// VersionOf returns the version in a range's mark.
+// VersionOf returns the version of the container's state in the mark that the engine stores for a range.
 func VersionOf(mark uint64) uint32 { return uint32(mark) }
 
-// remark returns mark with its version replaced.
+// remark returns mark with the version of the container's state in it replaced.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
 // OutdatedStateError reports that an operation has used an outdated state of the container.
@@ -31,7 +31,8 @@ var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 // FirstVersion is the version of a container's first state.
 const FirstVersion = 1
 
-// Current fails with *OutdatedStateError if the state is outdated according to a range's mark.
+// Current fails with *OutdatedStateError if the state's version differs from the one in a range's mark,
+// because another server has changed the container.
 func (st *State) Current(mark uint64) error {
 	if VersionOf(mark) != st.Version {
 		return &OutdatedStateError{st.Version}
@@ -40,7 +41,8 @@ func (st *State) Current(mark uint64) error {
 }
 
 // Commit is the common part of all transactions that replace state st by next. It checks that st is still
-// current, calls fn, and sets the version of next and the marks of its ranges.
+// current, calls fn, and sets the version of next, also in the marks of its ranges (numbers that the engine
+// stores for each range, by which other servers notice the change).
 func (st *State) Commit(t engine.Txn, next *State, fn func() error) error {
 	marks := make(map[*Partition]uint64, len(st.Ranges))
 	for _, s := range st.Ranges {

@@ -77,7 +77,8 @@ type LogReader struct {
 	bytes int
 }
 
-// Fill continues reading in the i-th range, from its source src.
+// Fill adds entries of the i-th range to the page, after the position At[i], and advances that position. src
+// gives access to the range.
 func (r *LogReader) Fill(src *scan.Source, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err

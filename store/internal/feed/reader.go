@@ -32,7 +32,7 @@ import (
 // Mode selects what a change feed returns.
 type Mode uint8
 
-// The modes.
+// The modes of a change feed.
 const (
 	// LatestVersions returns each item once, as of its last write; deletes are not returned.
 	LatestVersions Mode = iota
@@ -54,8 +54,8 @@ const (
 	Expire  Kind = layout.Expired  // purged after its time to live
 )
 
-// StartPosition is the point at which a reader of a change feed begins. The zero Start is the beginning of
-// the feed.
+// StartPosition is the point at which a reader of a change feed begins. The zero StartPosition is the
+// beginning of the feed.
 type StartPosition struct {
 	// Now begins with the changes that are made after the call. The returned page is empty; its Position is
 	// the start of the next one. Now overrides After.
@@ -220,8 +220,8 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 	return true, nil
 }
 
-// addRows adds the items of the entries and advances the position over the entries. ended reports whether
-// the page has ended.
+// addRows adds to the page the items of the entries that gather has read, and advances the position *at over
+// these entries. ended reports whether the page is complete.
 func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // skips the entries that are not wanted

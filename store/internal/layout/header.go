@@ -16,7 +16,8 @@ import (
 //	| ver | flag | range | sequence  |     _ts     | ttl | generation |  leaseUntil  | len | EPK | body |
 //	+-----+------+-------+-----------+-------------+-----+------------+--------------+-----+-----+------+
 //
-// An item whose life is Based or Ended has version 2 and stores its base between EPK and body:
+// An item whose life is Based or Ended (see ttl.Lifetime) has version 2 and stores its base, the second from
+// which its time to live counts, between EPK and body:
 //
 //	 len | EPK | base | body
 //	+-----+-----+------+------+
@@ -50,7 +51,9 @@ const (
 	itemPlain     = 8
 )
 
-// HasBase reports whether the header has a base, which is stored between the EPK and the body.
+// HasBase reports whether the header has a base, which is stored between the EPK and the body: the second
+// from which the item's time to live counts, if that is not _ts, or in which the item had already expired
+// when the ttlPropertyPath was changed.
 func (h *Header) HasBase() bool { return h.Life.Based || h.Life.Ended }
 
 // Len is the length of the header in bytes.
@@ -120,7 +123,8 @@ func DecodeItem(value []byte) (h Header, body []byte, err error) {
 	return h, body, err
 }
 
-// decodeBase reads the base of a version 2 header, which follows its first n bytes, and returns the body.
+// decodeBase reads the base (see HasBase) of a version 2 header, which follows its first n bytes, and returns
+// the body.
 func (h *Header) decodeBase(value []byte, n int) (body []byte, err error) {
 	if value[0] != itemVersionBased {
 		return nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])
@@ -155,7 +159,7 @@ const (
 	feedEPKBytes = 16
 )
 
-// Append appends the entry's value.
+// Append appends the encoding of the feed entry, which is stored as the entry's value.
 func (f FeedEntry) Append(dst []byte) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, f.RID)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(f.Last))

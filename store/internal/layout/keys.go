@@ -72,8 +72,8 @@ const (
 	FamilyUsed      = 'a'
 )
 
-// Kinds of catalog records; the kinds of small resources are in record.Kinds. The letter 's' is used by
-// the engine for the LSN ceiling of the catalog's scope.
+// Kinds of catalog records; the kinds of small resources are in record.Kinds. The letter 's' is not a kind:
+// the engine stores the LSN ceiling of the catalog under it.
 const (
 	KindDatabase  = 'd'
 	KindContainer = 'c'
@@ -111,32 +111,35 @@ func AppendCID(dst []byte, cid uint32) []byte { return binary.BigEndian.AppendUi
 func ContainerRange(cid uint32) engine.Range { return engine.Prefix(AppendCID(nil, cid)) }
 
 // RangeScope returns the prefix of all keys of the partition range with the given number. It is also the
-// scope of the range's transactions.
+// range's engine scope, in which writing transactions run one after the other.
 func RangeScope(cid uint32, number uint16) []byte {
 	return binary.BigEndian.AppendUint16(AppendCID(make([]byte, 0, ScopeLen), cid), number)
 }
 
-// AppendScopeKey appends a key of one of the families d, f, v and e: scope, letter, number.
+// AppendScopeKey appends a key of one of the families d, f, v and e: the key prefix scope of a partition
+// range, the family's letter, a number.
 func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
-// AppendSequenceKey appends a key of one of the families f, v and e: scope, letter, sequence.
+// AppendSequenceKey appends a key of one of the families f, v and e: the key prefix scope of a partition
+// range, the family's letter, a sequence.
 func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
 	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
-// AppendTimeKey appends a key of one of the families w and x: scope, letter, second, rid.
+// AppendTimeKey appends a key of one of the families w and x: the key prefix scope of a partition range, the
+// family's letter, a second, a rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
 	return host.AppendEntry(append(append(dst, scope...), family), host.DeadlineEntry{At: second, ID: rid})
 }
 
-// TimePrefix returns the prefix of the keys of one of the families w and x.
+// TimePrefix returns the prefix of the keys of one of the two families, w and x, of the index of expiry.
 func TimePrefix(scope []byte, family byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1+8+RIDLen), scope...), family)
 }
 
-// ScopeFamily returns the key range of one family of a partition range.
+// ScopeFamily returns the key range of one family (a kind of key) of a partition range.
 func ScopeFamily(scope []byte, family byte) engine.Range {
 	return engine.Prefix(append(append(make([]byte, 0, ScopeLen+1), scope...), family))
 }
@@ -151,7 +154,8 @@ func IndexedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyIndexed)
 }
 
-// LeasedKey returns the key under which the last grant or end of a lease is stored.
+// LeasedKey returns the key under which a range stores when a lease on one of its documents was last granted
+// or ended. A lease keeps a document from expiring.
 func LeasedKey(scope []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+1), scope...), FamilyLeased)
 }
@@ -164,7 +168,8 @@ func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
 
-// ScopePrefix returns scope followed by prefix. The slice has capacity for a rid after it.
+// ScopePrefix returns scope, the key prefix of a partition range, followed by prefix. The slice has capacity
+// for a rid after it.
 func ScopePrefix(scope, prefix []byte) []byte {
 	return append(append(make([]byte, 0, ScopeLen+len(prefix)+RIDLen), scope...), prefix...)
 }
@@ -172,8 +177,8 @@ func ScopePrefix(scope, prefix []byte) []byte {
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
-// ScopeKeyNumber returns the number at the end of a key of family d, f, v or e. It returns false for a key of
-// another length.
+// ScopeKeyNumber returns the number at the end of a key of an item, a feed or a log (family d, f, v or e). It
+// returns false for a key of another length.
 func ScopeKeyNumber(key []byte) (uint64, bool) {
 	if len(key) != ScopeLen+1+8 {
 		return 0, false
@@ -181,14 +186,16 @@ func ScopeKeyNumber(key []byte) (uint64, bool) {
 	return binary.BigEndian.Uint64(key[ScopeLen+1:]), true
 }
 
-// KeySequence returns the sequence at the end of a key of family f, v or e, or 0 if the key has none.
+// KeySequence returns the sequence at the end of a key of a feed or log (family f, v or e), or 0 if the key
+// has none.
 func KeySequence(key []byte) Sequence {
 	n, _ := ScopeKeyNumber(key)
 	return Sequence(n)
 }
 
 // AppendPartitionPrefix appends the prefix of the keys of one logical partition (or of a prefix of a
-// hierarchical key) in the families p, k and b.
+// hierarchical key) in a family: p (point keys), k (items in rid order) or b (deletion of the whole
+// partition).
 func AppendPartitionPrefix(dst []byte, cid uint32, family byte, epk, pk []byte) []byte {
 	dst = append(AppendCID(dst, cid), family)
 	dst = jsondoc.AppendEscaped(dst, epk)
@@ -220,7 +227,8 @@ func AppendEscapedString(dst []byte, s string) []byte {
 	return append(dst, 0, 1)
 }
 
-// ContainerFamily returns the key range of one family of a container: p, k, u, b or c.
+// ContainerFamily returns the key range of one family (a kind of key) whose keys do not contain a partition
+// range: p, k, u, b or c.
 func ContainerFamily(cid uint32, family byte) engine.Range {
 	return engine.Prefix(append(AppendCID(make([]byte, 0, CIDLen+1), cid), family))
 }
@@ -267,7 +275,8 @@ func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, da
 // DropKey returns the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
 
-// TombstoneKey returns the key of the tombstone of one logical partition: see store/tombstone.go.
+// TombstoneKey returns the key of the record that all items of one logical partition were deleted: see
+// store/tombstone.go.
 func TombstoneKey(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyTombstone), name...)
 }
@@ -292,7 +301,8 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(nil, round), rid)
 }
 
-// Behind returns the key range of a family's keys with sequences greater than seq.
+// Behind returns the key range of a family's keys with sequences greater than seq. The family is a feed or
+// log: f, v or e.
 func Behind(scope []byte, family byte, seq Sequence) engine.Range {
 	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)

@@ -79,17 +79,17 @@ func PointEPK(key []byte) ([]byte, error) {
 	return epk, nil
 }
 
-// TombstoneName returns the name of a partition key among a container's tombstones: its tombstone key
-// without the container id and the family.
+// TombstoneName returns the name of a partition key among a container's tombstones, the records of deleted
+// partition keys: its tombstone key without the container id and the family.
 func TombstoneName(epk, pk []byte) string {
 	return string(append(jsondoc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-// KeyTombstone returns the name in a tombstone's key.
+// KeyTombstone returns the name of the partition key in a tombstone's key: see TombstoneName.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
-// TombstonePostings returns the prefix of the postings (family k) of the partition key that has the given
-// tombstone name. In each key a rid follows the prefix.
+// TombstonePostings returns the prefix of the index keys (family k) of the items of a partition key, which is
+// given by its TombstoneName. In each key a rid follows the prefix.
 func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// ItemVersion is one entry of the family v. Its key holds the sequence of the change.
+// ItemVersion is one entry of the feed of all versions (family v). Its key holds the sequence of the change.
 //
 //	 0     1      2      4     12           20     28          30             38              46
 //	+-----+------+-------+-----+-----------+------+-----------+--------------+---------------+
@@ -46,7 +46,7 @@ type PreviousImage struct {
 	Body     []byte
 }
 
-// The kinds of entries.
+// The kinds of entries of the feed of all versions.
 const (
 	Created  = 1 // the item was created
 	Replaced = 2 // replaced, by any operation
@@ -62,7 +62,7 @@ const (
 	versionFixed  = 46
 )
 
-// Append appends the entry's value.
+// Append appends the encoding of the entry of the feed of all versions, which is stored as its value.
 func (v *ItemVersion) Append(dst []byte) []byte {
 	format := byte(versionFormat)
 	if v.Dated != 0 {
@@ -92,7 +92,8 @@ func (v *ItemVersion) Size() int {
 		len(v.Previous.Body)
 }
 
-// DecodeVersion decodes an entry. Its byte slices are slices of value.
+// DecodeVersion decodes the value of an entry of the feed of all versions. The byte slices of the result are
+// slices of value.
 func DecodeVersion(value []byte) (ItemVersion, error) {
 	if len(value) < versionFixed {
 		return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
@@ -132,8 +133,9 @@ func DecodeVersion(value []byte) (ItemVersion, error) {
 	return v, nil
 }
 
-// VersionEPK returns the effective partition key of an entry of the family v, a slice of value. It
-// returns nil for a floor, which a split copies to both halves.
+// VersionEPK returns the effective partition key of an entry of the feed of all versions (family v), a slice
+// of value. It returns nil for a floor, the entry that stands for all older ones that were removed; a split
+// copies it to both halves.
 func VersionEPK(value []byte) ([]byte, error) {
 	v, err := DecodeVersion(value)
 	if err != nil || v.Kind == Floor {
@@ -150,28 +152,30 @@ func (v *ItemVersion) WrittenAt() int64 {
 	return v.TS
 }
 
-// ExpiryEntry is one entry of the family e. Its key holds the entry's sequence.
+// ExpiryEntry is one entry of the log of expiries (family e). Its key holds the entry's sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+
 //	| expired at  | the item: as a version of Expired        |
 //	+-------------+------------------------------------------+
 //
-// A floor is stored the same way, with a version of kind Floor.
+// A floor, the entry that stands for all older ones that were removed, is stored the same way, with a
+// version of kind Floor.
 type ExpiryEntry struct {
 	At int64 // the second from which on the item was expired
 	ItemVersion
 }
 
-// ExpiryFixed is the length of the part before the version, in bytes.
+// ExpiryFixed is the length in bytes of the part of an ExpiryEntry before its ItemVersion.
 const ExpiryFixed = 8
 
-// Append appends the entry's value.
+// Append appends the encoding of the entry of the log of expiries, which is stored as its value.
 func (e *ExpiryEntry) Append(dst []byte) []byte {
 	return e.ItemVersion.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
 }
 
-// DecodeExpiry decodes an entry. Its byte slices are slices of value.
+// DecodeExpiry decodes the value of an entry of the log of expiries. The byte slices of the result are slices
+// of value.
 func DecodeExpiry(value []byte) (e ExpiryEntry, err error) {
 	if len(value) < ExpiryFixed {
 		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
@@ -181,7 +185,8 @@ func DecodeExpiry(value []byte) (e ExpiryEntry, err error) {
 	return e, err
 }
 
-// ExpiryEPK returns the effective partition key of an entry of the family e; nil for a floor.
+// ExpiryEPK returns the effective partition key of an entry of the log of expiries (family e). It returns nil
+// for a floor, the entry that stands for all older ones that were removed.
 func ExpiryEPK(value []byte) ([]byte, error) {
 	if len(value) < ExpiryFixed {
 		return nil, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))

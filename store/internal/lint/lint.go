@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LastViolation is the last write that broke a rule.
+// LastViolation is the last write that broke a lint rule.
 type LastViolation struct {
 	Key value.Key   // key of the item
 	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
 	At  int64       // _ts of the item
 }
 
-// Count is the number of writes since Open that broke a rule.
+// Count is the number of writes since Open that broke one lint rule.
 type Count struct {
 	Rule  definition.Lint // exactly one rule
 	Count uint64
@@ -31,8 +31,8 @@ type Counters [definition.LintRules]struct {
 	last  atomic.Pointer[LastViolation]
 }
 
-// Life returns the rules that an item breaks. def is the default time to live of its container, basis the
-// container's ttlPropertyPath, and vectors are the vectors of its policy.
+// Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
+// the container's ttlPropertyPath, and vectors are the vectors of its policy.
 func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorAt) (
 	found definition.Lint) {
 	own := item.Head.Life.Own
@@ -83,7 +83,7 @@ func (b *Counters) Note(found definition.Lint, last *LastViolation, warn func(ru
 	}
 }
 
-// Counts returns, for each rule, how many writes have broken it, and the last of them.
+// Counts returns, for each lint rule, how many writes have broken it, and the last of them.
 func (b *Counters) Counts() []Count {
 	out := make([]Count, definition.LintRules)
 	for i := range out {

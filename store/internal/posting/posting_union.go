@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// PostingUnion merges postings in the order of their rids. It reads some rids of each posting ahead, so that
-// hundreds of postings need neither an iterator each nor a seek per rid. The heap holds the postings that
-// have rids left.
+// PostingUnion merges postings (a posting is the list of the rids at the ends of the index keys with one
+// prefix) in the order of their rids. It reads some rids of each posting ahead, so that hundreds of postings
+// need neither an iterator each nor a seek per rid. The heap holds the postings that have rids left.
 type PostingUnion struct {
 	r       engine.Reader
 	heap    heap.Heap[*postingCursor]
@@ -31,15 +31,15 @@ type postingCursor struct {
 	done   bool // all rids of the posting have been read into ahead
 }
 
-// The number of rids that a cursor reads at first, and the maximum.
+// The number of rids that a postingCursor reads ahead at first, and the maximum.
 const (
 	minChunk = 16
 	maxChunk = 1024
 )
 
 // Merge returns the union of the postings with the given prefixes, starting at rid from, in descending order
-// if reverse is set. Each prefix must have free capacity for a rid behind it, because the cursors append one
-// to it.
+// if reverse is set. Each prefix slice must have free capacity for a rid, because the union appends one to
+// it.
 func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *PostingUnion {
 	u := &PostingUnion{r: r, reverse: reverse}
 	u.heap.Before = func(a, b *postingCursor) bool {
@@ -55,7 +55,8 @@ func Merge(r engine.Reader, prefixes [][]byte, from uint64, reverse bool) *Posti
 	return u
 }
 
-// fill reads rids ahead if the cursor has none left. It returns false at the end of the posting.
+// fill makes the reader l of one posting read rids ahead if it has none left. It returns false at the end of
+// the posting.
 func (u *PostingUnion) fill(l *postingCursor) bool {
 	if len(l.ahead) > 0 || l.done || u.err != nil {
 		return len(l.ahead) > 0
@@ -81,8 +82,8 @@ func (u *PostingUnion) fill(l *postingCursor) bool {
 	return len(l.ahead) > 0
 }
 
-// continueAfter makes a cursor continue after a rid: with the next smaller one if reverse is set, otherwise
-// with the next larger one.
+// continueAfter makes the reader of one posting continue after a rid: with the next smaller one if reverse is
+// set, otherwise with the next larger one.
 func (l *postingCursor) continueAfter(rid uint64, reverse bool) {
 	switch {
 	case reverse && rid == 0, !reverse && rid == math.MaxUint64:

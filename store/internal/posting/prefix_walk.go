@@ -80,7 +80,7 @@ func (t *Terms) Seek(key []byte) bool {
 // Next moves to the next entry.
 func (t *Terms) Next() bool { return t.it.Next() }
 
-// Key returns the key of the current entry without the scope.
+// Key returns the key of the current entry without the key prefix of the partition range.
 func (t *Terms) Key() []byte {
 	k := t.it.Key()
 	return k[layout.ScopeLen : len(k)-layout.RIDLen]

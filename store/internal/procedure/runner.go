@@ -27,13 +27,14 @@ type Runner struct {
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
-// Env returns the environment of scripts: the data clock, and time limits by a clock that cannot be
-// set.
+// Env returns what scripts need from the server: the time of the container's clock, and time limits measured
+// by a clock that cannot be set.
 func (x *Runner) Env() script.Env {
 	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: x.Elapsed()}
 }
 
-// Host returns the host for the scripts of one transaction.
+// Host returns the container as the scripts of one transaction see it; key is the partition key in which they
+// work.
 func (x *Runner) Host(t ScriptTransaction, key definition.PartitionKey) *ScriptHost {
 	return &ScriptHost{run: x, t: t, key: key}
 }

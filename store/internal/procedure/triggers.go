@@ -6,6 +6,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/script"
+	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/record"
 	"github.com/mayflydb/mayfly/store/internal/resource"
@@ -117,4 +118,23 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 	})
 	h.Charge += ChargeScript
 	return done, out.Body, err
+}
+
+// TriggerKey returns the partition key of a write with triggers: the given one, or that of the document.
+func TriggerKey(def *definition.PartitionKeyDefinition, given definition.PartitionKey, op value.Operation) (
+	definition.PartitionKey, error) {
+	if len(op.Body) == 0 {
+		return def.FullKey(given, op.ID)
+	}
+	parsed, err := jsondoc.Parse(op.Body, jsondoc.Limits{})
+	if err != nil {
+		return definition.PartitionKey{}, definition.DocumentError(err)
+	}
+	if op.Kind == value.OperationReplace {
+		given = def.KeyOfReplace(given, op.ID)
+	}
+	if !given.IsZero() {
+		return def.FullKey(given, parsed.ID.Str())
+	}
+	return def.KeyOf(given, parsed.Body)
 }

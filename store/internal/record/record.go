@@ -2,12 +2,11 @@ package record
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -99,63 +98,6 @@ func Same(a, b *Container) (bool, error) {
 	return bytes.Equal(one, two), err
 }
 
-// FormerContainers is the record of the dropped containers of one name.
-type FormerContainers struct {
-	First      int               `json:"first"`  // the lowest range id of the last dropped container
-	Next       int               `json:"next"`   // higher than every range id ever used under the name
-	Layout     string            `json:"layout"` // of the last dropped container: see LayoutOf
-	Containers []FormerContainer `json:"containers,omitempty"`
-	// Spans are the spans of the ranges of Containers, oldest first.
-	Spans []FormerRange `json:"spans,omitempty"`
-}
-
-// FormerRange is the id and the span of a partition range that no longer exists.
-type FormerRange struct {
-	ID  int    `json:"id"`
-	Min string `json:"min"`
-	Max string `json:"max"`
-}
-
-// FormerContainer is a dropped container: its rid, its partition key definition, and all ids that its
-// ranges ever had.
-type FormerContainer struct {
-	RID    string                            `json:"rid"`
-	Key    definition.PartitionKeyDefinition `json:"key"`
-	Ranges []int                             `json:"ranges"`
-}
-
-// SpansFor returns the range ids of former containers that stay valid in a new container of the same name,
-// with their spans. It leaves out ids that the new container uses itself. If the new container has another
-// partition key definition, SpansFor returns none: a client that still uses the old definition must get the
-// error that the range is gone.
-func (f *FormerContainers) SpansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
-	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(f.Spans), func(s FormerRange) bool {
-		return slices.ContainsFunc(ranges, func(r Range) bool { return r.ID == s.ID })
-	})
-}
-
-// LayoutOf returns a short hash of a partition key definition and of ranges with their ids. Two containers
-// with the same hash have ranges with the same ids and the same bounds.
-func LayoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, error) {
-	type span struct {
-		ID       int
-		Min, Max string
-	}
-	spans := make([]span, len(ranges))
-	for i, r := range ranges {
-		spans[i] = span{r.ID, r.Min, r.Max}
-	}
-	text, err := json.Marshal(struct {
-		Key   *definition.PartitionKeyDefinition
-		Spans []span
-	}{def, spans})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16]), err
-}
-
 // HighestID returns the highest id of ranges, which must not be empty.
 func HighestID(ranges []Range) int {
 	return slices.MaxFunc(ranges, func(a, b Range) int { return a.ID - b.ID }).ID
@@ -195,14 +137,6 @@ func (rec *ExpiryLog) Knows(l ttl.Lifetime, p *ttl.Policy) bool {
 	}
 }
 
-// Renumber gives the ranges of rec consecutive ids that begin with first, and removes their parents.
-func Renumber(rec *Container, first int) {
-	rec.Ranges = slices.Clone(rec.Ranges)
-	for i := range rec.Ranges {
-		rec.Ranges[i].ID, rec.Ranges[i].Parents = first+i, nil
-	}
-}
-
 // NextRangeNumber returns the first range number that no range has used yet.
 func (rec *Container) NextRangeNumber() int {
 	n := rec.RangeNumbers
@@ -210,6 +144,19 @@ func (rec *Container) NextRangeNumber() int {
 		n = max(n, int(r.Number)+1)
 	}
 	return n
+}
+
+// CheckChange fails with CodeBadRequest if an offer cannot become t: t must not be empty, and only a migration
+// changes between manual and autoscale throughput.
+func (o *Offer) CheckChange(t definition.Throughput, migrate bool) error {
+	if t.IsZero() {
+		return fault.New(fault.CodeBadRequest, "The offer's throughput is missing.")
+	}
+	if (t.Autoscale > 0) != (o.Asked.Autoscale > 0) && !migrate {
+		return fault.New(fault.CodeBadRequest,
+			"An offer cannot change between manual and autoscale throughput without a migration.")
+	}
+	return nil
 }
 
 // Target returns the number of ranges that an offer's container should get if its throughput becomes t. For

@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// ResourceKind is a kind of small resource.
+// ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind uint8
 
-// Kinds describes each kind. Path is the keyword of the kind in links. Record is the letter of its
-// records in the catalog. RidType is the type in the rid of a container's child.
+// Kinds describes each kind of small resource. Path is the keyword of the kind in links. Record is the letter
+// of its records in the catalog. RidType is the type in the rid of a container's child.
 var Kinds = [...]struct {
 	Path    string
 	Word    string // for messages
@@ -31,7 +31,7 @@ var Kinds = [...]struct {
 	KindFunction:        {Path: "udfs", Word: "user defined function", Record: 'f', RidType: 6},
 }
 
-// The kinds, with the owner of each.
+// The kinds of small resources, with the owner of each.
 const (
 	KindUser            ResourceKind = iota // of a database
 	KindPermission                          // of a user
@@ -41,16 +41,18 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// ResourceFamily is a kind and the number of the owner. Names are unique within a family.
+// ResourceFamily identifies all small resources of one kind that belong to one owner: the users of a
+// database, for example. Names are unique within a family.
 type ResourceFamily struct {
 	Kind  ResourceKind
 	Owner uint32
 }
 
-// FamilyOf returns the family of a kind that belongs to an owner.
+// FamilyOf returns the ResourceFamily of the resources of kind k that belong to an owner.
 func FamilyOf(k ResourceKind, owner uint32) ResourceFamily { return ResourceFamily{k, owner} }
 
-// Resource is the record of a small resource. Its key holds the ID.
+// Resource is the record of a small resource (a user, permission, client encryption key or script). Its key
+// holds the ID.
 type Resource struct {
 	ID   string          `json:"-"`
 	Num  uint32          `json:"num"` // never reused; its order is that of creation
@@ -60,7 +62,7 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// FamilyMembers are the members of one family, kept in memory.
+// FamilyMembers are the resources of one ResourceFamily, kept in memory.
 type FamilyMembers struct {
 	List  []*Resource // sorted by Num
 	Names map[string]*Resource
@@ -85,7 +87,8 @@ func (rec *Resource) Created() int64 {
 	return rec.TS
 }
 
-// Below returns the families that belong to a member and are deleted with it.
+// Below returns the families of resources that belong to the resource rec of this family and are deleted with
+// it: the permissions of a user.
 func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	if f.Kind == KindUser {
 		return []ResourceFamily{{KindPermission, rec.Num}}
@@ -93,7 +96,7 @@ func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	return nil
 }
 
-// Key returns the catalog key of the member with an id.
+// Key returns the catalog key of the resource of this family with an id.
 func (f ResourceFamily) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
@@ -123,7 +126,7 @@ func (s *FamilyMembers) Remove(rec *Resource) {
 	delete(s.Names, rec.ID)
 }
 
-// ParseKey returns the family and the id in a record's key.
+// ParseKey returns the ResourceFamily and the id in a record's catalog key.
 func ParseKey(k ResourceKind, key []byte) (ResourceFamily, string, error) {
 	id, err := layout.CatalogName(key)
 	return ResourceFamily{k, layout.CatalogParent(key)}, id, err

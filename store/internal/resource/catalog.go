@@ -20,7 +20,7 @@ func Drop(t engine.Txn, f record.ResourceFamily, rec *record.Resource) {
 	DropFamilies(t, f.Below(rec))
 }
 
-// DropFamilies deletes the records of whole families.
+// DropFamilies deletes the records of all resources of the given kinds and owners.
 func DropFamilies(t engine.Txn, families []record.ResourceFamily) {
 	for _, f := range families {
 		t.DeleteRange(layout.CatalogChildren(record.Kinds[f.Kind].Record, f.Owner))

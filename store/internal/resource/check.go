@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// Check checks the records of small resources in one snapshot: each belongs to an existing owner, has a
-// unique number that was allocated, and has a body with the same id as its key. It ends if report returns
-// false.
+// Check checks the records of small resources (users, permissions, client encryption keys, scripts) in one
+// snapshot: each belongs to an existing owner, has a unique number that was allocated, and has a body with
+// the same id as its key. It ends if report returns false.
 func Check(r engine.Reader, report func(error) bool) error {
 	known, next, err := owners(r)
 	if err != nil {

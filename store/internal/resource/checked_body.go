@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// checkedBody is the body of a small resource that has passed its checks.
+// checkedBody is the body of a small resource (a user, for example) that has passed its checks.
 type checkedBody struct {
 	id   string
 	body []byte

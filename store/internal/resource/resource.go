@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Resource is one version of a small resource.
+// Resource is one version of a small resource: a user, permission, client encryption key or script.
 type Resource struct {
 	ID, RID   string
 	Self      string // the rid path, with its trailing slash
@@ -26,10 +26,11 @@ type Resource struct {
 	Body []byte
 }
 
-// ResourceSet holds all small resources of a catalog. A family without an entry is empty.
+// ResourceSet holds all small resources (users, permissions, client encryption keys, scripts) of a catalog,
+// by kind and owner. A family without an entry is empty.
 type ResourceSet map[record.ResourceFamily]*record.FamilyMembers
 
-// Family returns the members of a family and creates the entry if it is missing.
+// Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
 func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyMembers {
 	m := s[f]
 	if m == nil {
@@ -39,7 +40,7 @@ func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyMembers {
 	return m
 }
 
-// Find returns the member of a family with an id, or nil.
+// Find returns the resource of one kind and owner with an id, or nil.
 func (s ResourceSet) Find(f record.ResourceFamily, id string) *record.Resource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
@@ -47,7 +48,7 @@ func (s ResourceSet) Find(f record.ResourceFamily, id string) *record.Resource {
 	return nil
 }
 
-// Members returns the members of a family in order of creation.
+// Members returns the resources of one kind and owner in order of creation.
 func (s ResourceSet) Members(f record.ResourceFamily) []*record.Resource {
 	if m := s[f]; m != nil {
 		return m.List
@@ -55,14 +56,14 @@ func (s ResourceSet) Members(f record.ResourceFamily) []*record.Resource {
 	return nil
 }
 
-// Forget removes whole families from the set.
+// Forget removes all resources of the given kinds and owners from the set.
 func (s ResourceSet) Forget(families []record.ResourceFamily) {
 	for _, f := range families {
 		delete(s, f)
 	}
 }
 
-// Catalog is the catalog that small resources are part of.
+// Catalog is the part of a store's catalog that the operations on small resources need.
 type Catalog interface {
 	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Documents iterates over the documents of a scope: all of a range, or those in the posting of a
-// partition.
+// Documents iterates over the documents of a scope in one partition range: all of the range, or those of one
+// logical partition, found by its posting.
 type Documents struct {
 	s       *Source
 	items   engine.Iterator
@@ -163,7 +163,8 @@ func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
 	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
 }
 
-// entryRange returns the range of the index entries in [lo, hi). A nil hi is the end of the index.
+// entryRange returns the engine's key range for the index entries in [lo, hi). A nil hi is the end of the
+// index.
 func (s *Source) entryRange(lo, hi []byte) engine.Range {
 	rg := engine.Range{Start: layout.ScopePrefix(s.Range.Scope, lo)}
 	if hi == nil {

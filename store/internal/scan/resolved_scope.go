@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ResolvedScope is a resolved scope: the ranges to read, and the bounds within them.
+// ResolvedScope is a value.Scope (the part of the container that a list or query reads) as partition ranges
+// to read, and bounds within them.
 type ResolvedScope struct {
 	Ranges []*view.Range
 	// prefix of family k; set if the scope is one logical partition or a prefix of a hierarchical key
@@ -28,7 +29,8 @@ type ResolvedScope struct {
 	hash     uint32 // hash of the scope without its bounds
 }
 
-// Resolve resolves a scope against a state. It returns CodeRangeGone for an unknown range and
+// Resolve finds the partition ranges and key bounds that a value.Scope (the part of the container that a list
+// or query reads) has in a state of the container. It returns CodeRangeGone for an unknown range and
 // CodeBadRequest for a malformed bound or partition key.
 func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
 	def := &state.Keys.Def
@@ -75,8 +77,8 @@ func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
 	return sp, nil
 }
 
-// ofPartition sets the prefix and the ranges of a partition key or of a prefix of one. If only is not nil,
-// the span is limited to that range, for clients that read range by range.
+// ofPartition sets the Prefix and the Ranges for a scope that is a partition key or a prefix of one. If only
+// is not nil, the scope is limited to that partition range, for clients that read range by range.
 func (sp *ResolvedScope) ofPartition(state *view.ContainerState, only *view.Range) {
 	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
 	if sp.Ranges = []*view.Range{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
@@ -90,8 +92,8 @@ func (sp *ResolvedScope) ofPartition(state *view.ContainerState, only *view.Rang
 }
 
 // partOfContainer is hashed for every scope that is not the whole container. All such scopes of a container
-// have the same hash, so that a continuation of a range of EPKs is also valid for a partition key in that
-// range.
+// have the same hash, so that a continuation token of a range of EPKs is also valid for a partition key in
+// that range.
 const partOfContainer = "a part"
 
 // behindPrefix returns an EPK above all EPKs that begin with epk, the EPK of a prefix of a hierarchical
@@ -116,7 +118,8 @@ func rangesOver(state *view.ContainerState, min, max []byte) []*view.Range {
 	return over
 }
 
-// Bound decodes a bound in hexadecimal. If the number of digits is odd, the last digit is followed by a 0.
+// Bound decodes a bound of effective partition keys from hexadecimal. If the number of digits is odd, the
+// last digit is followed by a 0.
 func Bound(s string) ([]byte, error) {
 	if len(s)%2 == 1 {
 		s += "0"
@@ -134,8 +137,8 @@ func (sp *ResolvedScope) Contains(epk []byte) bool {
 	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
 }
 
-// Name returns a text that identifies the scope except for its bounds (see Spans). A continuation is valid
-// for a scope with the same name and the same bounds.
+// Name returns a text that identifies the scope except for its bounds (see Spans). A continuation token is
+// valid for a scope with the same name and the same bounds.
 func (sp *ResolvedScope) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
 // Spans returns the bounds of the scope in each of its ranges, ascending and without gaps.
@@ -165,7 +168,8 @@ func (sp *ResolvedScope) MayContain(first []byte) bool {
 		(len(sp.Max) == 0 || bytes.Compare(first, sp.Max) < 0)
 }
 
-// ContainsVersion reports whether a version is in the scope.
+// ContainsVersion reports whether a version of an item, an entry of the feed of all versions, is in the
+// scope.
 func (sp *ResolvedScope) ContainsVersion(v *layout.ItemVersion) bool {
 	return sp.Contains(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
 }

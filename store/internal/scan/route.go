@@ -23,7 +23,8 @@ import (
 // read. It begins with the part that is being read; the remaining parts follow, with the token of the whole
 // range. A token that is null or empty is the beginning of the range.
 
-// rangeContinuation is a continuation of the gateway, or one element of a list of them.
+// rangeContinuation is a continuation token in the form of Cosmos DB's gateway, {"token", "range"}, or one
+// element of a list of them.
 type rangeContinuation struct {
 	Token string                `json:"token"`
 	Range *continuationKeyRange `json:"range"`
@@ -52,7 +53,7 @@ func (r *continuationKeyRange) bounds() (b query.Span, ok bool) {
 	return query.Span{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
 }
 
-// tokenRangeOf returns the range from the start of first to the end of last.
+// tokenRangeOf returns the range of effective partition keys from the start of first to the end of last.
 func tokenRangeOf(first, last *view.Range) *continuationKeyRange {
 	token := &continuationKeyRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
 	if len(last.Max) > 0 {
@@ -70,8 +71,8 @@ type ReadStage struct {
 	rest  []rangeContinuation // the remaining parts of a range that was split
 }
 
-// StageOf returns the stage at which a continuation resumes a read of the spans in over. At least one of
-// the spans must overlap a range.
+// StageOf returns the part of a read of the spans in over that the next page covers, according to the
+// client's continuation token. At least one of the spans must overlap a range.
 func StageOf(state *view.ContainerState, over []query.Span, continuation string) (ReadStage, error) {
 	l := ReadStage{over: over}
 	if continuation == "" {
@@ -101,8 +102,8 @@ func StageOf(state *view.ContainerState, over []query.Span, continuation string)
 	return l, nil
 }
 
-// parseRangeTokens parses a continuation of the gateway. Its ranges must be in ascending order. ok is false
-// if text is malformed.
+// parseRangeTokens parses a continuation token in the form of Cosmos DB's gateway. Its ranges must be in
+// ascending order. ok is false if text is malformed.
 func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 	if text = strings.TrimSpace(text); !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
@@ -144,9 +145,10 @@ func firstOver(state *view.ContainerState, over []query.Span, behind *view.Range
 	return nil
 }
 
-// NextToken returns the continuation after the page of a stage. token is the continuation of the stage's own
-// range, or "" if that range has been read to its end. start returns the token for the beginning of a
-// range. After the last page NextToken returns "".
+// NextToken returns the continuation token that follows a page of the stage. token is the continuation inside
+// of the stage's own range, or "" if that range has been read to its end; the result then begins with the
+// next range. start returns the token for the beginning of a range. At the end of all ranges NextToken
+// returns "".
 func (l ReadStage) NextToken(state *view.ContainerState, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest

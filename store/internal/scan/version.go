@@ -12,10 +12,11 @@ import (
 
 // Version returns a text that identifies the documents of the scope in this snapshot: two snapshots with
 // the same version have the same number of documents. The version consists of everything that can change
-// this number. A write changes the LSN of the range, and a change of settings changes its mark. A purge
-// removes only expired items; it records its second, and the expired items that are not purged yet are
-// hashed one by one. A lease can revive or keep an item; it records its second too. In the second of a
-// lease there is no version, because another lease may follow in the same second.
+// this number. A write changes the LSN of the range, and a change of settings changes the mark that the
+// engine stores for the range. A purge removes only expired items; it records its second, and the expired
+// items that are not purged yet are hashed one by one. A lease can revive or keep an item; it records its
+// second too. In the second of a lease there is no version, because another lease may follow in the same
+// second.
 func (s *Source) Version() (version string, ok bool, err error) {
 	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil

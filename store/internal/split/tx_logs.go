@@ -9,8 +9,8 @@ import (
 )
 
 // splitLogs are the families that are ordered by sequence alone. In a split, each entry goes to the half of
-// its partition key. Entries are appended at the end and never change. They are removed from the front, and
-// the first entry may become a floor.
+// its partition key. Entries are appended at the end and never change. They are removed from the front; the
+// first entry then may become a floor, which stands for the removed ones.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
@@ -75,8 +75,8 @@ func (m *Mover) freeLog(at *logCopyProgress, family byte, first layout.Sequence)
 	at.first = first
 }
 
-// copyFirst copies the first entry of a log if it is a floor. The entry may have become a floor since it
-// was copied.
+// copyFirst copies the first entry of a log if it is a floor, which stands for all older entries that were
+// removed. The entry may have become a floor since it was copied.
 func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
@@ -85,7 +85,8 @@ func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 	return m.copyEntry(i, seq, value)
 }
 
-// copyEntry copies an entry to the half that it belongs to. A floor is copied to both.
+// copyEntry copies an entry to the half that it belongs to. A floor (the entry that stands for all older ones
+// that were removed) is copied to both.
 func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {

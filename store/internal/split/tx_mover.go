@@ -75,7 +75,8 @@ type keyWrite struct {
 }
 
 // Limits of one step of a mover: the work between two checks of its context, in one view and in one
-// transaction. SwitchKeys and stepBytes also bound the work while the gate is held exclusively.
+// transaction. SwitchKeys and stepBytes also bound the work during which the container's gate (its lock) is
+// held exclusively and writers wait.
 const (
 	stepKeys   = 512     // items and entries of logs
 	SwitchKeys = 256     // like stepKeys, while the gate is held exclusively
@@ -93,7 +94,8 @@ func NewMover(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view
 	return m
 }
 
-// Round returns the round of the policy of the copies.
+// Round returns the number of the indexing policy by which the copies are indexed:
+// record.Container.IndexRound.
 func (m *Mover) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy of the mover and resets its progress.
@@ -130,8 +132,8 @@ func (m *Mover) removeAll(r engine.Range) {
 }
 
 // flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
-// switch to the halves waits for all of it. Each transaction enters the gate by itself, so that a drop or a
-// change of the container happens before it or after it.
+// switch to the halves waits for all of it. Each transaction takes the container's gate (its lock) by itself,
+// so that a drop or a change of the container happens before it or after it.
 func (m *Mover) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
@@ -149,10 +151,10 @@ func (m *Mover) flush(ctx context.Context) error {
 	return nil
 }
 
-// write writes a part of the batch. Its first scope is used by no other transaction, so it blocks no
-// writer, and the LSN counters of the halves stay unused until Inherit sets them. Its second scope, the
-// catalog, lets it check that the split has not been undone. If it has been, nothing more may be written,
-// because another split may use the same range numbers.
+// write writes a part of the batch in one transaction over two engine scopes. The first scope is used by no
+// other transaction, so it blocks no writer, and the LSN counters of the halves stay unused until Inherit
+// sets them. The second scope, the catalog, lets it check that the split has not been undone. If it has been,
+// nothing more may be written, because another split may use the same range numbers.
 func (m *Mover) write(ctx context.Context, part []keyWrite) error {
 	scope := layout.ScopeFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
@@ -172,8 +174,8 @@ func (m *Mover) write(ctx context.Context, part []keyWrite) error {
 }
 
 // Copy copies the whole range, and then the items that were written during the copy, until few of them are
-// left. If their number has not decreased for several rounds, Copy returns all the same; then writers will
-// wait while the rest is copied under the gate.
+// left. If their number has not decreased for several rounds, Copy returns all the same; Rest then copies
+// what is left, while writers wait.
 func (m *Mover) Copy(ctx context.Context) error {
 	for at := layout.ScopeFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
@@ -226,8 +228,8 @@ func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 	return m.flush(ctx)
 }
 
-// Rest copies the remainder, but not more than SwitchKeys, which bounds the time for which the gate is held
-// exclusively. It returns the estimated number of entries that are still left. The caller holds the gate
+// Rest copies the remainder, but not more than SwitchKeys, since writers wait meanwhile. It returns the
+// estimated number of entries that are still left. The caller holds the container's gate (its lock)
 // exclusively.
 func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
 	m.alone = true
@@ -351,8 +353,8 @@ func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 	return nil
 }
 
-// termsOf returns the index entries of an item in a half. It adds the shape record if the item is the
-// first of its shape in the half.
+// termsOf returns the index entries of an item in a half. It adds the record of the item's shape (its set of
+// paths) if the item is the first of its shape in the half.
 func (m *Mover) termsOf(h *NewRange, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)

@@ -8,8 +8,8 @@ type WrittenRIDs struct {
 	rids map[uint64]struct{}
 }
 
-// Add records items. Writers call it inside the gate, after their transaction has committed. So the records
-// are complete once the gate is held exclusively.
+// Add records items. Writers call it after their transaction has committed, while they still hold the
+// container's gate (its lock) shared. So the records are complete once the gate is held exclusively.
 func (n *WrittenRIDs) Add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

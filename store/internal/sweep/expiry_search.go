@@ -47,8 +47,8 @@ type expirySearch struct {
 	died  int64
 }
 
-// walk checks the items whose entries in one family lie at or below the cutoff. An item may have expired
-// much later than by its entry, because of a lease.
+// walk checks the items with entries in one family of the index of expiry (w or x) whose second is at most
+// cutoff. An item may have expired much later than by its entry, because of a lease.
 func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
@@ -68,8 +68,8 @@ func (w *expirySearch) judge(scope []byte, rid uint64) error {
 	return w.look()
 }
 
-// all checks every item. It is used during a change of ttlPropertyPath, when the expiry index does not
-// match the lives of the items.
+// all checks every item. It is used during a change of ttlPropertyPath, when the times in the expiry index
+// are not yet those at which the items expire.
 func (w *expirySearch) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {

@@ -12,18 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ExpiryPasses are the positions of two passes: one over the family w, the other over the family x. A pass
-// visits the keys in the order of time, a few in each step.
+// ExpiryPasses are the positions of the reaper's two passes over the index of expiry: one over the family w,
+// the other over the family x. A pass visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.PassPosition }
 
-// Restart makes both passes continue at the entries of a second.
+// Restart makes both passes continue at the entries of second at.
 func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
 
-// IsPast reports whether the pass over a family may already have gone past a second, so that it will not find
-// a key that is written there now. A writer calls it when its commit is visible.
+// IsPast reports whether the pass over a family of the index of expiry (w or x) may already have gone past a
+// second, so that it will not find a key that is written there now. A writer calls it when its commit is
+// visible.
 func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
@@ -39,8 +40,8 @@ type ExpiryCandidate struct {
 	Next   int64 // if the item is live: when it will expire; 0: never
 }
 
-// Matches reports whether an item with this life still has the key in w or x by which the candidate was
-// found.
+// Matches reports whether an item with this life still has the key in the index of expiry (family w or x) by
+// which the candidate was found.
 func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	if c.Family == 0 {
 		return true
@@ -49,8 +50,8 @@ func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// SweepStep is one step of the passes over the two families: it finds the items that may have expired by the
-// policy.
+// SweepStep is one step of the reaper's passes over the families w and x of the index of expiry: it finds the
+// items that may have expired by the policy.
 type SweepStep struct {
 	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []ExpiryCandidate
@@ -62,13 +63,15 @@ type SweepStep struct {
 	families [2]familyStep
 }
 
-// familyStep is the part of a SweepStep that reads the keys of one family, in the order of time.
+// familyStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
+// order of time.
 type familyStep struct {
 	family byte
 	host.PassStep
 }
 
-// NewStep returns a SweepStep over the range of a scope.
+// NewStep returns a SweepStep over the partition range with the given engine scope. It continues at the
+// positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.PassPosition, cutoff int64) familyStep {
@@ -103,7 +106,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	})
 }
 
-// walk collects candidates of one family.
+// walk collects candidates from one family of the index of expiry.
 func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
@@ -174,9 +177,9 @@ func (l *SweepStep) NextExpiry(r engine.Reader) error {
 	return nil
 }
 
-// ExpiredAt returns the second in which the item of an entry in w or x expired, computed from the entry's
-// key. The item may have expired later, because of a lease or of an earlier policy (a floor: see package
-// ttl). The result never decreases from one entry to the next.
+// ExpiredAt returns the second in which the item of an entry in the index of expiry (family w or x) expired,
+// computed from the entry's key. The item may have expired later, because of a lease or of an earlier policy
+// (a floor: see package ttl). The result never decreases from one entry to the next.
 func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// BelowTombstone returns at most limit items of a partition key that were created at or below the LSN of its
-// tombstone. name is the name of the tombstone.
+// BelowTombstone returns at most limit items of a deleted partition key that were created at or below lsn,
+// the LSN up to which its items are deleted. name is its layout.TombstoneName.
 func BelowTombstone(r engine.Reader, cid uint32, name string, lsn uint64, limit int) (found []ExpiryCandidate,
 	err error) {
 	prefix := layout.TombstonePostings(cid, name)

@@ -41,7 +41,7 @@ type Host interface {
 }
 
 // BlockingItem is an expired item that must be moved to an expiry sink before a transaction can continue. The
-// transaction cannot move it itself, because it lacks the scopes of the sink.
+// transaction cannot move it itself, because it cannot write where the sink stores it.
 type BlockingItem struct {
 	host Host
 	s    *container.Partition

@@ -27,8 +27,8 @@ func ItemNotFound() error {
 	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
 }
 
-// Create stores a new item. A ghost that holds its id or one of its unique keys is purged in the same
-// transaction.
+// Create stores a new item. A ghost (an expired item that is not purged yet) that holds its id or one of its
+// unique keys is purged in the same transaction.
 func (t *Tx) Create(point []byte, item *StoredItem) error {
 	if err := t.ensureFree(point); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (t *Tx) Create(point []byte, item *StoredItem) error {
 }
 
 // ensureFree makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges
-// a ghost.
+// a ghost, an expired item that is not purged yet.
 func (t *Tx) ensureFree(point []byte) error {
 	holder, ghost, err := t.Find(point)
 	if err != nil || holder == nil {
@@ -141,7 +141,8 @@ func (t *Tx) lowerTTL(item *StoredItem) {
 	item.terms = nil
 }
 
-// Together returns the location of the first operation's item, with the point keys of the other items.
+// Together returns the location of the first operation's item, to which it adds the point keys of the other
+// operations' items, so that a transaction at this location reads all of them ahead.
 func Together(list []*PreparedOperation) Location {
 	at := list[0].Location
 	for _, p := range list[1:] {

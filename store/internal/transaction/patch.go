@@ -92,7 +92,7 @@ func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 	return old, t.replace(old, &p.Item)
 }
 
-// ConditionResult is the result of a condition for one version of an item.
+// ConditionResult is the result of a patch's condition for one version of an item.
 type ConditionResult struct {
 	RID uint64 // 0: there is no result
 	Seq layout.Sequence
@@ -103,7 +103,7 @@ type ConditionResult struct {
 // the range wait for it.
 const maxHolding = 250 * time.Millisecond
 
-// TooSlow returns the error for a condition that takes too long, with CodeBadRequest.
+// TooSlow returns the error for a patch whose condition takes too long to evaluate, with CodeBadRequest.
 func TooSlow(cause error) error {
 	return &fault.Error{Code: fault.CodeBadRequest,
 		Message: "The condition of the patch takes too long to evaluate.", Err: cause}

@@ -65,9 +65,9 @@ func sortTerms(list []index.Entry) []index.Entry {
 	return slices.CompactFunc(list, func(a, b index.Entry) bool { return view.CompareTerms(a, b) == 0 })
 }
 
-// listShape makes sure that the index entry for a document's shape refers to a record. It creates the
-// record of a new shape. If there are too many shapes already, it changes the entry to the common name of
-// all shapes without a record. It creates no record for entries that are to be deleted.
+// listShape makes sure that the index entry for a document's shape (its set of paths) refers to a record. It
+// creates the record of a new shape. If there are too many shapes already, it changes the entry to the common
+// name of all shapes without a record. It creates no record for entries that are to be deleted.
 func (t *Tx) listShape(entries []index.Entry, deleted bool) error {
 	i := index.ShapeOf(entries, layout.ScopeLen)
 	if i < 0 {

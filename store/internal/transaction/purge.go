@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ErrBlocked ends a transaction that would have to move a ghost but lacks the scopes for it: see
-// Tx.Blocked.
+// ErrBlocked ends a transaction that would have to move an expired item to the expiry sink, but cannot write
+// there: see Tx.Blocked.
 var ErrBlocked = errors.New("a document that has expired must be moved first")
 
 // ItemKeys returns the keys of the candidates' items.
@@ -91,8 +91,8 @@ func (t *Tx) SelectExpired(batch []sweep.ExpiryCandidate, maxBytes int,
 	return judged, ghosts, nil
 }
 
-// PurgeAll removes ghosts, and calls take for those that have to be moved to the expiry sink. late is the
-// first ghost that the sink has not taken, nil if it has taken all.
+// PurgeAll removes ghosts (expired items that are not purged yet), and calls take for those that have to be
+// moved to the expiry sink. late is the first ghost that the sink has not taken, nil if it has taken all.
 func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)) (late *StoredItem,
 	err error) {
 	keys := t.changed[:0]
@@ -156,7 +156,7 @@ func (t *Tx) touch(item *StoredItem) {
 }
 
 // tellSplit gives the changed items to a running split, which copies them again. It is called after the
-// commit, inside the gate.
+// commit, while the container's gate (its lock) is held shared.
 func (t *Tx) tellSplit() {
 	if t.noted != nil {
 		t.noted.Add(t.touched)

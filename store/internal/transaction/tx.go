@@ -95,8 +95,8 @@ func (t *Tx) take() layout.Sequence {
 }
 
 // Learn updates the range's state in memory with the results of the transaction. It is called after the
-// commit, inside the gate. rescan reports whether the reaper must start its pass again, because the
-// transaction has written keys behind it.
+// commit, while the container's gate (its lock) is held shared. rescan reports whether the reaper must start
+// its pass again, because the transaction has written keys behind it.
 func (t *Tx) Learn() (rescan bool) {
 	if t.termsWiped {
 		t.Range.Shapes.Forget()
@@ -127,7 +127,8 @@ func (t *Tx) itemKey(rid uint64) []byte {
 	return t.mem.Keep(layout.AppendScopeKey(t.mem.Free(), t.Range.Scope, layout.FamilyItem, rid))
 }
 
-// Load reads an item by its rid. It returns nil if there is none.
+// Load reads an item by its rid. It returns nil if there is none. ghost reports that it has expired or was
+// deleted with its whole partition key, but is still stored.
 func (t *Tx) Load(rid uint64) (item *StoredItem, ghost bool, err error) {
 	v, err := t.Get(t.itemKey(rid))
 	if errors.Is(err, engine.ErrNotFound) {
@@ -148,7 +149,8 @@ func (t *Tx) entries(dst []view.KeyValue, item *StoredItem) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }
 
-// Live reports whether an item exists for clients: it has not expired, and no tombstone deletes it.
+// Live reports whether an item exists for clients: it has not expired, and was not deleted with its whole
+// partition key.
 func (t *Tx) Live(item *StoredItem) bool {
 	return !t.State.Expired(&item.Head, item.Body, t.Now) &&
 		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
@@ -275,8 +277,8 @@ func (t *Tx) del(item *StoredItem) error {
 	return nil
 }
 
-// purge deletes a ghost with all its keys. If the ghost has to be moved to an expiry sink, it ends the
-// transaction with ErrBlocked.
+// purge deletes a ghost (an expired item that is not purged yet) with all its keys. If the ghost has to be
+// moved to an expiry sink, it ends the transaction with ErrBlocked.
 func (t *Tx) purge(ghost *StoredItem) error {
 	if t.State.Moves(&ghost.Item) {
 		t.Blocked = &BlockingItem{t.Container.Host, t.Range, ghost.RID}
@@ -293,8 +295,8 @@ func (t *Tx) purge(ghost *StoredItem) error {
 	return nil
 }
 
-// recordPurge adds the purge of a ghost to the logs. Only the feed of all versions shows a purge. There it
-// is a change with its own sequence, before that of an item that takes over the ghost's id.
+// recordPurge adds the purge of an expired item to the logs. Only the feed of all versions shows a purge.
+// There it is a change with its own sequence, before that of a new item with the same id.
 func (t *Tx) recordPurge(ghost *StoredItem) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.Item)

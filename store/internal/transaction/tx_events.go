@@ -28,10 +28,11 @@ func (t *Tx) logExpiry(ghost *StoredItem) {
 		}}})
 }
 
-// Logs reports whether the transaction writes to the log of expiries.
+// Logs reports whether the transaction adds entries to the log of expiries.
 func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
 
-// Announce adds the expiry of an item to the log before the item is purged, and marks the item.
+// Announce adds the expiry of an item to the log of expiries before the item is purged, and marks the item,
+// so that the purge does not log it again.
 func (t *Tx) Announce(ghost *StoredItem) {
 	t.take()
 	t.logExpiry(ghost)
@@ -55,7 +56,7 @@ func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 
-// DropExpiries deletes a range of the log of expiries.
+// DropExpiries deletes the entries of the log of expiries in a key range.
 func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
 // SetConfirmed stores the position that a subscriber has confirmed.
@@ -63,7 +64,7 @@ func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
 	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-// DropConfirmed deletes the position of a subscriber.
+// DropConfirmed deletes the stored position up to which a subscriber has confirmed its events.
 func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
 	t.Delete(layout.ConfirmedKey(cid, webhook))
 }

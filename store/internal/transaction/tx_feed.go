@@ -83,5 +83,5 @@ func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }
 
-// DropVersions deletes a range of the feed of all versions.
+// DropVersions deletes the entries of the feed of all versions in a key range.
 func DropVersions(t engine.Txn, r engine.Range) { t.DeleteRange(r) }

@@ -14,7 +14,7 @@ import (
 
 // Writes of records other than items: the ones that belong to a range or a container.
 
-// setShape writes the record of a shape.
+// setShape writes the record of a shape, the set of paths of a document.
 func (t *Tx) setShape(name, record []byte) {
 	t.Set(layout.ShapeRecordKey(t.Range.Scope, name), record)
 }
@@ -59,16 +59,18 @@ func SetUsed(t engine.Txn, cid uint32, second int64) {
 	t.Set(layout.UsedKey(cid), layout.Number(uint64(second)))
 }
 
-// SetTombstone stores a partition tombstone: the items of a partition key that were created at or below lsn
-// are deleted.
+// SetTombstone stores the record that the items of a partition key that were created at or below lsn are
+// deleted. name is its layout.TombstoneName.
 func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 	t.Set(layout.TombstoneKey(cid, name), layout.Number(lsn))
 }
 
-// DropTombstone removes a partition tombstone.
+// DropTombstone removes the record that the items of a partition key were deleted. name is its
+// layout.TombstoneName.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline records the earliest second of the keys that were written in each of the families w and x.
+// noteDeadline records the earliest second of the keys that the transaction has written in each of the
+// families w and x of the index of expiry.
 func (t *Tx) noteDeadline(item *StoredItem) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
@@ -80,8 +82,8 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the families w
-// and x; never if there are none.
+// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the index of
+// expiry, in its families w and x; never if there are none.
 type earliestKeySeconds struct{ written, deadline int64 }
 
 // rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have gone
@@ -95,8 +97,8 @@ func (t *Tx) rescanBehind() bool {
 	return false
 }
 
-// rebase updates the header and the key in the index of expiry of an item of an earlier era. It creates no
-// new version, and no feed shows it.
+// rebase updates the header and the key in the index of expiry of an item that was written under an earlier
+// ttlPropertyPath. It creates no new version, and no feed shows it.
 func (t *Tx) rebase(item *StoredItem) {
 	before := item.Head.Life
 	after := t.State.Life(&item.Item)
@@ -159,8 +161,9 @@ func (t *Tx) Prefetch(list []*PreparedOperation) {
 	far.Prefetch(items)
 }
 
-// ClearAround deletes, as one range, the place of deleted items in the families whose keys are in the order
-// of creation or of time. at is one of these items, which was found by its expiry.
+// ClearAround deletes the empty part of the key space around a deleted item as one key range, in each of the
+// families whose keys are in the order of creation or of time. at is the deleted item, which was found by its
+// expiry.
 //
 // After a purge of many items, each of these families has a long run of deleted keys. An iterator must step
 // over them one by one until compactions have removed them, but it skips a range at once. ClearAround only
@@ -190,8 +193,8 @@ func ClearAround(t engine.Txn, scope []byte, at sweep.ExpiryCandidate) error {
 	return nil
 }
 
-// gapAround returns the largest range around an absent key, within a family, that has no keys. The range is
-// empty if the key exists.
+// gapAround returns the largest key range around an absent key that has no keys, within the key range family.
+// The result is empty if the key exists.
 func gapAround(r engine.Reader, family engine.Range, key []byte) (gap engine.Range, err error) {
 	gap = family
 	before := r.Scan(engine.Range{Start: family.Start, End: key}, true)

@@ -65,9 +65,10 @@ const (
 	upgradeBytes = 1 << 20
 )
 
-// PlaceSequences upgrades from format 1. It fails with engine.ErrOlderFormat, before it changes anything,
-// if documents of a deleted partition key are still stored: their rids would be indistinguishable from
-// those of later documents.
+// PlaceSequences upgrades data of format 1, where each write has its own LSN, to format 2, where a sequence
+// is an LSN and a position. It fails with engine.ErrOlderFormat, before it changes anything, if documents of
+// a deleted partition key are still stored: their rids would be indistinguishable from those of later
+// documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
 	var at sequenceProgress
@@ -120,7 +121,8 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	return nil
 }
 
-// noTombstones returns engine.ErrOlderFormat if the container has a tombstone.
+// noTombstones returns engine.ErrOlderFormat if the container has a deleted partition key whose items are not
+// purged yet.
 func noTombstones(r engine.Reader, cid uint32) (err error) {
 	it := r.Scan(engine.Prefix(layout.TombstoneKey(cid, "")), false)
 	defer func() { err = errors.Join(err, it.Close()) }()
@@ -131,7 +133,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 	return nil
 }
 
-// placeFamily changes one family of a range, from the progress on.
+// placeFamily changes the sequences in the keys and values of one family of a range, from the progress on.
 func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
@@ -171,7 +173,8 @@ func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error
 	return nil
 }
 
-// lastEntries returns copies of the last entries of a family before p.Key, the last first.
+// lastEntries returns copies of the last keys and values of a family (a kind of key) before p.Key, the last
+// first.
 func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {

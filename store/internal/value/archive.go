@@ -9,6 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
+const (
+	// By these amounts for each move, an archived document may be larger and more deeply nested than a
+	// document in a request.
+	archiveBytes = 16 << 10
+	archiveDepth = 2
+)
+
+// StoredLimits are the limits of a stored document, which include what archiving adds.
+var StoredLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + definition.MaxMoves*archiveBytes,
+	MaxDepth: jsondoc.DefaultMaxDepth + definition.MaxMoves*archiveDepth}
+
 // ArchiveID returns the n-th id to try for an expired item in the archive.
 func ArchiveID(ghost *view.Item, n int) string {
 	if n == 0 {

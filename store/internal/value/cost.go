@@ -6,7 +6,7 @@ import "github.com/mayflydb/mayfly/query"
 // 1 KB with a dozen index entries costs about 5.5. A charge depends only on the work, so equal requests
 // cost the same.
 
-// Constant charges.
+// Constant charges, in RU.
 const (
 	ChargeFailure  = 1.0
 	ChargeNotFound = 1.0

@@ -87,8 +87,9 @@ func (s *ContainerState) Tombstoned(h layout.Header, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
-// Tombstoned reports whether an item is deleted by one of the tombstones. pk returns the ordered encoding
-// of the item's partition key; it is not called if there are no tombstones.
+// Tombstoned reports whether an item was deleted with its whole partition key. tombstones maps names of
+// partition keys (layout.TombstoneName) to the LSN up to which their items are deleted. pk returns the
+// ordered encoding of the item's partition key; it is not called if there are no tombstones.
 func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
 	if len(tombstones) == 0 {
 		return false
@@ -97,7 +98,7 @@ func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte)
 	return ok && h.Sequence.LSN() <= lsn
 }
 
-// Count counts the keys of a range, up to a limit.
+// Count counts the keys of a key range, up to a limit.
 func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	it := r.Scan(rg, false)
 	n = int64(engine.Skip(it, int(min(limit, math.MaxInt))))
@@ -108,10 +109,10 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 // a range.
 const MaxGhosts = 10_000
 
-// KeyLife returns a life with the same expiry as the item whose key in family w or x has the given second.
-// Such a key does not contain the item's _ts and ttl separately, but expiry depends on their sum only. The
-// generation of the life is that of the first policy, so every floor (see package ttl) at or above its second
-// applies to it.
+// KeyLife returns a Lifetime with the same expiry as the item whose key in the index of expiry (family w or
+// x) has the given second. Such a key does not contain the item's _ts and ttl separately, but expiry depends
+// on their sum only. The generation of the result is that of the first policy, so every floor (see package
+// ttl) at or above its second applies to it.
 func KeyLife(family byte, second int64) ttl.Lifetime {
 	if family == layout.FamilyDeadline {
 		return ttl.Lifetime{TS: second - 1, Own: 1}

@@ -3,6 +3,7 @@
 //
 //	container_state.go   ContainerState: definition, policy, moment, ranges and tombstones of one state
 //	item.go              Item, decoded from its stored value, and all keys that exist because of it
+//	piece.go             ReadPiece: a bounded number of bytes of a range of keys
 //	terms.go             the index entries of an item as stored in the engine
 //	lifetime_rules.go    Lives: the times to live of items, also of items written under an earlier policy
 //

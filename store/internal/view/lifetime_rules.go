@@ -57,15 +57,15 @@ type BasisEra struct {
 	After TTLBasis
 }
 
-// LifetimeRules computes the lives of a container's items, by which the expiry policy decides. It is
-// immutable.
+// LifetimeRules computes for the items of a container the ttl.Lifetime by which the expiry policy decides
+// whether the item has expired. It is immutable.
 type LifetimeRules struct {
 	Basis TTLBasis   // of items that are written now
 	Eras  []BasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
-// Of returns the life of an item: the one in its header or, if the ttlPropertyPath has changed since the
-// item was written, the life by the later paths.
+// Of returns the Lifetime of an item: the one in its header or, if the ttlPropertyPath has changed since the
+// item was written, the one by the later paths.
 func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Lifetime {
 	if len(v.Eras) == 0 {
 		return h.Life
@@ -80,5 +80,5 @@ func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Lifetime {
 	return l
 }
 
-// Settled reports whether the expiry index matches the lives that Of returns.
+// Settled reports whether the expiry index matches the lifetimes that Of returns.
 func (v *LifetimeRules) Settled() bool { return len(v.Eras) == 0 }

@@ -16,7 +16,7 @@ import (
 const MaxShapes = 512
 
 // AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their
-// keys. It does not look up whether the shape has a record: see StoredTerms.
+// keys. It does not look up whether the item's shape (its set of paths) has a record: see StoredTerms.
 func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) []index.Entry {
 	n := len(dst)
 	dst = x.EntriesWithin(dst, scope, layout.RIDLen, item.Body, item.Head.Life.TS)
@@ -25,7 +25,8 @@ func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) 
 }
 
 // StoredTerms returns the index entries of an item that is indexed by x, with their keys as stored: if the
-// item's shape has no record, its name is replaced by the common name of all shapes without a record.
+// item's shape (its set of paths) has no record, its name is replaced by the common name of all shapes
+// without a record.
 func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([]index.Entry, error) {
 	list := AppendTerms(nil, x, scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
@@ -41,7 +42,8 @@ func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([
 	return list, err
 }
 
-// IsListed reports whether the shape with this name is recorded in the range whose scope is given.
+// IsListed reports whether the partition range with this scope has a record of the shape (set of document
+// paths) with this name.
 func IsListed(r engine.Reader, scope, name []byte) (bool, error) {
 	_, err := r.Get(layout.ShapeRecordKey(scope, name))
 	if errors.Is(err, engine.ErrNotFound) {

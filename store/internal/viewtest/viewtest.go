@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Now is the current second of the state.
+// Now is the second of the container's clock at which the state is read.
 const Now = 1_000_000
 
 // Container is a container of one range, with the unique key /code. Its partition key is /pk.

@@ -80,7 +80,7 @@ func (x *BackgroundTask) loop(ctx context.Context) {
 	}
 }
 
-// Wait waits in real time, independent of the data clock.
+// Wait waits in real time, which does not depend on a virtual clock.
 func Wait(ctx context.Context, d time.Duration) {
 	c, stop := ttl.Real{}.After(d)
 	defer stop()

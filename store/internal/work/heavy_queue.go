@@ -45,10 +45,12 @@ type HeavyQueue struct {
 	watched atomic.Int64
 }
 
-// watchedAfterLong is the number of queries and scripts that are watched after a long one.
+// watchedAfterLong is the number of queries and scripts after a long one that run in goroutines whose
+// priority can be lowered.
 const watchedAfterLong = 10_000
 
-// Run runs fn, which may take long. fn receives nil if its priority cannot be lowered.
+// Run runs fn, which may take long. fn receives the handle by which its priority can be lowered, or nil if it
+// cannot be lowered.
 func (w *HeavyQueue) Run(fn func(*priority.LongOperation)) {
 	if w.watched.Load() <= 0 {
 		fn(nil)
@@ -125,7 +127,8 @@ func (w *HeavyQueue) WithScripts(ctx context.Context, limit time.Duration, fn fu
 	return err
 }
 
-// Query returns one run of a query or of a condition. limit is its maximum time, measured by elapsed.
+// Query returns a QueuedQuery for one run of a query or of a patch's condition. limit is its maximum time,
+// measured by elapsed.
 func (w *HeavyQueue) Query(elapsed func() time.Duration, limit time.Duration) QueuedQuery {
 	return QueuedQuery{all: w, elapsed: elapsed, limit: limit}
 }
@@ -194,7 +197,8 @@ func (h *QueuedQuery) Turn(ctx context.Context) error {
 	return nil
 }
 
-// Leave releases the place and the turn.
+// Leave gives back what the query holds in the queue: its place among the few heavy queries, and its turn to
+// run.
 func (h *QueuedQuery) Leave() {
 	if h.runs {
 		h.all.turns.Release(1)

@@ -23,7 +23,8 @@ type PageStateCache struct {
 	most int               // maximum of size
 }
 
-// cachedPageState is a cached state and the cursor of the page that it is for.
+// cachedPageState is a cached state, with the cursor (the position in the query's continuation token) of the
+// page that it is for.
 type cachedPageState struct {
 	cursor string
 	rows   *query.PageState
@@ -64,7 +65,8 @@ func (p *PageStateCache) forgetOld() {
 	p.watch()
 }
 
-// Take removes and returns the state for the page that begins at a cursor, or nil if there is none.
+// Take removes and returns the state for the page that begins at a cursor (the position in the query's
+// continuation token), or nil if there is none.
 func (p *PageStateCache) Take(cursor string) *query.PageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +79,8 @@ func (p *PageStateCache) Take(cursor string) *query.PageState {
 	return rows
 }
 
-// Has reports whether a state is cached for the page that begins at a cursor.
+// Has reports whether a state is cached for the page that begins at a cursor (the position in the query's
+// continuation token).
 func (p *PageStateCache) Has(cursor string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +100,8 @@ func (p *PageStateCache) Close() {
 	}
 }
 
-// Keep stores the state for the page that begins at a cursor.
+// Keep stores the state for the page that begins at a cursor (the position in the query's continuation
+// token).
 func (p *PageStateCache) Keep(cursor string, rows *query.PageState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,7 +44,8 @@ func (w *Stopwatch) steps(n int) bool {
 	return w.err == nil
 }
 
-// Check checks the context and the time.
+// Check looks at the context and the time. It sets w.err if the context has ended or the limit has passed,
+// and w.Late if the budget has passed.
 func (w *Stopwatch) Check() {
 	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
 		return

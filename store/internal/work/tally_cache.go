@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TallyCache caches the numbers of keys in ranges of an engine, each for one version of the range. A caller
-// may store a number only if all states of that version have the same keys in the range. It is safe for
-// concurrent use.
+// TallyCache caches the numbers of keys in key ranges of an engine, each for one TallyVersion of the
+// partition range that the keys belong to. A caller may store a number only if all states of that version
+// have the same keys in the key range. It is safe for concurrent use.
 type TallyCache struct {
 	recent *lru.Cache[tallyRange, tally]
 }
@@ -30,7 +30,7 @@ type TallyVersion struct {
 	Swept, Leased uint64 // the seconds of the last purge and of the last change of a lease
 }
 
-// maxTallies is the maximum number of ranges. A range takes about 200 bytes.
+// maxTallies is the maximum number of cached key ranges. Each takes about 200 bytes.
 const maxTallies = 4096
 
 // NewTallies returns an empty cache.
@@ -42,13 +42,13 @@ func NewTallies() *TallyCache {
 	return &TallyCache{recent}
 }
 
-// Get returns the number of keys in a range, or false if it is not cached for the version.
+// Get returns the number of keys in a key range, or false if it is not cached for the version.
 func (t *TallyCache) Get(rg engine.Range, v TallyVersion) (keys int64, ok bool) {
 	one, ok := t.recent.Get(tallyRange{string(rg.Start), string(rg.End)})
 	return one.keys, ok && one.version == v
 }
 
-// Put stores the number of keys in a range.
+// Put stores the number of keys in a key range.
 func (t *TallyCache) Put(rg engine.Range, v TallyVersion, keys int64) {
 	t.recent.Add(tallyRange{string(rg.Start), string(rg.End)}, tally{v, keys})
 }

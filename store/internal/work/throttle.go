@@ -11,7 +11,8 @@ import (
 // budget. As in Cosmos DB, requests are then refused until the budget is positive again. A server calls
 // Admit before each request and Spend after it. A program that embeds the store is not throttled.
 
-// RequestBudget is the remaining budget of a throughput. The zero RequestBudget is full.
+// RequestBudget is what remains of a provisioned throughput for further requests, in RU. The zero
+// RequestBudget is full.
 type RequestBudget struct {
 	mu    sync.Mutex
 	spent float64   // RU that have not been refilled yet
