@@ -30,7 +30,7 @@ func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResul
 func TestReaperBeginsWithItsLease(t *testing.T) {
 	f, s := newFleet(t), sweptTenant{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
-	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.OpenTenant{Sweep: s}))
+	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.TenantState{Sweep: s}))
 	if err != nil {
 		t.Fatal(err)
 	}
