@@ -192,6 +192,7 @@ func (c tickingClock) Now() time.Time {
 // TestPageWithin: a page of a query has no more time than its caller gives it, and the next one goes on.
 func TestPageWithin(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "each look at its clock takes time, also those at leases")
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})
 	defer b.close()
@@ -224,6 +225,7 @@ func TestPageWithin(t *testing.T) {
 // A look over a whole container ends when its time is up, and says so.
 func TestLooksAreCutShort(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "each look at its clock takes a second, also those at leases")
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":50`,
 		store.Options{Wall: &wall, Ranges: 1, ManualReaper: true})

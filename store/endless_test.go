@@ -163,6 +163,7 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 // has.
 func TestQueryOfScriptEnds(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &skippingClock{Clock: ttl.Real{}}
 	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
