@@ -112,7 +112,8 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{Sender{db, entity.Address{Entity: e.Path}}, Receiver{db, entity.Address{Entity: e.Path}}}, nil
+	return &Queue{Sender{db, entity.Address{Entity: e.Path}}, Receiver{db, entity.Address{Entity: e.Path}}},
+		nil
 }
 
 // Topic opens or creates a topic, as DB.Queue does for a queue. It returns ErrConflict if there is a queue

@@ -18,7 +18,8 @@ type middlewareStep func(*activeRequest) error
 // serveHTTP serves a request of net/http.
 func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareStep) {
 	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
-	c := &activeRequest{srv: s, r: r, w: w, conn: conn, operationExchange: exchanges.Get().(*operationExchange)}
+	c := &activeRequest{srv: s, r: r, w: w, conn: conn,
+		operationExchange: exchanges.Get().(*operationExchange)}
 	c.fromHTTP(r)
 	c.run(next)
 }

@@ -56,7 +56,8 @@ func compile(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := IndexDefinition{Policy: p, Computed: []ComputedProperty{{"lower", "SELECT VALUE LOWER(c.name) FROM c"},
+	d := IndexDefinition{Policy: p, Computed: []ComputedProperty{{"lower",
+		"SELECT VALUE LOWER(c.name) FROM c"},
 		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}
 	x, err := NewIndexer(d, map[string]EvaluateFunc{"lower": lowerName})

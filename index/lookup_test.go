@@ -21,8 +21,9 @@ func TestBeside(t *testing.T) {
 	old := compile(t, `{"includedPaths":[{"path":"/a/?"},{"path":"/tags/[]/?"},{"path":"/x/?"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
 	other, err := NewIndexer(IndexDefinition{Policy: old.def.Policy,
-		Computed: []ComputedProperty{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}}, map[string]EvaluateFunc{
-		"lower": lowerName})
+		Computed: []ComputedProperty{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}},
+		map[string]EvaluateFunc{
+			"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
 	how *sequenceNumberReceive) ([]storedMessage,
 	error) {
-	l := claimedMessageReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
+	l := claimedMessageReader{s: s.messageStore, now: s.now(), state: how.state,
+		all: how.state == layout.Deferred,
 		max: len(claims)}
 	list, err := l.read(ctx, claims)
 	if err != nil {

@@ -131,7 +131,8 @@ func (r *Receiver) readyPrefix() []byte {
 func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
-	look := claimedMessageReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
+	look := claimedMessageReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory,
+		paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)

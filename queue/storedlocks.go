@@ -55,7 +55,8 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	error) {
 	var got receiveResult
 	var live []storedMessage
-	reader := claimedMessageReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
+	reader := claimedMessageReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory,
+		paid: paid}
 	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if r.lock != nil {
 			if err := w.holdsSession(s.messageStore, r.lock); err != nil {

@@ -86,7 +86,8 @@ func (k *observedKey) may(there bool) bool {
 
 // clone copies a ledger. The lock of its life is held.
 func (g *ledger) clone() *ledger {
-	c := &ledger{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
+	c := &ledger{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
+		g.defaults}
 	for k, v := range g.keys {
 		copied := *v
 		c.keys[k] = &copied
@@ -169,7 +170,8 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 func firstLife(t *testing.T) *life {
 	t.Helper()
 	l := &life{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &ledger{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
+		ledger: &ledger{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
+			[2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
 	if l.db, err = openAt(l.ctx, slowly(l.fs), clock); err != nil {
@@ -370,7 +372,8 @@ func (l *life) changeDefault(def ttl.Seconds) {
 
 // watch reads an item and lists a partition, and notes what it is told.
 func (l *life) watch(r *rand.Rand) {
-	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", r.IntN(crashWriters))}
+	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
+		r.IntN(crashWriters))}
 	l.mu.Lock()
 	before := l.ledger.keys[k].n
 	l.mu.Unlock()

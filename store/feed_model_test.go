@@ -311,7 +311,8 @@ func (w *feedWorld) fromTheBeginning() {
 		for _, ch := range page.Changes {
 			k := keyOf(ch.Item)
 			got = append(got,
-				place{slices.IndexFunc(bounds, func(r store.PartitionRange) bool { return w.epk(k) < r.Max }), ch.LSN, w.items[k].nth, k})
+				place{slices.IndexFunc(bounds, func(r store.PartitionRange) bool { return w.epk(k) < r.Max }),
+					ch.LSN, w.items[k].nth, k})
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -365,7 +366,8 @@ func (w *feedWorld) follow(s store.Scope) {
 		if err != nil || len(page.Changes) > 0 {
 			w.t.Fatal(err, page)
 		}
-		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.ItemKey]uint64{}, changes: map[metatest.ItemKey][]string{}}
+		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position,
+			seen: map[metatest.ItemKey]uint64{}, changes: map[metatest.ItemKey][]string{}}
 		if mode == store.AllVersions {
 			w.all = append(w.all, f)
 		} else {

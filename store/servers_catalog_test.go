@@ -62,7 +62,8 @@ func TestCatalogChangesOfSeveralStores(t *testing.T) {
 		}},
 		{"replace offer", func() error {
 			offers := a.db.Offers()
-			_, err := a.db.ReplaceOffer(ctx, offers[len(offers)-1].ID, definition.Throughput{Manual: 800}, false, o)
+			_, err := a.db.ReplaceOffer(ctx, offers[len(offers)-1].ID, definition.Throughput{Manual: 800},
+				false, o)
 			return err
 		}},
 		{"delete database", func() error { return a.db.DeleteDatabase(ctx, "new", o) }},
@@ -81,7 +82,11 @@ func TestCatalogChangesOfSeveralStores(t *testing.T) {
 		}},
 		{"create function", func() error { _, err := functions.Create(ctx, body("f")); return err }},
 		{"upsert function", func() error { _, _, err := functions.Upsert(ctx, body("f"), o); return err }},
-		{"replace function", func() error { _, err := functions.Replace(ctx, "f", body("f"), o); return err }},
+		{"replace function", func() error {
+			_, err := functions.Replace(ctx, "f", body("f"),
+				o)
+			return err
+		}},
 		{"delete function", func() error { return functions.Delete(ctx, "f", o) }},
 		{"split", func() error { _, err := a.c.Split(ctx, "0", ""); return err }},
 	} {

@@ -92,7 +92,8 @@ func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.Te
 // because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*forkedDatabase) error) (d *Database, err error) {
-	v := &snapshotReader{hostTenant: hostTenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
+	v := &snapshotReader{hostTenant: hostTenant{&DB{opts: Options{}.withDefaults(), memory: db.memory,
+		heavy: db.heavy}}}
 	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v},
 		func(ctx context.Context, _ *host.Instance) error {
 			from, err := v.there.database(source)

@@ -240,7 +240,8 @@ func (r *Reaper) sweep(ctx context.Context, rg SweepRange) (b sweepBatch, err er
 	r.count(0, true)
 	b.SweepResult, b.err = SweepResult{}, &SweepRangeError{rg, b.err}
 	failures := r.rangeStates[rg].failures + 1
-	r.rangeStates[rg] = sweepRangeState{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
+	r.rangeStates[rg] = sweepRangeState{clock: clock, failures: failures,
+		retryAt: r.opts.Pace.Now().Add(backoff(failures))}
 	return b, nil
 }
 

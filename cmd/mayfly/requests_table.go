@@ -116,8 +116,9 @@ func printRequest(out io.Writer, r laboratory.LoggedRequestDetails) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)\n", escaped(r.Method), escaped(r.Path), r.Protocol)
 	for _, line := range [][2]string{{"time", r.Time}, {"data time", r.DataTime},
-		{"status", requestStatus(&r.LoggedRequest) + " " + r.Condition}, {"charge", requestCharge(&r.LoggedRequest) +
-			" RU"},
+		{"status", requestStatus(&r.LoggedRequest) + " " + r.Condition}, {"charge",
+			requestCharge(&r.LoggedRequest) +
+				" RU"},
 		{"took", strconv.FormatFloat(r.Ms, 'f', -1, 64) + " ms"}, {"operation", r.Operation},
 		{"client", r.Client}, {"activity id", r.Activity}, {"query", r.Correlated}, {"fault", r.Fault},
 		{"attempt", attemptText(&r.LoggedRequest)}} {

@@ -133,7 +133,8 @@ func checkPlans(t *testing.T, c *pgxpool.Conn) {
 		}
 		text := strings.Join(plan, "\n")
 		t.Logf("%s\n%s", s.text, text)
-		if strings.Contains(text, "Seq Scan on mayfly_kv") || strings.Contains(text, "Seq Scan on mayfly_stamp") ||
+		if strings.Contains(text, "Seq Scan on mayfly_kv") || strings.Contains(text,
+			"Seq Scan on mayfly_stamp") ||
 			strings.Contains(text, "Sort Key: mayfly_kv") {
 			t.Errorf("%s reads the whole table:\n%s", s.text, text)
 		}

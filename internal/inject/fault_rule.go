@@ -146,12 +146,14 @@ func (r *FaultRule) checkTarget() error {
 		documents = documents || !o.ofMessages()
 		messages = messages || o.ofMessages()
 		if r.Fault == LockLost && (o == Send || o == Receive) {
-			return &FaultRuleError{"operations", "a lock is lost when a message is settled or its lock renewed"}
+			return &FaultRuleError{"operations",
+				"a lock is lost when a message is settled or its lock renewed"}
 		}
 	}
 	if documents && messages {
-		return &FaultRuleError{"operations", "a rule is about documents (a database, a container, a status) or " +
-			"about messages (an entity, lockLost, detach), not about both"}
+		return &FaultRuleError{"operations",
+			"a rule is about documents (a database, a container, a status) or " +
+				"about messages (an entity, lockLost, detach), not about both"}
 	}
 	return nil
 }

@@ -158,7 +158,8 @@ func (e *activeFaultRule) draw() bool {
 }
 
 func (e *activeFaultRule) state() FaultRuleState {
-	s := FaultRuleState{ID: e.id, FaultRule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits, Ended: e.ended}
+	s := FaultRuleState{ID: e.id, FaultRule: e.rule, Until: e.until, Seen: e.seen, Hits: e.hits,
+		Ended: e.ended}
 	s.Operations = slices.Clone(s.Operations)
 	return s
 }

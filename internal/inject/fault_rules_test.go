@@ -186,7 +186,8 @@ func TestWhatARuleIsAbout(t *testing.T) {
 		{inject.FaultRule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.QueryPlan}, false},
 		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.Metadata}},
 			inject.TargetOperation{Operation: inject.Metadata}, true},
-		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.CreateItem}}, reading, false},
+		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.CreateItem}}, reading,
+			false},
 		{inject.FaultRule{Fault: inject.Gone, Database: "shop", Container: "carts"}, reading, true},
 		{inject.FaultRule{Fault: inject.Gone, Database: "shop"}, reading, true},
 		{inject.FaultRule{Fault: inject.Gone, Database: "shop", Container: "Carts"}, reading, false},
@@ -199,7 +200,8 @@ func TestWhatARuleIsAbout(t *testing.T) {
 		{inject.FaultRule{Fault: inject.LockLost},
 			inject.TargetOperation{Operation: inject.Send, Entity: "orders"}, false},
 		{inject.FaultRule{Fault: inject.LockLost}, reading, false},
-		{inject.FaultRule{Fault: inject.Detach}, inject.TargetOperation{Operation: inject.Send, Entity: "orders"},
+		{inject.FaultRule{Fault: inject.Detach}, inject.TargetOperation{Operation: inject.Send,
+			Entity: "orders"},
 			true},
 	} {
 		l := inject.New(ttl.NewManual(start).Now)

@@ -179,7 +179,8 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	what, known := waits[in.Until]
 	switch {
 	case !known:
-		return WaitForItemResult{}, route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+		return WaitForItemResult{},
+			route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
 	case what != store.WaitQuiet && in.ID == nil:
 		return WaitForItemResult{}, route.BadRequest("The body must have an 'id'.")
 	}

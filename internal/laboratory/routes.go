@@ -52,7 +52,8 @@ func ofServer() routeTable {
 		route.Raw(get, root+"/metrics",
 			"Metrics in the text format of Prometheus; with the key those of each container, too",
 			(*Laboratory).metrics).Public().Failing(503).
-			As(route.ResponseFormat{Kind: metricsKind, Description: "The text format, or another that Accept names."}),
+			As(route.ResponseFormat{Kind: metricsKind,
+				Description: "The text format, or another that Accept names."}),
 		on(get, root+"/cert.pem", "The server's certificate, as PEM text", (*Laboratory).certificate).
 			Public().As(pem).Failing(404),
 		on(get, "/_explorer/emulator.pem", "The server's certificate, where emulators have it",

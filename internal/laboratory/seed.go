@@ -110,7 +110,8 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *applySeedRequest) (SeedR
 	case <-ctx.Done():
 		return SeedResult{}, ctx.Err()
 	}
-	to := seed.ApplyTarget{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook, Keep: !in.Replace}
+	to := seed.ApplyTarget{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook,
+		Keep: !in.Replace}
 	if in.Check {
 		return SeedResult{}, l.ofSeed(s.Check(ctx, to))
 	}

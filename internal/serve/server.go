@@ -125,7 +125,8 @@ func (s *Server) applySeeds(ctx context.Context) error {
 			return err
 		}
 	}
-	target := seed.ApplyTarget{DB: s.db, Queues: s.queues, Log: s.o.Logger, Undo: !s.o.Engine.Memory, Forward: true}
+	target := seed.ApplyTarget{DB: s.db, Queues: s.queues, Log: s.o.Logger, Undo: !s.o.Engine.Memory,
+		Forward: true}
 	if s.o.Webhooks != nil {
 		target.CheckWebhook = s.o.Webhooks.Check
 	}

@@ -21,7 +21,8 @@ type feedReader struct {
 
 // followFeed reads the change feed of a container until ctx ends.
 func (d *documentHistories) followFeed(ctx context.Context, c *client) {
-	f := &feedReader{name: c.name, container: containers[c.rng.IntN(len(containers))], seen: make(map[docKey]int)}
+	f := &feedReader{name: c.name, container: containers[c.rng.IntN(len(containers))],
+		seen: make(map[docKey]int)}
 	d.mu.Lock()
 	d.feeds = append(d.feeds, f)
 	d.mu.Unlock()
@@ -73,7 +74,8 @@ func (d *documentHistories) receiveChange(f *feedReader, item store.Item) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if doc := d.of[key]; doc == nil || one.N > doc.last {
-		d.w.violate("the feed of %s contains version %d of %v, which nobody has written", f.container, one.N, key)
+		d.w.violate("the feed of %s contains version %d of %v, which nobody has written", f.container, one.N,
+			key)
 	}
 }
 

@@ -124,7 +124,8 @@ func (h *topicHistories) check(ctx context.Context, s *server) {
 // drain receives all messages of a subscription and counts them by their ids.
 func (h *topicHistories) drain(ctx context.Context, s *server, sub *topicSubscription) map[string]int {
 	received := make(map[string]int)
-	r, err := s.queues.OpenReceiver(ctx, address(sub.path), queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})
+	r, err := s.queues.OpenReceiver(ctx, address(sub.path),
+		queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})
 	if err != nil {
 		if !sub.created.IsZero() {
 			h.w.violate("%s is lost: %v", sub.path, err)

@@ -109,7 +109,8 @@ func (g gen) source(depth int) *Source {
 			case 1:
 				s.Path = &IndexExpr{X: s.Path, I: &Literal{Value: jsondoc.StringValue(g.text())}}
 			default:
-				s.Path = &IndexExpr{X: s.Path, I: &Literal{Value: jsondoc.NumberValue(float64(g.below(1000)))}}
+				s.Path = &IndexExpr{X: s.Path,
+					I: &Literal{Value: jsondoc.NumberValue(float64(g.below(1000)))}}
 			}
 		}
 	}

@@ -84,9 +84,10 @@ func readFilter(n *xmlNode) (f rule.Filter, err error) {
 		}
 		return rule.SQL(n.written("SqlExpression"), list...)
 	case "CorrelationFilter":
-		c := rule.CorrelationFilter{CorrelationID: n.written("CorrelationId"), MessageID: n.written("MessageId"),
-			To:      n.written("To"),
-			ReplyTo: n.written("ReplyTo"), Label: n.written("Label"), SessionID: n.written("SessionId"),
+		c := rule.CorrelationFilter{CorrelationID: n.written("CorrelationId"),
+			MessageID: n.written("MessageId"),
+			To:        n.written("To"),
+			ReplyTo:   n.written("ReplyTo"), Label: n.written("Label"), SessionID: n.written("SessionId"),
 			ReplyToSessionID: n.written("ReplyToSessionId"), ContentType: n.written("ContentType")}
 		if c.Properties, err = readParameters(n.child("Properties")); err != nil {
 			return f, err

@@ -36,7 +36,8 @@ const tick = 100 * time.Nanosecond
 
 // numberTypes returns the number types by their names in XML Schema.
 func numberTypes() map[string]rule.NumberType {
-	return map[string]rule.NumberType{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
+	return map[string]rule.NumberType{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32,
+		"long":    rule.Int64,
 		"integer": rule.Int64, "unsignedByte": rule.Uint8, "unsignedShort": rule.Uint16,
 		"unsignedInt": rule.Uint32, "unsignedLong": rule.Uint64, "float": rule.Float32,
 		"double":  rule.Float64,

@@ -204,7 +204,8 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	correlation, err := NewCorrelationFilter(CorrelationFilter{Label: "red", Properties: []Parameter{{"id", UUID("aa")}}})
+	correlation, err := NewCorrelationFilter(CorrelationFilter{Label: "red", Properties: []Parameter{{"id",
+		UUID("aa")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,9 +82,10 @@ func (f *Filter) UnmarshalJSON(raw []byte) (err error) {
 			return fmt.Errorf("a stored correlation filter without its properties")
 		}
 		v := s.Correlation.Fields
-		*f, err = NewCorrelationFilter(CorrelationFilter{CorrelationID: v["CorrelationId"], MessageID: v["MessageId"],
-			To:      v["To"],
-			ReplyTo: v["ReplyTo"], Label: v["Label"], SessionID: v["SessionId"],
+		*f, err = NewCorrelationFilter(CorrelationFilter{CorrelationID: v["CorrelationId"],
+			MessageID: v["MessageId"],
+			To:        v["To"],
+			ReplyTo:   v["ReplyTo"], Label: v["Label"], SessionID: v["SessionId"],
 			ReplyToSessionID: v["ReplyToSessionId"], ContentType: v["ContentType"],
 			Properties: load(s.Correlation.Properties)})
 	default:

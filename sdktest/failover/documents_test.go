@@ -148,7 +148,8 @@ func (l *load) checkDocuments() {
 			r.wrong++
 			l.t.Errorf("%s: nobody wrote %s: %d", s.URL("http"), id, n)
 		}
-		l.t.Logf("of %d writes with an unknown outcome %d have happened", l.documents.unknown.Load(), happened)
+		l.t.Logf("of %d writes with an unknown outcome %d have happened", l.documents.unknown.Load(),
+			happened)
 	}
 }
 

@@ -52,7 +52,8 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	if machine == nil {
 		machine = d.clock
 	}
-	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue), drawn: make(map[uint64]uint64),
+	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue),
+		drawn: make(map[uint64]uint64),
 		inbox: newInbox(), dead: make(chan struct{})}
 	e.seed = d.o.Seed + 1
 	for _, b := range []byte(name) {

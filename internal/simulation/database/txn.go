@@ -36,14 +36,15 @@ type scopeState struct {
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
-	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit, func(giveUp <-chan struct{}) error {
-		if err := a.s.lockAll(ctx, giveUp); err != nil {
-			return err
-		}
-		e.d.work(e.d.o.Load.Trip)
-		a.rebase()
-		return nil
-	})
+	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit,
+		func(giveUp <-chan struct{}) error {
+			if err := a.s.lockAll(ctx, giveUp); err != nil {
+				return err
+			}
+			e.d.work(e.d.o.Load.Trip)
+			a.rebase()
+			return nil
+		})
 	if err != nil {
 		a.drop()
 		return nil, err

@@ -170,7 +170,8 @@ type ConstantFolder func(*Binder, syntax.Expr) syntax.Expr
 func NewBinder(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
-		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*QueryBlock{}, Aggs: map[*syntax.Call]aggregateRef{},
+		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*QueryBlock{},
+		Aggs: map[*syntax.Call]aggregateRef{},
 		Keys: map[syntax.Expr]int{}, fold: fold,
 	}
 	for i, p := range params {

@@ -107,8 +107,10 @@ func TestProgressCovers(t *testing.T) {
 		spans []SourceSpan
 		ok    bool
 	}{
-		{[]SourceSpan{{b("c"), b("k")}}, true}, {[]SourceSpan{{b("d"), b("e")}, {b("e"), b("f")}}, true}, {nil, false},
-		{[]SourceSpan{{b("b"), b("k")}}, false}, {[]SourceSpan{{b("c"), b("l")}}, false}, {[]SourceSpan{{b("c"), nil}},
+		{[]SourceSpan{{b("c"), b("k")}}, true}, {[]SourceSpan{{b("d"), b("e")}, {b("e"), b("f")}}, true},
+		{nil, false},
+		{[]SourceSpan{{b("b"), b("k")}}, false}, {[]SourceSpan{{b("c"), b("l")}}, false},
+		{[]SourceSpan{{b("c"), nil}},
 			false}, {[]SourceSpan{{nil, b("d")}}, false},
 		{[]SourceSpan{{b("z"), b("z")}}, true}, // nothing
 	} {

@@ -186,7 +186,8 @@ func isTypeTest(name string) bool {
 // TypeTests returns the functions that test the type of a value, each with the kinds for which it is true.
 func TypeTests() map[string]ValueKindSet {
 	return map[string]ValueKindSet{
-		"IS_DEFINED": ^ValueKindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(
+		"IS_DEFINED": ^ValueKindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null),
+		"IS_BOOL": Kinds(
 			jsondoc.Bool),
 		"IS_NUMBER": Kinds(jsondoc.Number), "IS_STRING": Kinds(jsondoc.String), "IS_ARRAY": Kinds(jsondoc.Array),
 		"IS_OBJECT": Kinds(jsondoc.Object), "IS_PRIMITIVE": Kinds(jsondoc.Null, jsondoc.Bool, jsondoc.Number, jsondoc.String),

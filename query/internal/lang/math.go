@@ -21,7 +21,10 @@ func mathBuiltins() []Builtin {
 		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
 		{Name: "LOG", Min: 1, Max: 2, Fn: fnLog},
 		{Name: "NUMBERBIN", Min: 1, Max: 2, Fn: fnNumberBin},
-		{Name: "PI", Fn: func(*CallContext, []jsondoc.Value) jsondoc.Value { return jsondoc.NumberValue(math.Pi) }},
+		{Name: "PI", Fn: func(*CallContext,
+			[]jsondoc.Value) jsondoc.Value {
+			return jsondoc.NumberValue(math.Pi)
+		}},
 		{Name: "RAND", Volatile: true, Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value {
 			if c.Random == nil {
 				return jsondoc.Value{}

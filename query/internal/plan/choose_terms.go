@@ -45,7 +45,8 @@ func LeastAt(path index.Path) *IndexTermTest {
 
 // and returns the test that both tests' conditions hold.
 func (t *IndexTermTest) and(o *IndexTermTest) *IndexTermTest {
-	return &IndexTermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
+	return &IndexTermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head,
+		Tail: t.Tail}
 }
 
 // lacks reports whether a document that does not have the path passes the test.

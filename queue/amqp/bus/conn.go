@@ -147,7 +147,8 @@ func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach,
 	if a.Receiver {
 		return amqp.AcceptedLink{Source: c.newReplies(l, a, managementNode(at))}, nil
 	}
-	return amqp.AcceptedLink{Sink: &managementEndpoint{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
+	return amqp.AcceptedLink{Sink: &managementEndpoint{c: c, link: l, at: at}, MaxMessageSize: maxRequest},
+		nil
 }
 
 // maxRequest is the maximal size in bytes of a management request. A request can contain messages to

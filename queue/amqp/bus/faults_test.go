@@ -24,7 +24,8 @@ func (w *world) fault(r inject.FaultRule) {
 // message is settled, and the client is told otherwise.
 func TestFaultLockLost(t *testing.T) {
 	w := newWorld(t)
-	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q", Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",
+		Operations: []inject.Operation{inject.Complete}})
 	c := w.attached("a")
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	c.credit(0, 1, 1, false)
@@ -51,7 +52,8 @@ func TestFaultDetachOfSender(t *testing.T) {
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
-		w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send}, After: after})
+		w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send},
+			After: after})
 		c.sender(uint32(handle), "q")
 		c.transfer(uint32(handle), uint32(handle), message.New([]byte("a")))
 		for told := false; !told; {
@@ -89,7 +91,8 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 	if d := await[*frame.Detach](c); d.Error.Condition != frame.CondDetachForced {
 		t.Errorf("%v", d.Error)
 	}
-	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}, After: true})
+	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive},
+		After: true})
 	c.receiver(1, "q")
 	c.credit(1, 0, 1, false)
 	if _, m := c.delivered(); textOf(m) != "a" {
@@ -108,7 +111,8 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 func TestFaultDrop(t *testing.T) {
 	w := newWorld(t)
 	c := w.attached("a")
-	w.fault(inject.FaultRule{Fault: inject.Drop, After: true, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, After: true,
+		Operations: []inject.Operation{inject.Complete}})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
 	for {
 		f, ok := c.next()
@@ -199,7 +203,8 @@ func TestFaultOfRequests(t *testing.T) {
 	c.credit(0, 0, 1, false)
 	transfer, _ := c.delivered()
 	token, _ := tokenOf(transfer.DeliveryTag)
-	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true,
+		Operations: []inject.Operation{inject.Complete}})
 	of := c.manage(1, "q")
 	of.do(410, "update-disposition", pairs("disposition-status", "completed", "lock-tokens",
 		wire.UUIDs([]wire.UUID{wire.UUID(token)})))

@@ -128,7 +128,10 @@ func TestManageMessages(t *testing.T) {
 	list := field[wire.Array](t, m.do(200, "schedule-message", pairs("messages", wire.List{entry, entry})),
 		"sequence-numbers") // K11
 	same(t, list.Elements, []any{int64(4), int64(5)})
-	numbers := func(n ...int64) wire.MapEntry { return wire.MapEntry{Key: "sequence-numbers", Value: wire.Longs(n)} }
+	numbers := func(n ...int64) wire.MapEntry {
+		return wire.MapEntry{Key: "sequence-numbers",
+			Value: wire.Longs(n)}
+	}
 	m.do(200, "cancel-scheduled-message", wire.Map{numbers(4)})
 	m.do(404, "cancel-scheduled-message", wire.Map{numbers(4)})
 

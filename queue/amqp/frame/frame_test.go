@@ -55,7 +55,8 @@ func bodies() []Body {
 		&Disposition{Last: Some(0), State: &Declared{[]byte{1}}},
 		&Detach{Handle: 1, Closed: true, Error: failure},
 		&End{failure}, &Close{}, &Close{failure},
-		&SASLMechanisms{symbols}, &SASLInit{"PLAIN", []byte{0, 1}, "h"}, &SASLChallenge{[]byte{1}}, &SASLResponse{[]byte{}},
+		&SASLMechanisms{symbols}, &SASLInit{"PLAIN", []byte{0, 1}, "h"}, &SASLChallenge{[]byte{1}},
+		&SASLResponse{[]byte{}},
 		&SASLOutcome{1, nil},
 	}
 }

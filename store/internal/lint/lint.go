@@ -88,7 +88,8 @@ func (b *ViolationCounters) Note(found definition.LintViolations, last *LastViol
 func (b *ViolationCounters) Counts() []ViolationCount {
 	out := make([]ViolationCount, definition.LintRules)
 	for i := range out {
-		out[i] = ViolationCount{Rule: definition.LintViolations(1 << i), Count: b[i].count.Load(), Last: b[i].last.Load()}
+		out[i] = ViolationCount{Rule: definition.LintViolations(1 << i), Count: b[i].count.Load(),
+			Last: b[i].last.Load()}
 	}
 	return out
 }

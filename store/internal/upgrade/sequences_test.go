@@ -56,7 +56,8 @@ func TestPlaceSequences(t *testing.T) {
 			for number := range uint16(2) {
 				scope := layout.RangeScope(cid, number)
 				for n := uint64(1); n <= writes; n++ {
-					item := layout.ItemHeader{Range: number, Sequence: layout.WriteSequence(n), EPK: []byte{1}}
+					item := layout.ItemHeader{Range: number, Sequence: layout.WriteSequence(n),
+						EPK: []byte{1}}
 					txn.Set(layout.AppendScopeKey(nil, scope, layout.FamilyItem, n), append(item.Append(nil),
 						"{}"...))
 					entry := layout.FeedEntry{RID: n, Last: layout.WriteSequence(n)}
