@@ -154,7 +154,7 @@ func (c *operationCall) itemsPage(owner string, items *store.Page) *listBody {
 	for i := range items.Items {
 		size += len(items.Items[i].Body()) + systemRoom
 	}
-	out := newPage(owner, "Documents", size)
+	out := c.newPage(owner, "Documents", size)
 	for _, it := range items.Items {
 		out.row()
 		out.b = c.appendItem(out.b, it)

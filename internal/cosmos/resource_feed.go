@@ -33,7 +33,7 @@ func sendFeed[T any](c *operationCall, f resourceFeed[T]) error {
 		return err
 	}
 	limit := store.PageLimit(c.in.MaxItems)
-	out := newPage(f.owner, f.key, 0)
+	out := c.newPage(f.owner, f.key, 0)
 	rest := f.rows[after:]
 	for len(rest) > 0 && out.n < limit && len(out.b) < store.MaxPageBytes {
 		out.row()
@@ -96,13 +96,22 @@ const systemRoom = 400
 // pooled until the page is sent.
 type listBody struct {
 	*bodyBuffer
-	n int // rows
+	n    int // rows
+	call *operationCall
+	turn *store.Turn // of a large page; nil: none
+	next int         // length of the buffer at which the next turn begins
 }
+
+// pieceSize is the number of bytes of a large page that are made in one turn.
+const pieceSize = 256 << 10
 
 // newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,
 // so that the buffer need not grow.
-func newPage(owner, key string, size int) *listBody {
-	p := &listBody{bodyBuffer: borrow()}
+func (c *operationCall) newPage(owner, key string, size int) *listBody {
+	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
+	if size >= pieceSize {
+		p.turn = c.srv.db.TakeTurn(c.ctx)
+	}
 	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
 	p.b = append(append(p.b, `{"_rid":"`...), owner...)
 	p.b = append(append(p.b, `","`...), key...)
@@ -116,11 +125,20 @@ func (p *listBody) row() {
 		p.b = append(p.b, ',')
 	}
 	p.n++
+	if len(p.b) >= p.next {
+		p.turn.Leave()
+		p.turn = p.call.srv.db.TakeTurn(p.call.ctx)
+		p.next = len(p.b) + pieceSize
+	}
 }
 
 // sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
 // always text, as in Cosmos DB.
 func (c *operationCall) sendPage(p *listBody) error {
+	p.turn.Leave()
+	if err := c.ctx.Err(); err != nil { // the turns may not have been taken
+		return err
+	}
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.out.setItemCount(p.n)
