@@ -108,11 +108,20 @@ const pieceSize = 256 << 10
 // newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,
 // so that the buffer need not grow.
 func (c *operationCall) newPage(owner, key string, size int) *listBody {
-	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
+	var turn *store.Turn
 	if size >= pieceSize {
-		p.turn = c.srv.db.TakeTurn(c.ctx)
+		turn = c.srv.db.TakeTurn(c.ctx)
 	}
-	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
+	p := c.startPage(owner, key)
+	p.turn = turn
+	p.grow(size)
+	return p
+}
+
+// startPage starts a page of unknown size.
+func (c *operationCall) startPage(owner, key string) *listBody {
+	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
+	p.grow(len(owner) + systemRoom)
 	p.b = append(append(p.b, `{"_rid":"`...), owner...)
 	p.b = append(append(p.b, `","`...), key...)
 	p.b = append(p.b, `":[`...)
@@ -121,10 +130,7 @@ func (c *operationCall) newPage(owner, key string, size int) *listBody {
 
 // row starts a row. The caller then appends the text of the row to the buffer.
 func (p *listBody) row() {
-	if p.n > 0 {
-		p.b = append(p.b, ',')
-	}
-	p.n++
+	p.comma()
 	if len(p.b) >= p.next {
 		p.turn.Leave()
 		p.turn = p.call.srv.db.TakeTurn(p.call.ctx)
@@ -132,11 +138,19 @@ func (p *listBody) row() {
 	}
 }
 
+func (p *listBody) comma() {
+	if p.n > 0 {
+		p.b = append(p.b, ',')
+	}
+	p.n++
+}
+
 // sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
 // always text, as in Cosmos DB.
 func (c *operationCall) sendPage(p *listBody) error {
 	p.turn.Leave()
 	if err := c.ctx.Err(); err != nil { // the turns may not have been taken
+		p.release()
 		return err
 	}
 	p.b = append(p.b, `],"_count":`...)

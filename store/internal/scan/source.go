@@ -93,11 +93,12 @@ func NewRow(of *view.ContainerIdentity, rid uint64, head layout.Header, body []b
 	return &Row{of: of, rid: rid, head: head, body: body}
 }
 
+// Borrow returns the row as an item that is valid until the next row is read.
+func (r *Row) Borrow(of value.Owner) value.Item { return value.NewItem(of, r.rid, r.head, r.body, "") }
+
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
 func (r *Row) Item(of value.Owner) value.Item {
-	head := r.head
-	head.EPK = bytes.Clone(head.EPK)
-	return value.NewItem(of, r.rid, head, bytes.Clone(r.body), "")
+	return r.Borrow(of).Clone()
 }
 
 // RID returns the rid of the document.
