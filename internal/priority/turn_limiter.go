@@ -42,6 +42,11 @@ func NewTurns(clock ttl.Clock) *TurnLimiter {
 	if most := runtime.GOMAXPROCS(0); most <= n {
 		n = max(1, most-1)
 	}
+	return NewTurnsOf(n, clock)
+}
+
+// NewTurnsOf returns a TurnLimiter that admits n at a time.
+func NewTurnsOf(n int, clock ttl.Clock) *TurnLimiter {
 	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
 }
 
