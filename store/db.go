@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // DB is an open store. It always gives access to the current data of its host. A restore replaces the data
@@ -67,7 +68,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
-		turns: priority.NewTurns(o.Wall)}
+		turns: priority.NewTurns(ttl.Real{})} // a turn limits the use of processors and sockets, also in a test
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err

@@ -14,9 +14,10 @@ import (
 // work for new connections, which includes TLS handshakes, is done by turns, and one processor remains for
 // the connections that are established.
 
-// NewConnTurns returns a TurnLimiter for the new connections of a server.
-func NewConnTurns(clock ttl.Clock) *TurnLimiter {
-	return NewTurnsOf(max(1, runtime.NumCPU()-1), clock)
+// NewConnTurns returns a TurnLimiter for the new connections of a server. Its clock is the system's, as that
+// of the connections' deadlines.
+func NewConnTurns() *TurnLimiter {
+	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.Real{})
 }
 
 // NewConn is the input of a new connection, which takes turns until it is established. Read must not be
