@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Position is a position in a change feed or in a log of expirations, between two entries. It is text that a
-// program can store. A reader that resumes from a Position gets every later entry. A reader of changes may
-// also get some earlier entries again: see Change. The empty Position is the beginning.
-type Position string
+// FeedPosition is a position in a change feed or in a log of expirations, between two entries. It is text
+// that a program can store. A reader that resumes from a Position gets every later entry. A reader of changes
+// may also get some earlier entries again: see Change. The empty Position is the beginning.
+type FeedPosition string
 
 // ChangeKind says how a change has changed a document.
 type ChangeKind uint8
@@ -36,7 +36,7 @@ type Change struct {
 	// Position is the position from which a reader resumes after it has handled this change. The reader
 	// misses no change. If this change is not the last one of its transaction or of the page in which it was
 	// read, the reader gets some changes again, including this one.
-	Position Position
+	Position FeedPosition
 }
 
 // FeedOption selects what a feed contains, or how it is read.
@@ -68,8 +68,8 @@ func Follow() FeedOption {
 	}
 }
 
-// Of restricts a change feed to the documents of a partition key. If pk is a Levels with fewer levels than
-// the container has, the feed contains the documents of all keys that begin with these levels.
+// Of restricts a change feed to the documents of a partition key. If pk is a HierarchicalKey with fewer
+// levels than the container has, the feed contains the documents of all keys that begin with these levels.
 func Of(pk PartitionKey) FeedOption {
 	return func(r *feedRequest) (err error) {
 		r.Scope.Partition, err = partitionKey(pk)
@@ -88,7 +88,7 @@ func feed(opts []FeedOption) (r feedRequest, err error) {
 
 // End returns the position after the latest change, for a reader that wants only future changes. opts must be
 // the options that the reader passes to Changes.
-func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, err error) {
+func (c *Container) End(ctx context.Context, opts ...FeedOption) (end FeedPosition, err error) {
 	req, err := feed(opts)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 	req.Start.Now = true
 	err = c.do(ctx, func(c *store.Container) error {
 		page, _, err := c.Changes(ctx, req.ChangesRequest)
-		end = Position(page.Position)
+		end = FeedPosition(page.Position)
 		return err
 	})
 	return end, err
@@ -104,7 +104,7 @@ func (c *Container) End(ctx context.Context, opts ...FeedOption) (end Position, 
 
 // Changes yields the changes after a position, in the order of the writes within each partition. It ends
 // after the latest change, unless the option Follow is given.
-func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Change,
+func (c *Container) Changes(ctx context.Context, after FeedPosition, opts ...FeedOption) iter.Seq2[Change,
 	error] {
 	return func(yield func(Change, error) bool) {
 		req, err := feed(opts)
@@ -124,7 +124,7 @@ func (c *Container) Changes(ctx context.Context, after Position, opts ...FeedOpt
 				if i == len(page.Changes)-1 {
 					at = page.Position
 				}
-				if !yield(change(ch, Position(at)), nil) {
+				if !yield(change(ch, FeedPosition(at)), nil) {
 					return
 				}
 			}
@@ -160,7 +160,7 @@ var kinds = map[store.ChangeKind]ChangeKind{
 	store.ChangeDelete: Deleted, store.ChangeExpire: Expired,
 }
 
-func change(ch store.Change, at Position) Change {
+func change(ch store.Change, at FeedPosition) Change {
 	out := Change{Kind: kinds[ch.Kind], Timestamp: time.Unix(ch.Timestamp, 0).UTC(), Position: at}
 	if out.Kind == Deleted || out.Kind == Expired {
 		out.Document = Document{ID: ch.Key.ID}
@@ -178,15 +178,16 @@ func change(ch store.Change, at Position) Change {
 type Expiration struct {
 	Document  Document // the document after its last write
 	ExpiredAt time.Time
-	Lost      bool     // entries before this one were missed: they are no longer kept
-	Position  Position // the position after this entry
+	Lost      bool         // entries before this one were missed: they are no longer kept
+	Position  FeedPosition // the position after this entry
 }
 
 // Expirations yields the documents that have expired, beginning after a position. Each document occurs once.
 // Within a partition range, the entries are in the order in which the reaper found the expired documents.
 // Expirations ends after the latest entry, unless the option Follow is given; it accepts no other option. The
 // container must keep a log of expirations: see LogExpirations.
-func (c *Container) Expirations(ctx context.Context, after Position, opts ...FeedOption) iter.Seq2[Expiration,
+func (c *Container) Expirations(ctx context.Context, after FeedPosition,
+	opts ...FeedOption) iter.Seq2[Expiration,
 	error] {
 	return func(yield func(Expiration, error) bool) {
 		req, err := feed(opts)
@@ -210,7 +211,7 @@ func (c *Container) Expirations(ctx context.Context, after Position, opts ...Fee
 			lost = lost || page.Lost // a page without entries may report lost ones
 			for _, e := range page.Expirations {
 				entry := Expiration{Document: document(e.Item), ExpiredAt: time.Unix(e.ExpiredAt, 0).UTC(),
-					Lost: lost, Position: Position(e.Position)}
+					Lost: lost, Position: FeedPosition(e.Position)}
 				if lost = false; !yield(entry, nil) {
 					return
 				}

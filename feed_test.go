@@ -73,7 +73,7 @@ func TestExpirationsAgain(t *testing.T) {
 func TestExpirationsLost(t *testing.T) {
 	db, c, clock := open(t, mayfly.LogExpirations(2*time.Hour))
 	die(t, db, c, clock, "seen", "missed")
-	var position mayfly.Position
+	var position mayfly.FeedPosition
 	for e, err := range c.Expirations(t.Context(), "") {
 		check(err)
 		position = e.Position
@@ -125,7 +125,7 @@ func TestAllVersions(t *testing.T) {
 		mayfly.WithOptions(func(o *store.Options) { o.Ranges = 3 })))
 	defer db.Close()
 	c := must(db.Container(t.Context(), "app/c", mayfly.KeepVersions(time.Hour)))
-	all := func(after mayfly.Position) (n int, last mayfly.Position, err error) {
+	all := func(after mayfly.FeedPosition) (n int, last mayfly.FeedPosition, err error) {
 		for ch, err := range c.Changes(t.Context(), after, mayfly.AllVersions()) {
 			if err != nil {
 				return n, last, err
@@ -168,8 +168,8 @@ func TestAllVersions(t *testing.T) {
 }
 
 // firstPositions are those behind the changes of the first ranges, with others that are not begun.
-func firstPositions(t *testing.T, c *mayfly.Container) map[mayfly.Position]bool {
-	list := make(map[mayfly.Position]bool)
+func firstPositions(t *testing.T, c *mayfly.Container) map[mayfly.FeedPosition]bool {
+	list := make(map[mayfly.FeedPosition]bool)
 	for ch, err := range c.Changes(t.Context(), "", mayfly.AllVersions()) {
 		if check(err); ch.Position != "" && len(list) < 2 {
 			list[ch.Position] = true

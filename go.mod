@@ -25,6 +25,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/swaggest/jsonschema-go v0.3.74
 	github.com/swaggest/openapi-go v0.2.60
+	github.com/tetratelabs/wazero v1.12.0
 	github.com/tidwall/btree v1.8.1
 	github.com/tidwall/gjson v1.20.0
 	github.com/twmb/murmur3 v1.2.2

@@ -10,29 +10,29 @@ import (
 
 // PartitionKey is the partition key of a document, which is its value at the path by which the container is
 // partitioned: a string, a bool, a number, or nil for JSON's null. If the document has no such value, it is
-// Missing. If the container is partitioned by several paths, it is a Levels.
+// NonePartitionKey. If the container is partitioned by several paths, it is a HierarchicalKey.
 type PartitionKey = any
 
-// Levels is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a query, a
-// list or a feed it can have fewer levels than the container. It then stands for all partition keys that
-// begin with these levels.
-type Levels []any
+// HierarchicalKey is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a
+// query, a list or a feed it can have fewer levels than the container. It then stands for all partition keys
+// that begin with these levels.
+type HierarchicalKey []any
 
-// Missing is the partition key of documents that have no value at the container's path.
-type Missing struct{}
+// NonePartitionKey is the partition key of documents that have no value at the container's path.
+type NonePartitionKey struct{}
 
 // partitionKey converts a key to the store's type.
 func partitionKey(k PartitionKey) (definition.PartitionKey, error) {
-	levels, several := k.(Levels)
+	levels, several := k.(HierarchicalKey)
 	if !several {
-		levels = Levels{k}
+		levels = HierarchicalKey{k}
 	}
 	values := make([]jsondoc.Value, len(levels))
 	for i, level := range levels {
 		switch v := level.(type) {
 		case string:
 			values[i] = jsondoc.StringValue(v)
-		case Missing:
+		case NonePartitionKey:
 			values[i] = jsondoc.Value{}
 		case bool:
 			values[i] = jsondoc.BoolValue(v)

@@ -75,7 +75,7 @@ func TestPartitionKeys(t *testing.T) {
 		"number":    {json.Number("3"), `3`},
 		"bool":      {true, `true`},
 		"null":      {nil, `null`},
-		"one level": {mayfly.Levels{"z"}, `"z"`},
+		"one level": {mayfly.HierarchicalKey{"z"}, `"z"`},
 	} {
 		text := fmt.Sprintf(`{"id": %q, "k": %s}`, id, k.doc)
 		if _, err := c.Create(t.Context(), []byte(text)); err != nil {
@@ -86,7 +86,7 @@ func TestPartitionKeys(t *testing.T) {
 		}
 	}
 	must(c.Create(t.Context(), []byte(`{"id": "none"}`)))
-	if _, err := c.Read(t.Context(), mayfly.Missing{}, "none"); err != nil {
+	if _, err := c.Read(t.Context(), mayfly.NonePartitionKey{}, "none"); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []any{[]string{"a"}, struct{}{}, map[string]int{}, func() {}, make(chan int)} {
@@ -102,10 +102,10 @@ func TestLevels(t *testing.T) {
 	for _, k := range [][2]string{{"t1", "ada"}, {"t1", "bob"}, {"t2", "ada"}} {
 		must(c.Create(t.Context(), map[string]any{"id": k[0] + k[1], "tenant": k[0], "user": k[1]}))
 	}
-	if got := ids(t, c, mayfly.In(mayfly.Levels{"t1"})); got != "t1ada t1bob" {
+	if got := ids(t, c, mayfly.In(mayfly.HierarchicalKey{"t1"})); got != "t1ada t1bob" {
 		t.Errorf("of t1: %s", got)
 	}
-	if _, err := c.Read(t.Context(), mayfly.Levels{"t2", "ada"}, "t2ada"); err != nil {
+	if _, err := c.Read(t.Context(), mayfly.HierarchicalKey{"t2", "ada"}, "t2ada"); err != nil {
 		t.Error(err)
 	}
 	if _, err := c.Read(t.Context(), "t2", "t2ada"); !errors.Is(err, mayfly.ErrBadRequest) {
@@ -232,6 +232,7 @@ func TestRestoreUnderTraffic(t *testing.T) {
 }
 
 func TestFolder(t *testing.T) {
+	t.Parallel() // it waits for the lock of its folder
 	dir := t.TempDir()
 	for want := range 2 {
 		db := must(mayfly.Open(dir))
@@ -329,7 +330,7 @@ func TestOptions(t *testing.T) {
 		mayfly.WithOptions(func(o *store.Options) { o.Ranges = 3 })))
 	defer db.Close()
 	composite := func(s *definition.ContainerSpec) {
-		s.Indexing.Composite = [][]index.CompositePath{{{Path: "/a"}, {Path: "/b"}}}
+		s.Indexing.Composite = [][]index.CompositePathSpec{{{Path: "/a"}, {Path: "/b"}}}
 	}
 	c := must(db.Container(t.Context(), "app/c", mayfly.PartitionBy("/k"), mayfly.Spec(composite)))
 	if n := len(must(c.Store(context.Background())).Ranges().Ranges); n != 3 {

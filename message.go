@@ -69,10 +69,10 @@ func (m *Message) encode(now time.Time) (*message.Message, error) {
 	return out, nil
 }
 
-// Received is a message that was received or peeked. The receiver of a message settles it with Complete,
-// Abandon, Defer or DeadLetter before the lock of the message ends. These methods return ErrLockLost if the
-// lock has ended or the message has already been settled.
-type Received struct {
+// ReceivedMessage is a message that was received or peeked. The receiver of a message settles it with
+// Complete, Abandon, Defer or DeadLetter before the lock of the message ends. These methods return
+// ErrLockLost if the lock has ended or the message has already been settled.
+type ReceivedMessage struct {
 	Message
 	Number      int64     // sequence number, unique in the queue
 	Deliveries  uint32    // number of earlier deliveries that failed
@@ -82,7 +82,7 @@ type Received struct {
 	Reason      string    // of a dead letter: for example TTLExpiredException
 	Description string    // of a dead letter: a longer text
 
-	in    *Inbox
+	in    *Receiver
 	token message.UUID
 }
 
@@ -92,13 +92,13 @@ const (
 	descriptionProperty = "DeadLetterErrorDescription"
 )
 
-func (in *Inbox) received(d *queue.Delivery) *Received {
+func (in *Receiver) received(d *queue.Delivery) *ReceivedMessage {
 	m, b := d.Message, &d.Broker
 	body, ok := m.Data()
 	if !ok {
 		body = m.Body // an encoded AMQP value
 	}
-	r := &Received{in: in, token: d.Token, Number: b.SequenceNumber, Deliveries: b.DeliveryCount,
+	r := &ReceivedMessage{in: in, token: d.Token, Number: b.SequenceNumber, Deliveries: b.DeliveryCount,
 		Enqueued: moment(b.EnqueuedTime), ExpiresAt: moment(b.ExpiresAt), LockedUntil: moment(b.LockedUntil),
 		Message: Message{ID: m.Text(message.MessageID), Body: body, ContentType: m.Text(message.ContentType),
 			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
@@ -133,24 +133,24 @@ func moment(ms int64) time.Time {
 }
 
 // Complete removes the message from the queue, because it has been processed.
-func (r *Received) Complete(ctx context.Context) error {
+func (r *ReceivedMessage) Complete(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Complete})
 }
 
 // Abandon unlocks the message, which is then delivered again. The delivery counts as failed.
-func (r *Received) Abandon(ctx context.Context) error {
+func (r *ReceivedMessage) Abandon(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
 }
 
-// Defer sets the message aside. After that it can be received only by its Number: see Inbox.Deferred. A
+// Defer sets the message aside. After that it can be received only by its Number: see Receiver.Deferred. A
 // deferral counts as a delivery. If it is the last delivery that the queue allows, the message becomes a dead
 // letter.
-func (r *Received) Defer(ctx context.Context) error {
+func (r *ReceivedMessage) Defer(ctx context.Context) error {
 	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
 }
 
 // DeadLetter moves the message to the dead letters, with a reason and a description.
-func (r *Received) DeadLetter(ctx context.Context, reason, description string) error {
+func (r *ReceivedMessage) DeadLetter(ctx context.Context, reason, description string) error {
 	return r.settle(
 		ctx,
 		queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason, Description: &description},
@@ -159,7 +159,7 @@ func (r *Received) DeadLetter(ctx context.Context, reason, description string) e
 
 // Renew renews the lock of the message, and returns the time at which the lock then ends. For a message of a
 // session use Session.Renew.
-func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
+func (r *ReceivedMessage) Renew(ctx context.Context) (until time.Time, err error) {
 	err = r.in.db.retryAfterRestore(ctx, func() error {
 		list, err := r.in.db.queues.RenewLocks(ctx, r.in.at, []message.UUID{r.token})
 		if err == nil {
@@ -170,7 +170,7 @@ func (r *Received) Renew(ctx context.Context) (until time.Time, err error) {
 	return until, err
 }
 
-func (r *Received) settle(ctx context.Context, s queue.Settlement) error {
+func (r *ReceivedMessage) settle(ctx context.Context, s queue.Settlement) error {
 	return r.in.db.retryAfterRestore(ctx, func() error {
 		return r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil)
 	})

@@ -29,7 +29,7 @@ func TestNoDocument(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{`{}`, `[]`, `{"user":"ada"}`} { // which are not Missing
+	for _, bad := range []string{`{}`, `[]`, `{"user":"ada"}`} { // which are not NonePartitionKey
 		if err := c.DeletePartition(t.Context(), jsondoc.Of([]byte(bad))); !errors.Is(err, mayfly.ErrBadRequest) {
 			t.Errorf("the partition %s: %v", bad, err)
 		}
@@ -163,7 +163,7 @@ func TestRestoreUnderCare(t *testing.T) {
 	}
 	asked := make(chan struct{})
 	go func() { all.Wait(); close(asked) }()
-	for {
+	for range 100 { // a call may have to wait for as long as restores follow each other
 		select {
 		case <-asked:
 			return
@@ -171,4 +171,5 @@ func TestRestoreUnderCare(t *testing.T) {
 			check(db.Restore(ctx, "one"))
 		}
 	}
+	<-asked
 }

@@ -34,8 +34,8 @@ func With(args Args) QueryOption {
 	}
 }
 
-// In restricts a query or a list to the documents of a partition key. If pk is a Levels with fewer levels
-// than the container has, it covers the documents of all keys that begin with these levels.
+// In restricts a query or a list to the documents of a partition key. If pk is a HierarchicalKey with fewer
+// levels than the container has, it covers the documents of all keys that begin with these levels.
 func In(pk PartitionKey) QueryOption {
 	return func(q *store.QueryRequest) (err error) {
 		q.Scope.Partition, err = partitionKey(pk)

@@ -15,15 +15,15 @@ import (
 // Queue is a queue of messages. A Queue stays valid as long as the store is open, even after a Restore, and
 // after the queue has been deleted and created again.
 type Queue struct {
-	Outbox
-	Inbox
+	Sender
+	Receiver
 }
 
 // Topic sends each message to all of its subscriptions whose conditions match.
-type Topic struct{ Outbox }
+type Topic struct{ Sender }
 
 // Subscription receives the messages of a topic that match the conditions of the subscription.
-type Subscription struct{ Inbox }
+type Subscription struct{ Receiver }
 
 // QueueOption is an option for creating a queue, a topic or a subscription. An option that the kind of object
 // does not have is ignored. The rules, the limits and the defaults are those of Azure Service Bus.
@@ -58,7 +58,7 @@ func DeadLetterExpired() QueueOption {
 }
 
 // WithSessions makes a queue or subscription require that each message belongs to a session. Only one
-// receiver at a time can lock a session: see Inbox.Session.
+// receiver at a time can lock a session: see Receiver.Session.
 func WithSessions() QueueOption {
 	return QueueSpec(func(p *entity.Properties) { p.RequiresSession = true })
 }
@@ -112,7 +112,7 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 	if err != nil {
 		return nil, err
 	}
-	return &Queue{Outbox{db, entity.Address{Entity: e.Path}}, Inbox{db, entity.Address{Entity: e.Path}}}, nil
+	return &Queue{Sender{db, entity.Address{Entity: e.Path}}, Receiver{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Topic opens or creates a topic, as DB.Queue does for a queue. It returns ErrConflict if there is a queue
@@ -122,7 +122,7 @@ func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Top
 	if err != nil {
 		return nil, err
 	}
-	return &Topic{Outbox{db, entity.Address{Entity: e.Path}}}, nil
+	return &Topic{Sender{db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // Subscription opens or creates a subscription of the topic, as DB.Queue does for a queue. A new subscription
@@ -132,7 +132,7 @@ func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOpti
 	if err != nil {
 		return nil, err
 	}
-	return &Subscription{Inbox{t.db, entity.Address{Entity: e.Path}}}, nil
+	return &Subscription{Receiver{t.db, entity.Address{Entity: e.Path}}}, nil
 }
 
 // entity opens an entity, or creates it.
@@ -147,7 +147,7 @@ func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	var e entity.Entity
 	err := db.retryAfterRestore(ctx, func() (err error) {
 		e, err = db.queues.Create(ctx, kind, path, q.Properties, q.rules...)
-		if entity.CodeOf(err) != entity.CodeEntityExists {
+		if entity.ErrorCodeOf(err) != entity.CodeEntityExists {
 			return err
 		}
 		if there, missing := db.queues.Get(ctx, path); missing == nil && there.Kind == kind {
@@ -198,8 +198,8 @@ func (db *DB) DeleteQueue(ctx context.Context, path string) error {
 // Queues returns the underlying value of package queue, which has all features in the terms of Service Bus.
 func (db *DB) Queues() *queue.Queues { return db.queues }
 
-// Outbox sends messages to a queue or a topic.
-type Outbox struct {
+// Sender sends messages to a queue or a topic.
+type Sender struct {
 	db *DB
 	at entity.Address
 }
@@ -207,7 +207,7 @@ type Outbox struct {
 // Send stores the messages, all or none of them. They are durable when Send returns. It returns ErrNotFound
 // if the queue or topic has been deleted, ErrTooLarge if the messages have more than 256 KB, and ErrForbidden
 // if the queue or topic is disabled or full.
-func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
+func (o *Sender) Send(ctx context.Context, messages ...Message) error {
 	list, err := o.encode(messages)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (o *Outbox) Send(ctx context.Context, messages ...Message) error {
 
 // Schedule works like Send, for messages that all have a scheduled time At. It returns their sequence
 // numbers, which Cancel takes.
-func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
+func (o *Sender) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
 	list, err := o.encode(messages)
 	if err != nil {
 		return nil, err
@@ -231,12 +231,12 @@ func (o *Outbox) Schedule(ctx context.Context, messages ...Message) (numbers []i
 
 // Cancel deletes scheduled messages, all or none of them. It returns ErrNotFound if one of them has already
 // arrived.
-func (o *Outbox) Cancel(ctx context.Context, numbers ...int64) error {
+func (o *Sender) Cancel(ctx context.Context, numbers ...int64) error {
 	return o.db.retryAfterRestore(ctx,
 		func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })
 }
 
-func (o *Outbox) encode(messages []Message) ([]*message.Message, error) {
+func (o *Sender) encode(messages []Message) ([]*message.Message, error) {
 	list := make([]*message.Message, len(messages))
 	for i := range messages {
 		var err error

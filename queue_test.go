@@ -22,7 +22,7 @@ func queues(t *testing.T) (*mayfly.DB, *mayfly.Clock) {
 }
 
 // bodies are those of messages.
-func bodies(list []*mayfly.Received) (texts []string) {
+func bodies(list []*mayfly.ReceivedMessage) (texts []string) {
 	for _, m := range list {
 		texts = append(texts, string(m.Body))
 	}

@@ -32,7 +32,7 @@ type Engine interface {
 	//
 	// An Update whose fn writes nothing is a barrier: when it returns, everything committed in its scopes
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
-	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]Position, error)
+	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]ScopePosition, error)
 
 	Durability
 
@@ -59,13 +59,13 @@ type Durability interface {
 type Getter interface {
 	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound, with the position of
 	// the key's scope at the read or after it.
-	Get(ctx context.Context, scope, key []byte) ([]byte, Position, error)
+	Get(ctx context.Context, scope, key []byte) ([]byte, ScopePosition, error)
 }
 
-// Position describes the state of a scope: its highest durable LSN, whether all data that were read are
+// ScopePosition describes the state of a scope: its highest durable LSN, whether all data that were read are
 // durable, the mark that versions what callers cache about the scope, and the time of the database if it has
 // a clock.
-type Position struct {
+type ScopePosition struct {
 	// LSN is the scope's horizon: see Durability.
 	LSN uint64
 	// Settled reports whether everything that has been read of the scope is durable. If it is false,
@@ -97,7 +97,7 @@ type Reader interface {
 	// whose position is Settled needs no Settle, and no LSN that is shown is above the position's LSN. If
 	// nothing has been read yet, Positions takes the snapshot of a View. A remote engine has to read
 	// positions, so call it first and for all scopes at once.
-	Positions(scopes [][]byte) ([]Position, error)
+	Positions(scopes [][]byte) ([]ScopePosition, error)
 }
 
 // ManyBytes is the number of bytes of values at which GetMany stops.
@@ -132,9 +132,9 @@ type Txn interface {
 	TxnControl
 }
 
-// FreshKeySetter is an optional interface of the Txns of a remote engine, for writes of keys that probably do
+// NewKeySetter is an optional interface of the Txns of a remote engine, for writes of keys that probably do
 // not exist yet. Such writes make the commit cheaper.
-type FreshKeySetter interface {
+type NewKeySetter interface {
 	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
 	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
 	// once more.
@@ -197,7 +197,7 @@ type Prefetcher interface {
 // keys it will read says so, and the iterator fetches that many in its next round trip.
 type ReadAheadIterator interface {
 	// Expect sets the number of keys, from the current position on, that will probably be read. The
-	// iterator fetches that many in its next round trip. See Paging.
+	// iterator fetches that many in its next round trip. See ScanPaging.
 	Expect(keys int)
 }
 
@@ -210,17 +210,17 @@ func Expect(it Iterator, keys int) Iterator {
 	return it
 }
 
-// Skipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
-type Skipper interface {
+// KeySkipper is an optional interface of an Iterator that moves over many keys faster than by calls of Next.
+type KeySkipper interface {
 	// Skip moves past up to most keys, like that many calls of Next, and returns their number. The number
 	// is less than most only if there are no more keys or an error has occurred. Key and Value are not
 	// valid after Skip.
 	Skip(most int) int
 }
 
-// Skip moves an iterator past up to most keys and returns their number: see Skipper.
+// Skip moves an iterator past up to most keys and returns their number: see KeySkipper.
 func Skip(it Iterator, most int) (n int) {
-	if s, ok := it.(Skipper); ok {
+	if s, ok := it.(KeySkipper); ok {
 		return s.Skip(most)
 	}
 	for n < most && it.Next() {

@@ -55,16 +55,16 @@ var (
 	ErrFailed = errors.New("engine: a write to disk failed; restart the process")
 )
 
-// ReserveError is an ErrDiskFull for a disk that has free space, but less than the reserve. The reserve is
-// free space for writes that must not fail: to the log, and to delete data.
-type ReserveError struct{ Free, Reserve int64 } // bytes
+// DiskReserveError is an ErrDiskFull for a disk that has free space, but less than the reserve. The reserve
+// is free space for writes that must not fail: to the log, and to delete data.
+type DiskReserveError struct{ Free, Reserve int64 } // bytes
 
-func (e *ReserveError) Error() string {
+func (e *DiskReserveError) Error() string {
 	return fmt.Sprintf("%v: %d bytes are free, %d must be", ErrDiskFull, e.Free, e.Reserve)
 }
 
 // Unwrap returns ErrDiskFull.
-func (e *ReserveError) Unwrap() error { return ErrDiskFull }
+func (e *DiskReserveError) Unwrap() error { return ErrDiskFull }
 
 const (
 	// MaxTxnBytes is the maximum number of bytes of keys and values that one Update may write.

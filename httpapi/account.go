@@ -10,19 +10,19 @@ import (
 
 // fromBrowser reports whether a request comes from a browser. A browser prefers HTML and sends no
 // authorization header; client libraries do neither.
-func (c *requestCall) fromBrowser() bool {
+func (c *activeRequest) fromBrowser() bool {
 	return c.header("Authorization") == "" && strings.HasPrefix(c.header("Accept"), "text/html")
 }
 
 // redirectToExplorer redirects a browser's GET / to the explorer.
-func (s *Server) redirectToExplorer(c *requestCall) error {
+func (s *Server) redirectToExplorer(c *activeRequest) error {
 	c.set("location", "/"+explorer.Root+"/")
 	return c.noContent(http.StatusSeeOther)
 }
 
 // appendEndpoint appends the URL at which clients should use the server, with a slash at the end:
 // Options.Advertise if set, otherwise the scheme and host of the request.
-func (c *requestCall) appendEndpoint(dst []byte) []byte {
+func (c *activeRequest) appendEndpoint(dst []byte) []byte {
 	if c.srv.opt.Advertise != "" {
 		return append(dst, c.srv.opt.Advertise...)
 	}
@@ -39,7 +39,7 @@ func (c *requestCall) appendEndpoint(dst []byte) []byte {
 
 // scheme returns the scheme, http or https, by which the client sent the request. X-Forwarded-Proto is
 // accepted only from a proxy on the same machine, which may terminate TLS for the server.
-func (c *requestCall) scheme() string {
+func (c *activeRequest) scheme() string {
 	if said := c.header("X-Forwarded-Proto"); said != "" && fromLoopback(c.remote) {
 		said, _, _ = strings.Cut(said, ",") // the proxy nearest to the client is the first
 		if said = strings.ToLower(strings.TrimSpace(said)); said == "http" || said == "https" {

@@ -32,14 +32,14 @@ const (
 // maxSkew is the largest accepted difference, in either direction, between the clocks of client and server.
 const maxSkew = 15 * time.Minute
 
-// credential is the kind of credential by which a request was authorized.
-type credential uint8
+// credentialKind is the kind of credential by which a request was authorized.
+type credentialKind uint8
 
 const (
-	masterSignature credential = iota // signed with the master key
-	masterKey                         // the master key itself
-	directoryToken                    // a Microsoft Entra ID token
-	resourceToken                     // a permission's token
+	masterSignature credentialKind = iota // signed with the master key
+	masterKey                             // the master key itself
+	directoryToken                        // a Microsoft Entra ID token
+	resourceToken                         // a permission's token
 )
 
 // authorizer checks the authorization of requests. Its only secret is the master key.
@@ -49,7 +49,7 @@ type authorizer struct {
 	checkClock bool
 	wall       ttl.Clock
 	signers    sync.Pool // *signer, hashes that are initialized with the key
-	tokens     *cosmos.Tokens
+	tokens     *cosmos.ResourceTokens
 	date       atomic.Pointer[parsedDate] // the last date of a signature
 }
 
@@ -59,7 +59,7 @@ func newAuthority(key string, checkClock bool, wall ttl.Clock) (*authorizer, err
 		return nil, errors.New("httpapi: the master key must be base64 text")
 	}
 	a := &authorizer{keyText: []byte(key), wellKnown: key == EmulatorKey, checkClock: checkClock, wall: wall,
-		tokens: cosmos.NewTokens(raw)}
+		tokens: cosmos.NewResourceTokens(raw)}
 	a.signers.New = func() any { return newSigner(raw) }
 	return a, nil
 }
@@ -89,7 +89,8 @@ func (p *authHeaders) take(name, value string) bool {
 //
 // The signature also shows whether the query string is part of the item's id (see
 // targetResource.absorbQuery).
-func (a *authorizer) verify(method string, p *authHeaders, t *targetResource) (credential, *cosmos.Grant,
+func (a *authorizer) verify(method string, p *authHeaders, t *targetResource) (credentialKind,
+	*cosmos.TokenGrant,
 	error) {
 	text := p.authorization
 	if text == "" {
@@ -340,7 +341,7 @@ func appendLower(dst []byte, s string) []byte {
 
 // authorise checks the authorization of a request. Mayfly's own API requires the master key. A resource
 // token is valid for the resource for which it was issued.
-func (s *Server) authorise(c *requestCall) error {
+func (s *Server) authorise(c *activeRequest) error {
 	with := masterKey
 	if s.opt.NoAuth {
 		c.target.absorbQuery()

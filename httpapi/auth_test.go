@@ -57,7 +57,7 @@ type attempt struct {
 	plainDate         string // date
 }
 
-func (a attempt) verify(t *testing.T, auth *authorizer) (credential, targetResource, error) {
+func (a attempt) verify(t *testing.T, auth *authorizer) (credentialKind, targetResource, error) {
 	t.Helper()
 	to, err := parseTarget(a.path, a.query)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestAuthorizationAccepted(t *testing.T) {
 	for name, tc := range map[string]struct {
 		now    time.Time
 		a      attempt
-		expect credential
+		expect credentialKind
 	}{
 		"15 minutes late": {signedAt.Add(15 * time.Minute),
 			attempt{authorization: AuthorizationHeader(Sign(key, "get", "dbs", "dbs/a", signedDate)),

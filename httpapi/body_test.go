@@ -21,7 +21,7 @@ import (
 // echoBody runs readBody on a request and answers with what it read.
 func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 	read := -1
-	w, _ := answerTo(t, r, func(c *requestCall) error {
+	w, _ := answerTo(t, r, func(c *activeRequest) error {
 		c.setTarget(targetResource{kind: k})
 		if err := c.readBody(); err != nil {
 			return err

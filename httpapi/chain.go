@@ -12,19 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/internal/requests"
 )
 
-// chainStep is one step of the chain that every request passes. run converts its error to a response.
-type chainStep func(*requestCall) error
+// middlewareStep is one step of the chain that every request passes. run converts its error to a response.
+type middlewareStep func(*activeRequest) error
 
 // serveHTTP serves a request of net/http.
-func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next chainStep) {
+func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareStep) {
 	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
-	c := &requestCall{srv: s, r: r, w: w, conn: conn, operationExchange: exchanges.Get().(*operationExchange)}
+	c := &activeRequest{srv: s, r: r, w: w, conn: conn, operationExchange: exchanges.Get().(*operationExchange)}
 	c.fromHTTP(r)
 	c.run(next)
 }
 
 // run passes a request through the chain, and converts an error of the chain to a response.
-func (c *requestCall) run(next chainStep) {
+func (c *activeRequest) run(next middlewareStep) {
 	s := c.srv
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -58,7 +58,7 @@ func (c *requestCall) run(next chainStep) {
 }
 
 // setCommonHead sets the headers that every response has.
-func (c *requestCall) setCommonHead() {
+func (c *activeRequest) setCommonHead() {
 	c.head = append(c.head, constantHead...)
 	c.set("x-ms-activity-id", c.req.Activity)
 	if c.in.correlated != "" {
@@ -68,8 +68,8 @@ func (c *requestCall) setCommonHead() {
 
 // logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
 // logged.
-func (s *Server) logged(next chainStep) chainStep {
-	return func(c *requestCall) error {
+func (s *Server) logged(next middlewareStep) middlewareStep {
+	return func(c *activeRequest) error {
 		if !s.log.Enabled(c.context, slog.LevelDebug) {
 			return next(c)
 		}
@@ -88,8 +88,8 @@ func (s *Server) logged(next chainStep) chainStep {
 }
 
 // recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next chainStep) chainStep {
-	return func(c *requestCall) (err error) {
+func (s *Server) recovered(next middlewareStep) middlewareStep {
+	return func(c *activeRequest) (err error) {
 		defer func() {
 			p := recover()
 			if p == nil {

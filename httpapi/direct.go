@@ -77,14 +77,14 @@ func (s *Server) serveFrames(c *sniffConn) {
 	)
 	local := c.LocalAddr().String()
 	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.Response) {
-		k := &requestCall{srv: s, conn: c, reply: frameReply{w: w},
+		k := &activeRequest{srv: s, conn: c, reply: directModeReply{w: w},
 			operationExchange: exchanges.Get().(*operationExchange)}
 		k.fromFrame(ctx, r, local)
 		k.run(s.frameChain)
 	}
 	go func() {
 		defer s.direct.work.Done()
-		err := rntbd.Serve(s.draining, &frameConn{c}, rntbd.Options{Handler: handler, Life: life,
+		err := rntbd.Serve(s.draining, &directModeConn{c}, rntbd.Options{Handler: handler, Life: life,
 			MaxBody: cosmos.KindItem.MaxBody(), Most: maxFrames, Agent: "mayfly",
 			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
 			QuickReads: true, Refused: s.recordRefusal, Turns: s.turns})
@@ -95,15 +95,16 @@ func (s *Server) serveFrames(c *sniffConn) {
 	}()
 }
 
-// frameReply is the response to a frame. Its head consists of tokens, which package rntbd makes from values.
-type frameReply struct {
+// directModeReply is the response to a frame. Its head consists of tokens, which package rntbd makes from
+// values.
+type directModeReply struct {
 	w      *rntbd.Response // nil over HTTP
 	status int             // 0: the response has not been sent
 	size   int64
 }
 
 // sendReply sends the response to a frame.
-func (c *requestCall) sendReply() {
+func (c *activeRequest) sendReply() {
 	a := &c.ans
 	var session [64]byte
 	var owner [128]byte
@@ -129,16 +130,16 @@ func (c *requestCall) sendReply() {
 }
 
 // describeReply sets the headers that a gateway would have sent, for the log of requests.
-func (c *requestCall) describeReply() {
+func (c *activeRequest) describeReply() {
 	c.setCommonHead()
 	c.setWholeHead(false)
 }
 
-// frameConn is a direct-mode connection that has been taken over from net/http.
-type frameConn struct{ *sniffConn }
+// directModeConn is a direct-mode connection that has been taken over from net/http.
+type directModeConn struct{ *sniffConn }
 
 // Read implements net.Conn.
-func (c *frameConn) Read(p []byte) (int, error) {
+func (c *directModeConn) Read(p []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(p, c.ahead)
 		c.ahead = c.ahead[n:]
@@ -148,15 +149,15 @@ func (c *frameConn) Read(p []byte) (int, error) {
 }
 
 // Close implements net.Conn.
-func (c *frameConn) Close() error { return c.end() }
+func (c *directModeConn) Close() error { return c.end() }
 
 // SetReadDeadline implements net.Conn.
-func (c *frameConn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
+func (c *directModeConn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
 
 // SetWriteDeadline implements net.Conn.
-func (c *frameConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(t) }
+func (c *directModeConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(t) }
 
-var _ net.Conn = (*frameConn)(nil)
+var _ net.Conn = (*directModeConn)(nil)
 
 // parseAddresses parses the query string of GET /addresses. $resolveFor names a feed: the items of a
 // container, whose path consists of rids, or all databases. $partitionKeyRangeIds lists ranges of the

@@ -7,12 +7,12 @@ import (
 )
 
 // handler serves a request that is not a Cosmos DB operation.
-type handler func(s *Server, c *requestCall) error
+type handler func(s *Server, c *activeRequest) error
 
 // operation returns the Cosmos DB operation of the request. A POST can be one of many operations; the
 // headers say which. The content type is used only to recognize a query, since clients send any content type
 // with other operations.
-func (c *requestCall) operation() cosmos.Operation {
+func (c *activeRequest) operation() cosmos.Operation {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.method {
 	case http.MethodGet, http.MethodHead:
@@ -49,7 +49,7 @@ const bareQuery = "application/sql"
 
 // route returns the handler of a request that is not a Cosmos DB operation, or nil for an operation. open
 // reports whether the request needs no authorization.
-func (c *requestCall) route() (run handler, open bool) {
+func (c *activeRequest) route() (run handler, open bool) {
 	switch {
 	case c.target.kind == cosmos.KindAccount && c.req.Operation == cosmos.OpRead && c.fromBrowser():
 		return (*Server).redirectToExplorer, true
@@ -59,10 +59,10 @@ func (c *requestCall) route() (run handler, open bool) {
 	return refuse(c.methodNotAllowed()), false
 }
 
-func (c *requestCall) methodNotAllowed() error {
+func (c *activeRequest) methodNotAllowed() error {
 	return cosmos.Failure(http.StatusMethodNotAllowed, 0, "The method "+c.method+
 		" is not allowed on this path with these headers.")
 }
 
 // refuse returns a handler that fails with err.
-func refuse(err error) handler { return func(*Server, *requestCall) error { return err } }
+func refuse(err error) handler { return func(*Server, *activeRequest) error { return err } }

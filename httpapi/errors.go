@@ -2,7 +2,7 @@ package httpapi
 
 // fail responds to the request with err. Values that have already been set in the response (charge, session
 // token, etag) are sent as well.
-func (c *requestCall) fail(err error) {
+func (c *activeRequest) fail(err error) {
 	c.srv.ops.Fail(&c.req, &c.ans, err)
 	if c.committed() {
 		return // the head has been sent
@@ -11,7 +11,7 @@ func (c *requestCall) fail(err error) {
 }
 
 // json responds with a status and a body. The body is JSON unless a content type has been set.
-func (c *requestCall) json(status int, body []byte) error {
+func (c *activeRequest) json(status int, body []byte) error {
 	c.ans.Status, c.ans.Body = status, body
 	if err := c.srv.ops.Hold(c.ctx(), &c.req, &c.ans); err != nil {
 		return err
@@ -21,4 +21,4 @@ func (c *requestCall) json(status int, body []byte) error {
 }
 
 // noContent responds with a status and headers only.
-func (c *requestCall) noContent(status int) error { return c.json(status, nil) }
+func (c *activeRequest) noContent(status int) error { return c.json(status, nil) }

@@ -19,7 +19,7 @@ import (
 const testActivity = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e"
 
 // answerTo runs one handler on one request and returns the answer and the log.
-func answerTo(t *testing.T, r *http.Request, run func(c *requestCall) error) (*httptest.ResponseRecorder,
+func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (*httptest.ResponseRecorder,
 	string) {
 	t.Helper()
 	var log bytes.Buffer
@@ -62,7 +62,7 @@ func TestEveryCode(t *testing.T) {
 		fault.Code(255): {500, "", "InternalServerError",
 			"An internal error occurred. The server's log tells more under this activity id."},
 	} {
-		w, log := answerTo(t, httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *requestCall) error {
+		w, log := answerTo(t, httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *activeRequest) error {
 			c.ans.Range, c.ans.LSN, c.ans.Version, c.ans.Charge = "3", 42, -1, 6.29
 			c.ans.OwnerRID, c.ans.OwnerDatabase, c.ans.OwnerContainer = "HpxDAIt3MtQ=", "a b", "c/d"
 			return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this",
@@ -110,7 +110,7 @@ func TestNotModified(t *testing.T) {
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("If-None-Match", tc.asked)
-		w, _ := answerTo(t, r, func(c *requestCall) error {
+		w, _ := answerTo(t, r, func(c *activeRequest) error {
 			c.ans.ETag = tc.set
 			return &fault.Error{Code: fault.CodeNotModified, Message: "not modified"}
 		})
@@ -124,7 +124,7 @@ func TestNotModified(t *testing.T) {
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w, log := answerTo(t, httptest.NewRequest("GET", "/dbs", nil),
-		func(*requestCall) error { panic("a secret detail") })
+		func(*activeRequest) error { panic("a secret detail") })
 	if w.Code != 500 || !json.Valid(w.Body.Bytes()) || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -140,7 +140,7 @@ func TestPanicInsideAnAnswer(t *testing.T) {
 			t.Errorf("panic %v: half an answer was not broken off", p)
 		}
 	}()
-	answerTo(t, httptest.NewRequest("GET", "/dbs", nil), func(c *requestCall) error {
+	answerTo(t, httptest.NewRequest("GET", "/dbs", nil), func(c *activeRequest) error {
 		_ = c.json(200, []byte("{}"))
 		panic("late")
 	})
@@ -150,7 +150,7 @@ func TestReceipt(t *testing.T) {
 	t.Parallel()
 	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29",
 		1234567: "1234567"} {
-		w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *requestCall) error {
+		w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *activeRequest) error {
 			c.ans.LSN, c.ans.Charge = 9, charge
 			return c.noContent(204)
 		})
@@ -164,7 +164,7 @@ func TestReceipt(t *testing.T) {
 
 func TestHeaderValuesStayApart(t *testing.T) {
 	t.Parallel()
-	w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *requestCall) error {
+	w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *activeRequest) error {
 		for i := range 40 {
 			c.set(fmt.Sprintf("x-ms-test-%d", i), fmt.Sprint(i))
 		}

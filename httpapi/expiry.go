@@ -8,7 +8,7 @@ import (
 )
 
 // setExpiry sets the headers for an item's TTL source and, if the item expires, its expiry time.
-func (c *requestCall) setExpiry(e inspect.Expiry) {
+func (c *activeRequest) setExpiry(e inspect.Expiry) {
 	c.set("x-mayfly-ttl-source", e.Source.String())
 	if e.Mortal {
 		c.set("x-mayfly-expires-at", second(e.ExpiresAt))
@@ -16,7 +16,7 @@ func (c *requestCall) setExpiry(e inspect.Expiry) {
 }
 
 // setLint names the lint rules that the written time to live violates.
-func (c *requestCall) setLint(found definition.Lint) {
+func (c *activeRequest) setLint(found definition.LintViolations) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())
 	}

@@ -11,7 +11,7 @@ import (
 // operations: after the request has been authorized and read, and before the response begins.
 
 // withFaults runs the operation of a request, with the fault injected before or after it, if a rule matches.
-func (s *Server) withFaults(c *requestCall) error {
+func (s *Server) withFaults(c *activeRequest) error {
 	hit := s.opt.Faults.Match(s.faultTarget(c))
 	c.fault = hit.Rule
 	now, err := hit.BeforeOperation(c.ctx(), s.opt.Wall)
@@ -40,7 +40,7 @@ func cancelled() error {
 
 // applyFault ends the connection if the fault is Drop; otherwise it returns the error with which the request
 // fails.
-func (c *requestCall) applyFault(hit *inject.MatchedFault) error {
+func (c *activeRequest) applyFault(hit *inject.MatchedFault) error {
 	c.srv.log.Debug("a fault was injected", "activity", c.req.Activity, "rule", hit.Rule,
 		"fault", hit.Fault.String())
 	if hit.Fault == inject.Drop {
@@ -66,7 +66,7 @@ var faultTexts = map[inject.Fault]string{
 }
 
 // faultTarget returns the properties of a request by which fault rules select requests.
-func (s *Server) faultTarget(c *requestCall) inject.TargetOperation {
+func (s *Server) faultTarget(c *activeRequest) inject.TargetOperation {
 	database, container := s.ops.Names(c.ctx(), &c.req)
 	return inject.TargetOperation{Operation: faultOperation(&c.req), Database: database, Container: container}
 }

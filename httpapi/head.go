@@ -14,12 +14,12 @@ import (
 //	HTTP/1.1      one block of text that sniffConn.Write inserts after the status line
 //	otherwise     the map of net/http: HTTP/2, errors, Mayfly's own API
 //
-// The head of a response in direct mode consists of tokens: see frameReply.
+// The head of a response in direct mode consists of tokens: see directModeReply.
 
 // passHead makes the headers of the call a part of the response before its head is written. For a successful
 // response over HTTP/1.1, the connection inserts them into the head as text, which is faster than net/http's
 // map. For all other responses they go into that map.
-func (c *requestCall) passHead() {
+func (c *activeRequest) passHead() {
 	if c.mapped {
 		return
 	}
@@ -27,7 +27,7 @@ func (c *requestCall) passHead() {
 		c.mapHead()
 		return
 	}
-	b := headBuffers.Get().(*headBuffer)
+	b := headBuffers.Get().(*headerBuffer)
 	b.text = append(b.text[:statusRoom], c.head...)
 	for _, f := range c.known {
 		c.w.Header()[f.Name] = []string{f.Value}
@@ -37,7 +37,7 @@ func (c *requestCall) passHead() {
 
 // mapHead moves the headers to net/http's map. Headers that are set later go there, too. If a header has
 // been set twice, the later value counts.
-func (c *requestCall) mapHead() {
+func (c *activeRequest) mapHead() {
 	if c.mapped {
 		return
 	}
@@ -58,14 +58,14 @@ func (c *requestCall) mapHead() {
 	}
 }
 
-// headBuffer holds headers as text, after free space for a status line.
-type headBuffer struct{ text []byte }
+// headerBuffer holds headers as text, after free space for a status line.
+type headerBuffer struct{ text []byte }
 
 // statusRoom is the number of bytes that suffices for a status line.
 const statusRoom = 64
 
-// headBuffers is a pool of headBuffer values.
-var headBuffers = sync.Pool{New: func() any { return &headBuffer{make([]byte, statusRoom, 8<<10)} }}
+// headBuffers is a pool of headerBuffer values.
+var headBuffers = sync.Pool{New: func() any { return &headerBuffer{make([]byte, statusRoom, 8<<10)} }}
 
 // appendHeader appends a header line. As in net/http, the value cannot begin another line.
 func appendHeader[T string | []byte](b []byte, name string, value T) []byte {

@@ -29,7 +29,7 @@ type incomingRequest struct {
 }
 
 // fromHTTP fills in the request from net/http's request.
-func (c *requestCall) fromHTTP(r *http.Request) {
+func (c *activeRequest) fromHTTP(r *http.Request) {
 	c.incomingRequest = incomingRequest{context: r.Context(), method: r.Method, uri: r.RequestURI,
 		host:   r.Host,
 		remote: r.RemoteAddr, length: r.ContentLength, http1: r.ProtoMajor == 1}
@@ -45,7 +45,7 @@ func (c *requestCall) fromHTTP(r *http.Request) {
 }
 
 // fromShortcut fills in the request from one that a connection has read without net/http.
-func (c *requestCall) fromShortcut(s *shortcutConn) {
+func (c *activeRequest) fromShortcut(s *fastPathConn) {
 	c.incomingRequest = incomingRequest{context: s.context, method: s.method, uri: s.path, path: s.path,
 		host:   s.host,
 		remote: s.remote, payload: s.body, length: int64(len(s.body)), http1: true}
@@ -53,7 +53,7 @@ func (c *requestCall) fromShortcut(s *shortcutConn) {
 }
 
 // fromFrame fills in the request from a frame of direct mode. local is the server's address.
-func (c *requestCall) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
+func (c *activeRequest) fromFrame(ctx context.Context, r *rntbd.Request, local string) {
 	c.req.Replica, c.req.Headers.CachedRID, c.req.Headers.Within = true, r.CachedContainer, directPage
 	c.incomingRequest = incomingRequest{context: ctx, method: r.Method, uri: r.Path, path: r.Path,
 		local:   local,
@@ -66,7 +66,7 @@ func (c *requestCall) fromFrame(ctx context.Context, r *rntbd.Request, local str
 
 // header returns the first value of a request header, or "" if there is none. name must be in Go's canonical
 // form.
-func (c *requestCall) header(name string) string {
+func (c *activeRequest) header(name string) string {
 	for i := range c.sent {
 		if c.sent[i].Name == name {
 			return c.sent[i].Value
@@ -76,12 +76,12 @@ func (c *requestCall) header(name string) string {
 }
 
 // has reports whether a request header is set.
-func (c *requestCall) has(name string) bool {
+func (c *activeRequest) has(name string) bool {
 	return slices.ContainsFunc(c.sent, func(f requests.HeaderField) bool { return f.Name == name })
 }
 
 // headerMap returns the request headers as a map.
-func (c *requestCall) headerMap() http.Header {
+func (c *activeRequest) headerMap() http.Header {
 	h := make(http.Header, len(c.sent))
 	for _, f := range c.sent {
 		h[f.Name] = append(h[f.Name], f.Value)

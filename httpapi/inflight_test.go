@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
@@ -20,98 +20,90 @@ const maxPageSize = 4 << 20
 // TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
 // come back, and an item is answered all the same. What a request has taken is given back.
 func TestAnswerMemory(t *testing.T) {
-	t.Parallel() // it waits for seconds, as a client would
-	w := newWorld(t)
-	w.container("")
-	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
-		pk(`["a"]`)...).want(201)
-	m := w.db.Memory()
-	if !m.TryTake(m.Size()) {
-		t.Fatal("memory is missing")
-	}
-	r := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
-	r.fails(429, cosmos.SubstatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
-	w.do("GET", "/_mayfly/livez", "").want(200)
-	m.Give(m.Size())
-	w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
-	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
-	if !m.TryTake(m.Size()) {
-		t.Error("a request has kept memory")
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
+		w := newWorld(t)
+		w.container("")
+		w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
+			pk(`["a"]`)...).want(201)
+		m := w.db.Memory()
+		if !m.TryTake(m.Size()) {
+			t.Fatal("memory is missing")
+		}
+		r := w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
+		r.fails(429, cosmos.SubstatusThrottled, "take all the memory").head("x-ms-retry-after-ms", "1000")
+		w.do("GET", "/_mayfly/livez", "").want(200)
+		m.Give(m.Size())
+		w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...).want(200)
+		w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+		if !m.TryTake(m.Size()) {
+			t.Error("a request has kept memory")
+		}
+	})
 }
 
 // TestRoomBeforeAnswers: what of Mayfly's own can have large answers takes the memory before it makes one, so
 // that many readers who wait for room hold none.
 func TestRoomBeforeAnswers(t *testing.T) {
-	t.Parallel() // it waits for seconds, as a client would
-	w := newWorld(t)
-	w.container("")
-	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
-	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
-	m := w.db.Memory()
-	if !m.TryTake(m.Size()) {
-		t.Fatal("memory is missing")
-	}
-	const messages, all = "/_mayfly/entities/q/query", `{"query":"SELECT * FROM c"}`
-	w.do("GET", own+"events", "").fails(429, cosmos.SubstatusThrottled, "take all the memory")
-	w.do("POST", messages, all).fails(429, cosmos.SubstatusThrottled, "take all the memory")
-	m.Give(m.Size())
-	w.do("GET", own+"events", "").want(200)
-	w.do("POST", messages, all).want(200)
-	if !m.TryTake(m.Size()) {
-		t.Error("a request has kept memory")
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
+		w := newWorld(t)
+		w.container("")
+		w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
+		w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
+		m := w.db.Memory()
+		if !m.TryTake(m.Size()) {
+			t.Fatal("memory is missing")
+		}
+		const messages, all = "/_mayfly/entities/q/query", `{"query":"SELECT * FROM c"}`
+		w.do("GET", own+"events", "").fails(429, cosmos.SubstatusThrottled, "take all the memory")
+		w.do("POST", messages, all).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+		m.Give(m.Size())
+		w.do("GET", own+"events", "").want(200)
+		w.do("POST", messages, all).want(200)
+		if !m.TryTake(m.Size()) {
+			t.Error("a request has kept memory")
+		}
+	})
 }
 
 // TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not
 // wait; and a body is not taken in without memory.
 func TestReadersWithoutRoom(t *testing.T) {
-	w := newWorld(t)
-	w.container("")
-	large := `{"id":"1","pk":"a","text":"` + strings.Repeat("x", 1_000_000) + `"}`
-	w.do("POST", docs, large, pk(`["a"]`)...).want(201)
-	w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201)
-	m := w.db.Memory()
-	before := liveBytes()
-	if !m.TryTake(m.Size()) {
-		t.Fatal("memory is missing")
-	}
-	var clients sync.WaitGroup
-	for range 150 {
-		clients.Go(func() {
-			r := w.do("GET", docs+"/1", "", pk(`["a"]`)...)
-			r.fails(429, cosmos.SubstatusThrottled, "take all the memory")
-		})
-	}
-	clients.Go(func() {
-		w.do("POST", docs, large, pk(`["a"]`)...).fails(429, cosmos.SubstatusThrottled, "take all the memory")
-	})
-	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
-	ended, samples := make(chan struct{}), []int64(nil)
-	go func() {
-		clients.Wait()
-		close(ended)
-	}()
-	for over := false; !over && len(samples) < 150; {
-		select {
-		case <-ended:
-			over = true
-		default:
-			samples = append(samples, liveBytes()-before)
+	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
+		w := newWorld(t)
+		w.container("")
+		large := `{"id":"1","pk":"a","text":"` + strings.Repeat("x", 1_000_000) + `"}`
+		w.do("POST", docs, large, pk(`["a"]`)...).want(201)
+		w.do("POST", docs, `{"id":"2","pk":"a"}`, pk(`["a"]`)...).want(201)
+		m := w.db.Memory()
+		before := liveBytes()
+		if !m.TryTake(m.Size()) {
+			t.Fatal("memory is missing")
 		}
-	}
-	<-ended
-	// Most of the samples are of the time in which all wait; in the first ones each reads, and lets go of it.
-	slices.Sort(samples)
-	held := samples[len(samples)/2]
-	if t.Logf("150 readers hold %d MB, the median of %d samples", held>>20, len(samples)); held > 60<<20 {
-		t.Errorf("150 readers without room hold %d MB", held>>20)
-	}
-	m.Give(m.Size())
-	w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
-	if !m.TryTake(m.Size()) {
-		t.Error("a request has kept memory")
-	}
+		var clients sync.WaitGroup
+		for range 150 {
+			clients.Go(func() {
+				r := w.do("GET", docs+"/1", "", pk(`["a"]`)...)
+				r.fails(429, cosmos.SubstatusThrottled, "take all the memory")
+			})
+		}
+		clients.Go(func() {
+			w.do("POST", docs, large, pk(`["a"]`)...).fails(429, cosmos.SubstatusThrottled, "take all the memory")
+		})
+		w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
+		synctest.Wait() // until all of them wait
+		held := liveBytes() - before
+		clients.Wait()
+		if t.Logf("150 waiting readers hold %d MB", held>>20); held > 60<<20 {
+			t.Errorf("150 readers without room hold %d MB", held>>20)
+		}
+		m.Give(m.Size())
+		w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
+		if !m.TryTake(m.Size()) {
+			t.Error("a request has kept memory")
+		}
+	})
 }
 
 // TestQueryMemory: a query for whose groups there is no memory is refused in the same form.

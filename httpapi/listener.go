@@ -29,7 +29,7 @@ type sniffListener struct {
 	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
 	// keep that. The function may be nil.
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcutConfig
+	shortcuts *fastPathConfig
 	turns     *priority.TurnLimiter // of new connections
 	base      context.Context       // ends with the server
 }
@@ -60,8 +60,8 @@ type sniffConn struct {
 	frames func(*sniffConn)
 	// see sniffListener.refusal
 	refusal   func(answer []byte) []byte
-	shortcuts *shortcutConfig // nil: net/http serves all requests
-	short     *shortcutConn   // nil until the connection serves a read by itself
+	shortcuts *fastPathConfig // nil: net/http serves all requests
+	short     *fastPathConn   // nil until the connection serves a read by itself
 	http1     atomic.Bool     // the last request was HTTP/1.1
 	between   atomic.Int32    // notBetween ...
 	serving   atomic.Int32    // notServing ...
@@ -75,7 +75,7 @@ type sniffConn struct {
 	closed    atomic.Bool
 	// head is the part of a response's head that Write inserts; nil: none. It is used only by the goroutine
 	// that serves HTTP/1.1.
-	head *headBuffer
+	head *headerBuffer
 	// request is the request in progress, for reports of requests that do not end.
 	request atomic.Pointer[incomingRequest]
 
@@ -91,7 +91,7 @@ type sniffConn struct {
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
 // Read reads plain or decrypted bytes. It answers simple requests for single items itself, without net/http,
-// which does not see their bytes: see shortcut_conn.go.
+// which does not see their bytes: see fast_path_conn.go.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {
@@ -178,7 +178,7 @@ func (c *sniffConn) write(p []byte) (int, error) {
 }
 
 // Close closes the connection; a TLS connection sends close_notify first. If the connection is just answering
-// a request without net/http (see shortcutConn), it is closed after the response. A connection that has
+// a request without net/http (see fastPathConn), it is closed after the response. A connection that has
 // changed to direct mode stays open.
 func (c *sniffConn) Close() error {
 	if c.handedOver.Load() || c.serving.CompareAndSwap(servingNow, servingLast) {

@@ -25,7 +25,7 @@ type Observation struct {
 }
 
 // observe calls Options.Observe with the Observation of a finished request.
-func (s *Server) observe(c *requestCall) {
+func (s *Server) observe(c *activeRequest) {
 	status, _ := c.outcome()
 	o := Observation{Header: c.headerMap(), Method: c.method, Own: c.target.labRoute, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: status,

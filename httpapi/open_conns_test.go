@@ -173,7 +173,7 @@ func TestShutdownOfStuckRequest(t *testing.T) {
 	<-entered
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	var stuck *StuckError
+	var stuck *StuckRequestsError
 	if err := s.srv.Shutdown(ended); !errors.As(err, &stuck) ||
 		strings.Join(stuck.Requests, " ") != "GET /_mayfly/readyz" {
 		t.Errorf("%v", err)

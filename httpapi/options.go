@@ -75,7 +75,7 @@ type Options struct {
 	CheckWebhook func(ctx context.Context, url string) error
 	// Faults are the fault injection rules. Default: a set of the server's own whose times are those of the
 	// data's clock.
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Profiles serves the profiles of Go's runtime under /debug/pprof to clients with the key.
 	Profiles bool
 	// Observe is called after the response to each request has been sent; nil: not called.

@@ -183,8 +183,8 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 
 // guarded refuses requests from pages that are not allowed, sets the CORS headers for allowed origins, and
 // responds to CORS preflight requests (OPTIONS).
-func (s *Server) guarded(next chainStep) chainStep {
-	return func(c *requestCall) error {
+func (s *Server) guarded(next middlewareStep) middlewareStep {
+	return func(c *activeRequest) error {
 		if !s.origins.allowsHost(c.host) {
 			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(c.host,
 				cosmos.MaxExcerpt) + "'. It answers to the names and addresses of its own " +
@@ -219,7 +219,7 @@ func (s *Server) guarded(next chainStep) chainStep {
 }
 
 // answerPreflight sets the headers of the response to a preflight request.
-func (c *requestCall) answerPreflight() {
+func (c *activeRequest) answerPreflight() {
 	c.set("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	if asked := c.header("Access-Control-Request-Headers"); asked != "" {
 		c.set("access-control-allow-headers", asked)
@@ -229,7 +229,7 @@ func (c *requestCall) answerPreflight() {
 
 // fromAnotherSite reports whether a request without an Origin header comes from a page of another origin,
 // according to Sec-Fetch-Site.
-func (c *requestCall) fromAnotherSite() bool {
+func (c *activeRequest) fromAnotherSite() bool {
 	site := c.header("Sec-Fetch-Site")
 	return site == "cross-site" || site == "same-site"
 }
@@ -244,7 +244,7 @@ func foreignText(origin string) string {
 
 // refuse returns a 403 for a request whose path has not been parsed yet. It parses the path first, so that
 // the error names the resource as every other error does.
-func (c *requestCall) refuse(message string) error {
+func (c *activeRequest) refuse(message string) error {
 	if t, err := parseTarget(c.path, c.query); err == nil {
 		c.setTarget(t)
 	}

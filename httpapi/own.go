@@ -38,7 +38,7 @@ func (s *Server) newLabHandler() http.Handler {
 
 // laboratoryCall is a call to Mayfly's own API.
 type laboratoryCall struct {
-	*requestCall
+	*activeRequest
 	err error // the handler's error
 }
 
@@ -49,17 +49,17 @@ func labCallOf(ec echo.Context) *laboratoryCall {
 	return ec.Request().Context().Value(laboratoryContextKey{}).(*laboratoryCall)
 }
 
-func callOf(ec echo.Context) *requestCall { return labCallOf(ec).requestCall }
+func callOf(ec echo.Context) *activeRequest { return labCallOf(ec).activeRequest }
 
 // serveLab passes a request to the router of Mayfly's own API. It first normalizes the path to the form that
 // the routes have.
-func (s *Server) serveLab(c *requestCall) error {
+func (s *Server) serveLab(c *activeRequest) error {
 	c.mapHead() // the handlers and pages of that API write their responses themselves
 	if read := c.method == http.MethodGet || c.method == http.MethodHead; read &&
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := laboratoryCall{requestCall: c}
+	own := laboratoryCall{activeRequest: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), laboratoryContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()
@@ -126,12 +126,12 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // labFailure returns an error in the form in which responses of Mayfly's own API contain it.
-func labFailure(err error) laboratory.Failure {
+func labFailure(err error) laboratory.ErrorResponse {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
 		f.Message += " " + f.Detail
 	}
-	return laboratory.Failure{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
+	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
 // laboratoryAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory

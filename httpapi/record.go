@@ -15,7 +15,7 @@ import (
 const explorerHeader = "X-Mayfly-Explorer"
 
 // record adds a finished request to the log of requests.
-func (s *Server) record(c *requestCall) {
+func (s *Server) record(c *activeRequest) {
 	if !s.isRecorded(c) {
 		return
 	}
@@ -58,7 +58,7 @@ func (s *Server) record(c *requestCall) {
 }
 
 // recordData fills in the log entry of a Cosmos DB operation.
-func (s *Server) recordData(c *requestCall, e *requests.Entry) {
+func (s *Server) recordData(c *activeRequest, e *requests.Entry) {
 	if e.Charge == 0 && e.Status != 0 {
 		e.Charge = 1 // the default of the response header
 	}
@@ -74,7 +74,7 @@ func (s *Server) recordData(c *requestCall, e *requests.Entry) {
 
 // isRecorded reports whether a request is added to the log of requests. Not added are health checks,
 // requests for the explorer's files, CORS preflights and requests for the log itself.
-func (s *Server) isRecorded(c *requestCall) bool {
+func (s *Server) isRecorded(c *activeRequest) bool {
 	switch own := c.target.labRoute; {
 	case own == "":
 		return c.method != http.MethodOptions
@@ -90,7 +90,7 @@ func (s *Server) isRecorded(c *requestCall) bool {
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
 // recordRefusal adds an entry to the log for a direct-mode frame that cannot be translated to a request.
-func (s *Server) recordRefusal(f rntbd.Refusal) {
+func (s *Server) recordRefusal(f rntbd.RefusedFrame) {
 	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
 		Protocol: requests.Direct,
 		Method:   fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,

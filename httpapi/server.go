@@ -35,8 +35,8 @@ type Server struct {
 
 	handler http.Handler
 	// serveShortcut serves a request that a connection has read without net/http.
-	serveShortcut func(*shortcutConn)
-	frameChain    chainStep             // passed by requests in direct mode
+	serveShortcut func(*fastPathConn)
+	frameChain    middlewareStep        // passed by requests in direct mode
 	turns         *priority.TurnLimiter // of connections in direct mode
 	newConns      *priority.TurnLimiter // of new connections
 	http          *http.Server
@@ -149,9 +149,9 @@ func (s *Server) routes() http.Handler {
 		s.serveHTTP(ec.Request(), ec.Response(), guarded)
 		return nil
 	}
-	s.serveShortcut = func(in *shortcutConn) {
+	s.serveShortcut = func(in *fastPathConn) {
 		in.w = echo.NewResponse(in, e)
-		c := &requestCall{srv: s, w: in.w, conn: in.c,
+		c := &activeRequest{srv: s, w: in.w, conn: in.c,
 			operationExchange: exchanges.Get().(*operationExchange)}
 		c.fromShortcut(in)
 		c.run(guarded)
@@ -178,7 +178,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	}
 	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
 		turns: s.newConns, base: s.base,
-		shortcuts: &shortcutConfig{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
+		shortcuts: &fastPathConfig{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames
 	}
@@ -189,12 +189,12 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 	return err
 }
 
-// StuckError reports requests that did not end although their contexts were canceled.
-type StuckError struct {
+// StuckRequestsError reports requests that did not end although their contexts were canceled.
+type StuckRequestsError struct {
 	Requests []string // methods and paths
 }
 
-func (e *StuckError) Error() string {
+func (e *StuckRequestsError) Error() string {
 	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
 }
 
@@ -203,7 +203,7 @@ const breakOff = 2 * time.Second
 
 // Shutdown stops accepting requests and waits for those in progress. When ctx ends, it cancels them. After
 // Shutdown returns, no request is running and the store may be closed, unless the error contains a
-// *StuckError: then some requests are still running.
+// *StuckRequestsError: then some requests are still running.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.conns.closeSilent()
 	s.drain()
@@ -213,7 +213,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, s.http.Close())
 	}
 	if !s.shut() {
-		err = errors.Join(err, &StuckError{s.conns.activeRequests()})
+		err = errors.Join(err, &StuckRequestsError{s.conns.activeRequests()})
 	}
 	return err
 }
@@ -253,7 +253,7 @@ const (
 )
 
 // serve routes, authorizes, reads and runs a request.
-func (s *Server) serve(c *requestCall) error {
+func (s *Server) serve(c *activeRequest) error {
 	t, err := parseTarget(c.path, c.query)
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
 		err = t.parseAddresses()
@@ -291,7 +291,7 @@ func (s *Server) serve(c *requestCall) error {
 }
 
 // perform runs the operation of a request.
-func (s *Server) perform(c *requestCall) error {
+func (s *Server) perform(c *activeRequest) error {
 	if s.opt.Faults.Armed() {
 		return s.withFaults(c)
 	}

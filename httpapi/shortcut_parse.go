@@ -25,7 +25,7 @@ func maybeShortcut(p []byte) bool {
 
 // parse fills s from a request. It returns false for everything but a complete request for a single item, in
 // a form that every parser of HTTP understands in the same way.
-func (s *shortcutConn) parse(p []byte) bool {
+func (s *fastPathConn) parse(p []byte) bool {
 	end := bytes.Index(p, []byte("\r\n\r\n"))
 	if end < 0 {
 		return false
@@ -62,7 +62,7 @@ func (s *shortcutConn) parse(p []byte) bool {
 // parseField adds a header line. It returns false if the line is malformed, or if the header means that
 // net/http must serve the request: for example a second Host, a large Content-Length, or a Content-Type other
 // than JSON.
-func (s *shortcutConn) parseField(line string) bool {
+func (s *fastPathConn) parseField(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " ")
 	if !ok || len(s.fields) == maxShortcutFields || !isFieldName(name) || !isFieldValue(value) {

@@ -12,17 +12,17 @@ import (
 const shortcutPiece = 16 << 10
 
 // Header implements http.ResponseWriter.
-func (s *shortcutConn) Header() http.Header { return s.mapped }
+func (s *fastPathConn) Header() http.Header { return s.mapped }
 
 // WriteHeader implements http.ResponseWriter.
-func (s *shortcutConn) WriteHeader(status int) {
+func (s *fastPathConn) WriteHeader(status int) {
 	if s.status != 0 {
 		return
 	}
 	s.status = status
 	b := s.c.head // see call.passHead
 	if s.c.head = nil; b == nil {
-		b = headBuffers.Get().(*headBuffer)
+		b = headBuffers.Get().(*headerBuffer)
 		b.text = b.text[:statusRoom]
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.mapped)) {
@@ -41,7 +41,7 @@ func (s *shortcutConn) WriteHeader(status int) {
 }
 
 // Write implements http.ResponseWriter.
-func (s *shortcutConn) Write(p []byte) (int, error) {
+func (s *fastPathConn) Write(p []byte) (int, error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
@@ -57,7 +57,7 @@ func (s *shortcutConn) Write(p []byte) (int, error) {
 }
 
 // flush sends the bytes in s.answer.
-func (s *shortcutConn) flush() {
+func (s *fastPathConn) flush() {
 	if s.answer == nil || s.err != nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (s *shortcutConn) flush() {
 }
 
 // drop returns the buffers to their pool.
-func (s *shortcutConn) drop() {
-	for _, b := range []*headBuffer{s.answer, s.c.head} {
+func (s *fastPathConn) drop() {
+	for _, b := range []*headerBuffer{s.answer, s.c.head} {
 		if b != nil && cap(b.text) <= 2*shortcutPiece {
 			headBuffers.Put(b)
 		}
@@ -77,7 +77,7 @@ func (s *shortcutConn) drop() {
 }
 
 // SetWriteDeadline is called by http.ResponseController.
-func (s *shortcutConn) SetWriteDeadline(t time.Time) error {
+func (s *fastPathConn) SetWriteDeadline(t time.Time) error {
 	s.writeUntil = t
 	return s.c.Conn.SetWriteDeadline(t)
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // answer sends the response, head and body.
-func (c *requestCall) answer() {
+func (c *activeRequest) answer() {
 	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
 	c.deliver()
 	if more {
@@ -30,7 +30,7 @@ func (c *requestCall) answer() {
 
 // deliver sends the response to a request whose body has been read or is empty. Every response has a
 // Content-Length, since some clients drop the text of an error that has none.
-func (c *requestCall) deliver() {
+func (c *activeRequest) deliver() {
 	if c.isFrame() {
 		c.sendReply()
 		return
@@ -46,7 +46,7 @@ func (c *requestCall) deliver() {
 
 // setWholeHead sets all headers of a response whose body is known. typed says that the type of the body has
 // been set.
-func (c *requestCall) setWholeHead(typed bool) {
+func (c *activeRequest) setWholeHead(typed bool) {
 	c.setHead()
 	status, body := c.ans.Status, c.ans.Body
 	if status == http.StatusOK && c.method == http.MethodGet && c.target.kind != cosmos.KindNone {
@@ -71,7 +71,7 @@ func (c *requestCall) setWholeHead(typed bool) {
 
 // setHead sets the headers that describe the result of the operation. Header names are sent as they are
 // written here.
-func (c *requestCall) setHead() {
+func (c *activeRequest) setHead() {
 	a := &c.ans
 	var text [24]byte
 	c.setBytes("x-ms-request-charge", strconv.AppendFloat(text[:0], c.charge(), 'f', -1, 64))
@@ -104,7 +104,7 @@ func (c *requestCall) setHead() {
 }
 
 // charge returns the charge in RU. Tests of the clients expect one in every response.
-func (c *requestCall) charge() float64 {
+func (c *activeRequest) charge() float64 {
 	if c.ans.Charge > 0 {
 		return c.ans.Charge
 	}
@@ -112,7 +112,7 @@ func (c *requestCall) charge() float64 {
 }
 
 // setSession sets the session token, {range}:{version}#{lsn} without region part, and the LSN headers.
-func (c *requestCall) setSession() {
+func (c *activeRequest) setSession() {
 	a := &c.ans
 	var text [64]byte
 	token, lsn := a.AppendSessionToken(append(append(text[:0], a.Range...), ':'))
@@ -128,7 +128,7 @@ func (c *requestCall) setSession() {
 
 // setOwner sets the headers with the path of the resource's owner: one by rid, under which clients store
 // session tokens, and one by name.
-func (c *requestCall) setOwner() {
+func (c *activeRequest) setOwner() {
 	if c.ans.OwnerRID != "" {
 		c.set("x-ms-content-path", c.ans.OwnerRID)
 	}
@@ -138,7 +138,7 @@ func (c *requestCall) setOwner() {
 
 // appendOwnerPath appends the path, by names, of the resource that contains the addressed one: dbs/D/colls/C
 // for an item.
-func (c *requestCall) appendOwnerPath(dst []byte) []byte {
+func (c *activeRequest) appendOwnerPath(dst []byte) []byte {
 	a := &c.ans
 	path := append(append(dst, "dbs/"...), url.PathEscape(a.OwnerDatabase)...)
 	if a.OwnerContainer != "" {
@@ -148,7 +148,7 @@ func (c *requestCall) appendOwnerPath(dst []byte) []byte {
 }
 
 // setRareHead sets those headers of the result that few responses have.
-func (c *requestCall) setRareHead() {
+func (c *activeRequest) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{
 		{"x-ms-documentdb-query-metrics", a.QueryMetrics}, {"x-ms-cosmos-index-utilization",
@@ -194,7 +194,7 @@ func (c *requestCall) setRareHead() {
 }
 
 // setDuration sets the request's duration in milliseconds.
-func (c *requestCall) setDuration() {
+func (c *activeRequest) setDuration() {
 	took := c.duration().Microseconds()
 	var text [24]byte
 	micros := took % 1000
@@ -205,7 +205,7 @@ func (c *requestCall) setDuration() {
 
 // duration returns the request's duration until its response. It is never 0, because clients treat 0 as
 // unknown.
-func (c *requestCall) duration() time.Duration {
+func (c *activeRequest) duration() time.Duration {
 	if c.took == 0 {
 		c.took = c.srv.opt.Wall.Now().Sub(c.began)
 	}
@@ -213,7 +213,7 @@ func (c *requestCall) duration() time.Duration {
 }
 
 // setLocation sets content-location to the URL of the resource that was read.
-func (c *requestCall) setLocation() {
+func (c *activeRequest) setLocation() {
 	var text [256]byte
 	address := append(c.appendEndpoint(text[:0]), strings.TrimLeft(c.path, "/")...)
 	c.setBytes("content-location", address)
@@ -221,7 +221,7 @@ func (c *requestCall) setLocation() {
 
 // write writes a body. For a large body it sets a new deadline for each piece. So the connection of a client
 // that does not read is closed soon, but that of a slow reader is not.
-func (c *requestCall) write(body []byte) {
+func (c *activeRequest) write(body []byte) {
 	w := c.w
 	if len(body) <= largeAnswer {
 		_, _ = w.Write(body) // a failure means that the client has disconnected

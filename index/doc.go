@@ -16,9 +16,9 @@
 // a document, the most precise one applies: the longest, or of two of the same length the one that ends in
 // a question mark.
 //
-// Compile converts a policy to a Matcher: a tree of the patterns that is walked together with the document.
-// A MatchPosition is a position in both. Each step into the document is one step in the tree, for any number
-// of patterns.
+// Compile converts a policy to a Matcher: a tree of the patterns that is walked together with the document. A
+// PolicyMatcherPosition is a position in both. Each step into the document is one step in the tree, for any
+// number of patterns.
 //
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()
@@ -33,18 +33,18 @@
 //
 // # Entries and keys
 //
-// An Indexer is compiled from a Definition: the policy and the other settings of the container that
+// An Indexer is compiled from an IndexDefinition: the policy and the other settings of the container that
 // affect indexing. It serves writers and planners. Entries returns the index entries of a document, in
 // one pass over its text. The lookups return the keys and the intervals of keys in which a planner finds
 // documents:
 //
-//	x, err := index.NewIndexer(index.Definition{Policy: policy}, nil)
+//	x, err := index.NewIndexer(index.IndexDefinition{Policy: policy}, nil)
 //	entries := x.Entries(nil, body, ts)
 //	key, exact := x.Term(index.PathTo(path), jsondoc.StringValue("open"))     // c.status = "open"
 //	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, jsondoc.NumberValue(5))
 //
-// key.go draws the keys. terms.go explains how values are cut, composite.go how several values become one
-// key, and indexer_shape.go how documents that lack a path are found.
+// key.go draws the keys. terms.go explains how values are cut, composite_index.go how several values become
+// one key, and indexer_shape.go how documents that lack a path are found.
 //
 // A lookup that is not exact returns all wanted entries and possibly others. Its results must be checked
 // against the documents.

@@ -8,34 +8,34 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Definition holds all settings of a container's definition on which the index entries of a document
+// IndexDefinition holds all settings of a container's definition on which the index entries of a document
 // depend.
-type Definition struct {
+type IndexDefinition struct {
 	Policy    Policy
-	Computed  []Computed
+	Computed  []ComputedProperty
 	Geometry  bool                // geometries lie in a plane, not on the globe
 	Languages map[string]Language // of the texts at paths, as printed by jsondoc.Path
 	Language  Language            // of the texts at all other paths
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors map[string]int
 	// composite indexes in addition to those of the policy: see Indexer.Own
-	Own [][]CompositePath
+	Own [][]CompositePathSpec
 }
 
-// Computed is a computed property. It hides a property of the same name in documents. Its values are
+// ComputedProperty is a computed property. It hides a property of the same name in documents. Its values are
 // indexed only if it can be evaluated, and if an included path begins with its name (/* does not) or a
 // composite index contains it.
-type Computed struct{ Name, Query string }
+type ComputedProperty struct{ Name, Query string }
 
 // Equal reports whether both definitions give every document the same entries.
-func (d Definition) Equal(e Definition) bool {
+func (d IndexDefinition) Equal(e IndexDefinition) bool {
 	return d.Policy.WithoutLegacy().Equal(e.Policy.WithoutLegacy()) &&
 		slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
 		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 
 // sameLanguages reports whether both definitions analyse all indexed texts in the same languages.
-func (d Definition) sameLanguages(e Definition) bool {
+func (d IndexDefinition) sameLanguages(e IndexDefinition) bool {
 	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
 		p, err := jsondoc.ParsePath(f.Path)
 		return err == nil && d.language(p.String()) != e.language(p.String())
@@ -54,15 +54,15 @@ type EvaluateFunc func(body []byte) jsondoc.Value
 // determines how queries are executed. The results differ only while documents are being indexed anew: see
 // WithOlder.
 type Indexer struct {
-	def        Definition
+	def        IndexDefinition
 	none       bool
-	matcher    *Matcher
-	composites []*Composite // those of the policy, then the additional ones
-	named      int          // number of composites in the policy
+	matcher    *PolicyMatcher
+	composites []*CompositeIndex // those of the policy, then the additional ones
+	named      int               // number of composites in the policy
 	special    *specialIndexNode
-	wanted     int               // total number of paths of the composite indexes
-	hidden     map[string]bool   // names of all computed properties
-	computed   []indexedComputed // the indexed computed properties
+	wanted     int                       // total number of paths of the composite indexes
+	hidden     map[string]bool           // names of all computed properties
+	computed   []indexedComputedProperty // the indexed computed properties
 	vectors    []vectorIndex
 
 	older []*Indexer // policies by which documents may still be indexed
@@ -70,8 +70,8 @@ type Indexer struct {
 	scratch *sync.Pool // of *walk
 }
 
-// indexedComputed is a computed property that is indexed, with the function that evaluates it.
-type indexedComputed struct {
+// indexedComputedProperty is a computed property that is indexed, with the function that evaluates it.
+type indexedComputedProperty struct {
 	name     string
 	evaluate EvaluateFunc
 	included bool // an included path begins with it; otherwise it is in composite indexes only
@@ -80,7 +80,7 @@ type indexedComputed struct {
 // NewIndexer compiles a definition with a normalised policy. evaluate has the functions of computed
 // properties by their names; a computed property without a function is not indexed. The error is a
 // *PolicyError.
-func NewIndexer(d Definition, evaluate map[string]EvaluateFunc) (*Indexer, error) {
+func NewIndexer(d IndexDefinition, evaluate map[string]EvaluateFunc) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func NewIndexer(d Definition, evaluate map[string]EvaluateFunc) (*Indexer, error
 	for _, c := range d.Computed {
 		included := x.includes(c.Name)
 		if e := evaluate[c.Name]; e != nil && (included || x.composes(c.Name)) {
-			x.computed = append(x.computed, indexedComputed{c.Name, e, included})
+			x.computed = append(x.computed, indexedComputedProperty{c.Name, e, included})
 		}
 	}
 	if err := x.addSpecial(); err != nil {
@@ -115,8 +115,8 @@ func (x *Indexer) includes(name string) bool {
 
 // composes reports whether a path of a composite index begins with the property name.
 func (x *Indexer) composes(name string) bool {
-	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePath) bool {
-		return slices.ContainsFunc(keys, func(k CompositePath) bool {
+	return slices.ContainsFunc(x.def.Policy.Composite, func(keys []CompositePathSpec) bool {
+		return slices.ContainsFunc(keys, func(k CompositePathSpec) bool {
 			p, err := jsondoc.ParsePath(k.Path)
 			return err == nil && p.Segments()[0] == name
 		})
@@ -127,7 +127,7 @@ func (x *Indexer) composes(name string) bool {
 // returns false for a computed property without a function, and for a system property other than _ts.
 func (x *Indexer) evaluates(name string) bool {
 	if x.hidden[name] {
-		return slices.ContainsFunc(x.computed, func(c indexedComputed) bool { return c.name == name })
+		return slices.ContainsFunc(x.computed, func(c indexedComputedProperty) bool { return c.name == name })
 	}
 	return !jsondoc.IsSystem(name) || name == "_ts"
 }
@@ -145,7 +145,7 @@ func (x *Indexer) WithOlder(older ...*Indexer) *Indexer {
 }
 
 // Definition returns the definition from which x was compiled.
-func (x *Indexer) Definition() Definition { return x.def }
+func (x *Indexer) Definition() IndexDefinition { return x.def }
 
 // Policy returns the indexing policy.
 func (x *Indexer) Policy() Policy {
@@ -200,7 +200,7 @@ func (x *Indexer) inAllVersions(p Path, indexed func(*Indexer) bool) bool {
 // sameValue reports whether a path has the same value for both indexers. It returns false if the path
 // begins with a computed property that only one of them has, or that they compute differently.
 func (x *Indexer) sameValue(old *Indexer, p Path) bool {
-	name := func(c Computed) bool { return c.Name == p[0].Name }
+	name := func(c ComputedProperty) bool { return c.Name == p[0].Name }
 	i, j := slices.IndexFunc(x.def.Computed, name), slices.IndexFunc(old.def.Computed, name)
 	if i < 0 || j < 0 {
 		return i == j
@@ -210,7 +210,7 @@ func (x *Indexer) sameValue(old *Indexer, p Path) bool {
 
 // Composites returns the composite indexes in the policy's order. Composite.Ready reports which of them can
 // be used. The slice must not be modified.
-func (x *Indexer) Composites() []*Composite {
+func (x *Indexer) Composites() []*CompositeIndex {
 	if x == nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (x *Indexer) Composites() []*Composite {
 // Own returns all composite indexes: those of the indexing policy, followed by those that the container has
 // in addition (Definition.Own). A query that Cosmos DB refuses without an index is refused even if an
 // additional index could serve it.
-func (x *Indexer) Own() []*Composite {
+func (x *Indexer) Own() []*CompositeIndex {
 	if x == nil {
 		return nil
 	}
@@ -238,11 +238,11 @@ func (x *Indexer) Unnamed() int {
 
 // markReady returns copies of composite indexes in which Ready is false if an older indexer, by which
 // documents may still be indexed, computes other entries for the index.
-func (x *Indexer) markReady(all []*Composite) []*Composite {
+func (x *Indexer) markReady(all []*CompositeIndex) []*CompositeIndex {
 	if len(x.older) == 0 {
 		return all
 	}
-	list := make([]*Composite, len(all))
+	list := make([]*CompositeIndex, len(all))
 	for i, c := range all {
 		copied := *c
 		copied.Ready = c.Ready &&
@@ -253,8 +253,9 @@ func (x *Indexer) markReady(all []*Composite) []*Composite {
 }
 
 // sameEntries reports whether an older indexer computes the same entries for a composite index.
-func (x *Indexer) sameEntries(old *Indexer, c *Composite) bool {
-	return slices.ContainsFunc(old.composites, func(o *Composite) bool { return o.id == c.id && o.Ready }) &&
+func (x *Indexer) sameEntries(old *Indexer, c *CompositeIndex) bool {
+	return slices.ContainsFunc(old.composites,
+		func(o *CompositeIndex) bool { return o.id == c.id && o.Ready }) &&
 		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.sameValue(old, PathTo(k.Path)) })
 }
 
@@ -347,11 +348,11 @@ func (p *specialIndexNode) grow(segments []PathSegment) *specialIndexNode {
 func (x *Indexer) addSpecial() error {
 	p := x.def.Policy
 	for i, keys := range append(slices.Clip(p.Composite), x.def.Own...) {
-		c, err := newComposite(keys)
+		c, err := newCompositeIndex(keys)
 		if err != nil {
 			return at(err, "compositeIndexes[%d]", i)
 		}
-		if slices.ContainsFunc(x.composites, func(o *Composite) bool { return o.id == c.id }) {
+		if slices.ContainsFunc(x.composites, func(o *CompositeIndex) bool { return o.id == c.id }) {
 			continue
 		}
 		x.composites = append(x.composites, c)

@@ -183,7 +183,7 @@ func (x *Indexer) Language(p Path) Language {
 	return x.def.language(p.String())
 }
 
-func (d *Definition) language(path string) Language {
+func (d *IndexDefinition) language(path string) Language {
 	if l, ok := d.Languages[path]; ok {
 		return l
 	}

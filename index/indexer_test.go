@@ -56,7 +56,7 @@ func compile(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Definition{Policy: p, Computed: []Computed{{"lower", "SELECT VALUE LOWER(c.name) FROM c"},
+	d := IndexDefinition{Policy: p, Computed: []ComputedProperty{{"lower", "SELECT VALUE LOWER(c.name) FROM c"},
 		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}
 	x, err := NewIndexer(d, map[string]EvaluateFunc{"lower": lowerName})
@@ -180,11 +180,11 @@ func TestRanges(t *testing.T) {
 // Keys of a composite index are in the order of their values, each path in its direction, and hold them.
 func TestCompositeOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		paths := []CompositePath{{"/a", "ascending"}, {"/b", "ascending"}, {"/c", "ascending"}}
+		paths := []CompositePathSpec{{"/a", "ascending"}, {"/b", "ascending"}, {"/c", "ascending"}}
 		for i := range paths {
 			paths[i].Order = rapid.SampledFrom(compositeOrders()).Draw(t, "order")
 		}
-		c, err := newComposite(paths)
+		c, err := newCompositeIndex(paths)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func (w *documentWalk) document(body []byte, ts int64) {
 	root := x.matcher.Root()
 	w.members(jsondoc.Of(body), root, x.special)
 	for _, c := range x.computed {
-		var at MatchPosition
+		var at PolicyMatcherPosition
 		if c.included {
 			at = root.Property(c.name)
 		}
@@ -95,7 +95,7 @@ func (w *documentWalk) document(body []byte, ts int64) {
 }
 
 // members visits the members of an object.
-func (w *documentWalk) members(v jsondoc.Value, at MatchPosition, more *specialIndexNode) {
+func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
 		if top && w.x.hidden[name] {
@@ -107,7 +107,8 @@ func (w *documentWalk) members(v jsondoc.Value, at MatchPosition, more *specialI
 }
 
 // property visits one property.
-func (w *documentWalk) property(name string, v jsondoc.Value, at MatchPosition, more *specialIndexNode) {
+func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPosition,
+	more *specialIndexNode) {
 	first := w.depth == 0
 	always := first && name == "id"
 	if v.Kind() == jsondoc.Undefined || at.IsEmpty() && more == nil && !always {
@@ -123,7 +124,7 @@ func (w *documentWalk) property(name string, v jsondoc.Value, at MatchPosition, 
 
 // value indexes the value at the current path and visits what it contains. If always is set, it indexes the
 // value even if the policy does not include it.
-func (w *documentWalk) value(v jsondoc.Value, at MatchPosition, more *specialIndexNode, always bool) {
+func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
 	}

@@ -21,7 +21,7 @@ func quantizerTypes() []string  { return []string{"product", "spherical"} }
 // values are left for Validate. The slices are copied before they are changed. A second Normalize changes
 // nothing.
 func (p *Policy) Normalize() {
-	if p.Mode = Mode(strings.ToLower(string(p.Mode))); p.Mode == "" {
+	if p.Mode = IndexingMode(strings.ToLower(string(p.Mode))); p.Mode == "" {
 		p.Mode = Consistent
 	}
 	if p.Mode == None {

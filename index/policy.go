@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Mode is the time at which documents are indexed.
-type Mode string
+// IndexingMode is the time at which documents are indexed.
+type IndexingMode string
 
 // The modes. Lazy is obsolete: it is stored as sent and treated as Consistent.
 const (
-	Consistent Mode = "consistent" // at the time of the write
-	Lazy       Mode = "lazy"
-	None       Mode = "none" // never: queries scan
+	Consistent IndexingMode = "consistent" // at the time of the write
+	Lazy       IndexingMode = "lazy"
+	None       IndexingMode = "none" // never: queries scan
 )
 
 // Policy is an indexing policy. It is plain data: Parse and Normalize convert it to the form that clients
@@ -26,10 +26,10 @@ const (
 // indexingPolicy, with the members in a fixed order. The zero Policy stands for a missing policy and
 // normalises to Default.
 type Policy struct {
-	Mode      Mode
+	Mode      IndexingMode
 	Included  []PathSpec
 	Excluded  []PathSpec
-	Composite [][]CompositePath
+	Composite [][]CompositePathSpec
 	Spatial   []SpatialPath
 	Vector    []VectorPath
 	FullText  []FullTextPath
@@ -49,8 +49,8 @@ type LegacyKind struct {
 	Precision *int   `json:"precision,omitempty"`
 }
 
-// CompositePath is one key of a composite index.
-type CompositePath struct {
+// CompositePathSpec is one key of a composite index.
+type CompositePathSpec struct {
 	Path  string `json:"path"`            // a plain path, /a/b
 	Order string `json:"order,omitempty"` // ascending or descending; empty is ascending
 }
@@ -117,15 +117,15 @@ func Parse(raw []byte) (Policy, error) {
 
 // policyJSON is the JSON form of a policy.
 type policyJSON struct {
-	Mode Mode `json:"indexingMode"`
+	Mode IndexingMode `json:"indexingMode"`
 	// determined by the mode: false for none, otherwise true; the value that a client sends is ignored
-	Automatic *bool             `json:"automatic"`
-	Included  []PathSpec        `json:"includedPaths"`
-	Excluded  []PathSpec        `json:"excludedPaths"`
-	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
-	Spatial   []SpatialPath     `json:"spatialIndexes,omitempty"`
-	Vector    []VectorPath      `json:"vectorIndexes,omitempty"`
-	FullText  []FullTextPath    `json:"fullTextIndexes,omitempty"`
+	Automatic *bool                 `json:"automatic"`
+	Included  []PathSpec            `json:"includedPaths"`
+	Excluded  []PathSpec            `json:"excludedPaths"`
+	Composite [][]CompositePathSpec `json:"compositeIndexes,omitempty"`
+	Spatial   []SpatialPath         `json:"spatialIndexes,omitempty"`
+	Vector    []VectorPath          `json:"vectorIndexes,omitempty"`
+	FullText  []FullTextPath        `json:"fullTextIndexes,omitempty"`
 }
 
 // UnmarshalJSON parses a policy by the rules of Parse: see json.Unmarshaler. It leaves p unchanged if the

@@ -138,11 +138,11 @@ func TestMatcherFollowsTheRule(t *testing.T) {
 }
 
 func TestNormalizeLeavesTheCallersSlicesAlone(t *testing.T) {
-	composite := []CompositePath{{Path: "/a"}, {Path: "/b"}}
+	composite := []CompositePathSpec{{Path: "/a"}, {Path: "/b"}}
 	p := Policy{
 		Included:  []PathSpec{{Path: "/"}},
 		Excluded:  make([]PathSpec, 0, 4),
-		Composite: [][]CompositePath{composite},
+		Composite: [][]CompositePathSpec{composite},
 		Spatial:   []SpatialPath{{Path: "/l/*", Types: []string{"Point"}}},
 		Vector:    []VectorPath{{Path: "/v", Type: "FLAT"}},
 	}
@@ -226,7 +226,7 @@ func TestLegacyIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old.Equal(plain) || !(Definition{Policy: old}).Equal(Definition{Policy: plain}) {
+	if old.Equal(plain) || !(IndexDefinition{Policy: old}).Equal(IndexDefinition{Policy: plain}) {
 		t.Errorf("%+v, %+v", old, plain)
 	}
 	if x := old.Included[0].Indexes; len(x) != 1 || x[0].Kind != "Range" || x[0].DataType != "String" {

@@ -71,13 +71,13 @@ func ellipseLength(u, v r3.Vector, degrees float64) float64 {
 	return sum
 }
 
-// gaussNode is a node of Gauss-Legendre quadrature on the interval from -1 to 1.
-type gaussNode struct{ at, weight float64 }
+// quadratureNode is a node of Gauss-Legendre quadrature on the interval from -1 to 1.
+type quadratureNode struct{ at, weight float64 }
 
 var (
-	gaussTwo   = [...]gaussNode{{-0.5773502691896257, 1}, {0.5773502691896257, 1}}
-	gaussThree = [...]gaussNode{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
-	gaussSix   = [...]gaussNode{{-0.9324695142031521, 0.1713244923791704},
+	gaussTwo   = [...]quadratureNode{{-0.5773502691896257, 1}, {0.5773502691896257, 1}}
+	gaussThree = [...]quadratureNode{{-0.7745966692414834, 5.0 / 9}, {0, 8.0 / 9}, {0.7745966692414834, 5.0 / 9}}
+	gaussSix   = [...]quadratureNode{{-0.9324695142031521, 0.1713244923791704},
 		{-0.6612093864662645, 0.3607615730481386},
 		{-0.2386191860831969, 0.4679139345726910}, {0.2386191860831969, 0.4679139345726910},
 		{0.6612093864662645, 0.3607615730481386}, {0.9324695142031521, 0.1713244923791704}}

@@ -101,7 +101,7 @@ func validateLegacy(list []PathSpec, name string) error {
 	return nil
 }
 
-func validateComposite(keys []CompositePath) error {
+func validateComposite(keys []CompositePathSpec) error {
 	if len(keys) < 2 || len(keys) > maxCompositePaths {
 		return &PolicyError{Reason: fmt.Sprintf(
 			"A composite index must have at least 2 paths and at most %d; this one has %d.",

@@ -19,7 +19,7 @@ import "github.com/mayflydb/mayfly/internal/inject"
 //   - Latency delays the operation by this real time, in addition to the fault.
 //   - RetryAfter is the delay that a 429 tells the client to wait; 0: 100 ms.
 //   - Substatus is the substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none.
-type FaultRule = inject.Rule
+type FaultRule = inject.FaultRule
 
 // FaultKind is the fault that a FaultRule injects.
 type FaultKind = inject.Fault

@@ -25,8 +25,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Mayfly is a server for one test. Its methods are safe for concurrent use. A method that fails ends the
-// test (t.Fatal), so it must be called from the test's own goroutine.
+// Mayfly is a server for one test. Clients may use the server from any goroutine. The methods of Mayfly must
+// be called from the test's own goroutine, since a method that fails ends the test with t.Fatal.
 type Mayfly struct {
 	t         testing.TB
 	server    *serve.Server

@@ -29,11 +29,11 @@ func benchBodies(n int) [][]byte {
 
 func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
 	b.Helper()
-	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return newMemory(b, x, benchBodies(n), 1), x
+	return newPageStateStore(b, x, benchBodies(n), 1), x
 }
 
 // BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading

@@ -148,7 +148,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 	if set.IndexingPolicy != nil {
 		policy = mustPolicy(string(set.IndexingPolicy))
 	}
-	x, err := index.NewIndexer(index.Definition{Policy: v.policy(policy)}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: v.policy(policy)}, nil)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 	for i, d := range set.Docs {
 		bodies[i] = d
 	}
-	sources := newMemory(t, x, bodies, v.sources)
+	sources := newPageStateStore(t, x, bodies, v.sources)
 	got, err := runAll(c.Query, c.params(), bind.ContainerInfo{Index: x, Lenient: v.lenient}, sources,
 		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {

@@ -16,7 +16,7 @@ import (
 // defaultInfo is that of a container with the default indexing policy.
 func defaultInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
-	x, err := index.NewIndexer(index.Definition{Policy: index.Default()}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

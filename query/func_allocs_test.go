@@ -16,7 +16,7 @@ func TestFunctionAllocations(t *testing.T) {
 		"n"), body.Member("at")
 	text := jsondoc.StringValue("works")
 	like := lang.CompileLike("%Works%", 0, false)
-	fn := func(name string) func(*lang.Call, []jsondoc.Value) jsondoc.Value {
+	fn := func(name string) func(*lang.CallContext, []jsondoc.Value) jsondoc.Value {
 		b, _ := lang.Lookup(name)
 		return b.Fn
 	}

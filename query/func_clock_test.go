@@ -13,7 +13,7 @@ import (
 func TestPresentTime(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(3, `{"id":"%"}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(3, `{"id":"%"}`), 1)
 	for text, want := range map[string]string{
 		"SELECT VALUE NOW() FROM c": `"2026-03-04T05:06:07.1234567Z" "2026-03-04T05:06:07.1234577Z" "2026-03-04T05:06:07.1234587Z"`,
 		"SELECT VALUE [GetCurrentTicks(), GetCurrentTicks()] FROM c": "[17726007671234567,17726007671234567] " +

@@ -82,7 +82,7 @@ func TestFunctionsTakeAnything(t *testing.T) {
 			before := render(args...)
 			used.Planar = r.IntN(2) == 0
 			// what is a geometry depends on planar, which does not change in a query
-			used.Shapes = [2]lang.ShapeCache{}
+			used.Shapes = [2]lang.GeometryCache{}
 			got := b.Fn(used, args)
 			fresh := testCall()
 			fresh.Planar = used.Planar

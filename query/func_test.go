@@ -19,9 +19,9 @@ import (
 )
 
 // testCall is the surroundings of functions under test: a fixed moment and a fixed number for RAND.
-func testCall() *lang.Call {
+func testCall() *lang.CallContext {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
-	return &lang.Call{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
+	return &lang.CallContext{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
 }
 
 // answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only

@@ -29,7 +29,7 @@ func FuzzQuery(f *testing.F) {
 	info.Lenient = true
 	r := rand.New(rand.NewPCG(2, 2))
 	bodies := append(randomDocuments(r, 12), specialDocuments(r, 8)...)
-	sources := newMemory(f, info.Index, bodies, 2)
+	sources := newPageStateStore(f, info.Index, bodies, 2)
 	f.Fuzz(func(t *testing.T, text string, page uint8, cursor string) {
 		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: jsondoc.NumberValue(1)}, {Name: "@s",
 			Value: jsondoc.StringValue("a")}}, info)

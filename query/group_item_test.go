@@ -44,7 +44,7 @@ func TestGroupByItem(t *testing.T) {
 		{"SELECT VALUE ARRAY_CONCAT([c], []) FROM c GROUP BY c", `[` + item + `]`},
 	} {
 		for _, n := range []int{1, 2} {
-			rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, numbered(4, item), n),
+			rows, err := runAll(c.text, nil, info, newPageStateStore(t, info.Index, numbered(4, item), n),
 				exec.RunOptions{})
 			var want []string
 			for _, i := range []string{"0", "1", "2", "3"} {

@@ -29,15 +29,16 @@ func TestOrderOfGroups(t *testing.T) {
 		{"SELECT TOP 2 c.n, MAX(c.a) AS a FROM c GROUP BY c.n", `[{"n":3,"a":9},{"n":1,"a":8}]`},
 	} {
 		for _, n := range []int{1, 2} {
-			rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, n), exec.RunOptions{})
+			rows, err := runAll(c.text, nil, info, newPageStateStore(t, info.Index, bodies, n),
+				exec.RunOptions{})
 			if got := string(arrayOf(rows).Raw()); err != nil || got != c.want {
 				t.Errorf("%s: %s, %v, want %s", c.text, got, err, c.want)
 			}
 		}
 		// In pages that do not have them all they are the same, each of them once.
-		rows, err := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2),
+		rows, err := runAll(c.text, nil, info, newPageStateStore(t, info.Index, bodies, 2),
 			exec.RunOptions{MaxBytes: 8})
-		if whole, _ := runAll(c.text, nil, info, newMemory(t, info.Index, bodies, 2),
+		if whole, _ := runAll(c.text, nil, info, newPageStateStore(t, info.Index, bodies, 2),
 			exec.RunOptions{}); err != nil || len(rows) != len(whole) {
 			t.Errorf("%s in pages: %s, %v", c.text, arrayOf(rows).Raw(), err)
 		}

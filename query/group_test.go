@@ -34,7 +34,7 @@ func TestGroupPages(t *testing.T) {
 		for _, size := range []int{1, 1000, 1 << 20} {
 			var keys []string
 			for o := (exec.RunOptions{MaxBytes: size}); ; {
-				page, err := p.Run(context.Background(), newMemory(t, nil, bodies, 3), eval.Env{}, o)
+				page, err := p.Run(context.Background(), newPageStateStore(t, nil, bodies, 3), eval.Env{}, o)
 				if err != nil {
 					t.Fatal(c.text, err)
 				}
@@ -65,7 +65,7 @@ func TestManyGroups(t *testing.T) {
 	for i := range bodies {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d"}`, i)
 	}
-	sources := newMemory(t, nil, bodies, 2)
+	sources := newPageStateStore(t, nil, bodies, 2)
 	p := mustPrepare(t, "SELECT c.id, COUNT(1) AS n FROM c GROUP BY c.id", bind.ContainerInfo{})
 	seen := map[string]bool{}
 	pages := 0

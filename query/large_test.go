@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
 // TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
 // time.
 func TestLargeQueries(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
 	many := func(n int, format, between string) string {
 		parts := make([]string, n)
@@ -21,7 +23,7 @@ func TestLargeQueries(t *testing.T) {
 	}
 	info := defaultInfo(t)
 	info.Lenient = true
-	sources := newMemory(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(5, `{"id":"%","a1":1}`), 1)
 	for text, want := range map[string]int{
 		"SELECT VALUE c.id FROM c WHERE c.id = 'x' OR " + many(20_000, "c.id = '3'",
 			" OR "): 1,

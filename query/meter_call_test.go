@@ -40,7 +40,7 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 	ring = strings.TrimSuffix(ring[:strings.LastIndex(ring, ",[")], ",") + ",[1,0]]"
 	body := fmt.Sprintf(`{"id":"1","a":%s,"b":%s,"t":%q,"p":{"type":"Polygon","coordinates":[%s]}}`,
 		line(0), line(math.Pi), words.String(), ring)
-	sources := newMemory(t, nil, [][]byte{[]byte(body)}, 1)
+	sources := newPageStateStore(t, nil, [][]byte{[]byte(body)}, 1)
 	terms := strings.Repeat(", {'term': 'zzzzz', 'distance': 2}", 200)
 	for name, text := range map[string]string{
 		"distance":   "SELECT VALUE ST_DISTANCE(c.a, c.b) FROM c",

@@ -71,7 +71,7 @@ func heavy() []byte {
 // TestLimit: a run is given up once its time is over, and once its context has ended, inside a row too. The
 // watch goes on by a second each time that it is looked at, so that a run ends after so many looks.
 func TestLimit(t *testing.T) {
-	sources := newMemory(t, nil, [][]byte{heavy()}, 1)
+	sources := newPageStateStore(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
 		t.Run(name, func(t *testing.T) {
 			p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
@@ -126,7 +126,7 @@ func TestConditionLimit(t *testing.T) {
 func TestMadeText(t *testing.T) {
 	racetest.Sequential(t)
 	body := []byte(`{"id":"1","s":"` + strings.Repeat("x", 1_000_000) + `"}`)
-	sources := newMemory(t, nil, [][]byte{body}, 1)
+	sources := newPageStateStore(t, nil, [][]byte{body}, 1)
 	for name, text := range map[string]string{
 		"array":     "SELECT VALUE [" + strings.Repeat("c.s,", 40) + "c.s] FROM c",
 		"object":    "SELECT " + strings.Repeat("[c.s, c.s, c.s, c.s, c.s, c.s], ", 10) + "c.s FROM c",
@@ -155,7 +155,7 @@ func TestCostlyConstants(t *testing.T) {
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 3 * time.Second}
 	var late *fault.TimeError
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
+	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
 	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}

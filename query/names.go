@@ -18,7 +18,7 @@ type (
 	CursorError = fault.CursorError
 	Error       = fault.Error
 	MemoryError = fault.MemoryError
-	Style       = fault.Style
+	ErrorFormat = fault.ErrorFormat
 	TimeError   = fault.TimeError
 )
 
@@ -30,7 +30,7 @@ const (
 // The interfaces of a Source, by which a query reads a partition range.
 type (
 	DeadDocumentLister = source.DeadDocumentLister
-	Counter            = source.Counter
+	DocumentCounter    = source.DocumentCounter
 	Document           = source.Document
 	Documents          = source.Documents
 	DocumentFinder     = source.DocumentFinder
@@ -50,7 +50,7 @@ type (
 
 // The error of a regular expression that exceeds its time limit.
 type (
-	MatchError = lang.MatchError
+	RegexTimeoutError = lang.RegexTimeoutError
 )
 
 const (
@@ -61,14 +61,14 @@ const (
 // The position of a query over several sources.
 type (
 	Progress = cursor.WalkProgress
-	Span     = cursor.Span
+	Span     = cursor.SourceSpan
 )
 
 // The arguments of Prepare.
 type (
-	Computed  = bind.Computed
-	Info      = bind.ContainerInfo
-	Parameter = bind.Parameter
+	ComputedProperty = bind.ComputedProperty
+	Info             = bind.ContainerInfo
+	Parameter        = bind.Parameter
 )
 
 // The environment of a run, and the values that rows are ordered by.
@@ -84,14 +84,14 @@ type (
 
 // The arguments and results of a run.
 type (
-	Condition  = exec.Condition
-	Memory     = exec.Memory
-	Page       = exec.Page
-	PageState  = exec.PageState
-	Resume     = exec.Resume
-	RunOptions = exec.RunOptions
-	Stats      = exec.Stats
-	Value      = exec.Value
+	PatchCondition = exec.PatchCondition
+	PageStateStore = exec.PageStateStore
+	Page           = exec.Page
+	PageState      = exec.PageState
+	ResumePosition = exec.ResumePosition
+	RunOptions     = exec.RunOptions
+	Stats          = exec.Stats
+	InMemoryObject = exec.InMemoryObject
 )
 
 const (

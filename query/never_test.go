@@ -45,7 +45,7 @@ func TestNever(t *testing.T) {
 		if got := strings.Contains(p.String(), "nothing"); got != never {
 			t.Errorf("%s: nothing can fulfil it: %t, want %t", text, got, never)
 		}
-		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
+		page, err := p.Run(t.Context(), newPageStateStore(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestNever(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", test.text, err)
 		}
-		page, err := p.Run(t.Context(), newMemory(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
+		page, err := p.Run(t.Context(), newPageStateStore(t, x, bodies, 1), eval.Env{}, exec.RunOptions{})
 		if got := rowTexts(page); err != nil || got != test.want {
 			t.Errorf("%s gives %q, %v", test.text, got, err)
 		}
@@ -99,7 +99,7 @@ func NeverIsRight(t *testing.T, seed uint64) {
 			bodies = append(bodies, []byte(body+"}"))
 		}
 	}
-	sources := newMemory(t, x, bodies, 1)
+	sources := newPageStateStore(t, x, bodies, 1)
 	never := 0
 	for range neverConditions {
 		text := contradiction(r, 3)

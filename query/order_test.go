@@ -230,14 +230,14 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 				}
 			}
 		}
-		plain := buried(newMemory(t, nil, bodies, 1), dead, outside)
+		plain := buried(newPageStateStore(t, nil, bodies, 1), dead, outside)
 		for _, policy := range policies {
-			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
+			x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]source.Source{1: buried(newMemory(t, x, bodies, 1), dead, outside),
-				3: buried(newMemory(t, x, bodies, 3), dead, outside)}
+			sources := map[int][]source.Source{1: buried(newPageStateStore(t, x, bodies, 1), dead, outside),
+				3: buried(newPageStateStore(t, x, bodies, 3), dead, outside)}
 			for range 40 {
 				text := randomQuery(r)
 				want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true}, plain, exec.RunOptions{})
@@ -280,7 +280,7 @@ func TestOrderIsTotal(t *testing.T) {
 	bodies := randomDocuments(r, 300)
 	rows, err := runAll("SELECT VALUE [c.a ?? '?'] FROM c ORDER BY c.a", nil,
 		bind.ContainerInfo{Lenient: true},
-		newMemory(t, nil, bodies, 1), exec.RunOptions{MaxItems: 7})
+		newPageStateStore(t, nil, bodies, 1), exec.RunOptions{MaxItems: 7})
 	if err != nil || len(rows) != len(bodies) {
 		t.Fatalf("%d rows of %d, %v", len(rows), len(bodies), err)
 	}
@@ -312,7 +312,8 @@ func TestSortedRowsFillThePage(t *testing.T) {
 	}
 	slow := eval.Env{Elapsed: func() time.Duration { return 2 * exec.DefaultBudget }}
 	for _, n := range []int{1, 3} {
-		page, err := p.Run(t.Context(), newMemory(t, nil, bodies, n), slow, exec.RunOptions{MaxItems: 90})
+		page, err := p.Run(t.Context(), newPageStateStore(t, nil, bodies, n), slow,
+			exec.RunOptions{MaxItems: 90})
 		if err != nil || len(page.Rows) != 90 || page.Cursor == "" || string(page.Rows[89]) != "89" {
 			t.Errorf("%d sources: %d rows, %v", n, len(page.Rows), err)
 		}

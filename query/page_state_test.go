@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// keeper is a Memory that keeps all, or nothing.
+// keeper is a PageStateStore that keeps all, or nothing.
 type keeper struct {
 	kept   map[string]*exec.PageState
 	forget bool
@@ -49,7 +49,7 @@ func TestDistinctPages(t *testing.T) {
 		p := mustPrepare(t, text, bind.ContainerInfo{})
 		for _, forget := range []bool{false, true} {
 			for _, size := range []int{1, 2, 5, 1000} {
-				sources := newMemory(t, nil, bodies, 3)
+				sources := newPageStateStore(t, nil, bodies, 3)
 				whole, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{})
 				if err != nil || whole.Cursor != "" {
 					t.Fatal(text, whole.Cursor, err)

@@ -13,7 +13,7 @@ import (
 func TestParameterInPath(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(3, `{"id":"%","n":%,"m":-%,"l":[%]}`), 2)
+	sources := newPageStateStore(t, info.Index, numbered(3, `{"id":"%","n":%,"m":-%,"l":[%]}`), 2)
 	for _, c := range []struct{ text, n, m string }{
 		{"SELECT VALUE c.id FROM c ORDER BY c[@p]", `["0","1","2"]`, `["2","1","0"]`},
 		{"SELECT VALUE c.id FROM c ORDER BY c[@p] DESC", `["2","1","0"]`, `["0","1","2"]`},

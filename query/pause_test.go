@@ -110,13 +110,13 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			}
 		}
 		for _, policy := range policies {
-			x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(policy)}, nil)
+			x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sources := map[int][]source.Source{}
 			for _, n := range []int{1, 3} {
-				for _, m := range newMemory(t, x, bodies, n) {
+				for _, m := range newPageStateStore(t, x, bodies, n) {
 					sources[n] = append(sources[n], &graves{m.(*memory), dead, nil})
 				}
 			}

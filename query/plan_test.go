@@ -20,7 +20,7 @@ func planInfo(t testing.TB) bind.ContainerInfo {
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/k"},{"path":"/ts","order":"descending"}]],
 		"spatialIndexes":[{"path":"/g/*","types":["Point"]}],"vectorIndexes":[{"path":"/v","type":"flat"}],"fullTextIndexes":[{"path":"/x"}]}`)
-	x, err := index.NewIndexer(index.Definition{Policy: policy, Vectors: map[string]int{"/v": 3}}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: policy, Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,8 @@ func TestExplain(t *testing.T) {
 	}
 	clock := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { clock += time.Millisecond; return clock }}
-	page, err := p.Run(context.Background(), newMemory(t, x, bodies, 1), env, exec.RunOptions{Trace: true})
+	page, err := p.Run(context.Background(), newPageStateStore(t, x, bodies, 1), env,
+		exec.RunOptions{Trace: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o
 // RunValues makes one page of a query over a list of values, as Run does over partition ranges. Unlike in
 // Run, a page has a Cursor only if another row follows. The plan should be prepared with an Info that is
 // Lenient and has no Index, since all values are read and every ORDER BY sorts. The errors are those of Run.
-func (p *Plan) RunValues(ctx context.Context, list []exec.Value, env eval.Env, o exec.RunOptions) (exec.Page,
+func (p *Plan) RunValues(ctx context.Context, list []exec.InMemoryObject, env eval.Env,
+	o exec.RunOptions) (exec.Page,
 	error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }
@@ -72,7 +73,7 @@ func (p *Plan) RunValues(ctx context.Context, list []exec.Value, env eval.Env, o
 func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Plan, s) }
 
 // Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
-func (p *Plan) Beginning(scope string, spans []cursor.Span) string {
+func (p *Plan) Beginning(scope string, spans []cursor.SourceSpan) string {
 	return exec.Beginning(p.Plan, scope, spans)
 }
 
@@ -98,11 +99,11 @@ func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return eval.Orde
 // expression must always have the same result for the same document: it has no subqueries, aggregates,
 // parameters, user defined or spatial functions, no functions of random numbers or of the current time, and
 // uses no other computed property. The error is an *Error whose message names the property.
-func CheckComputed(list []Computed) error { return plan.CheckComputed(list) }
+func CheckComputed(list []ComputedProperty) error { return plan.CheckComputed(list) }
 
-// NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
-// use by indexes. The function is safe for concurrent use. The error is an *Error.
-func NewComputed(list []Computed) (func(name string, body []byte) jsondoc.Value, error) {
+// NewComputedProperty compiles computed properties to a function that evaluates them on the text of a
+// document, for use by indexes. The function is safe for concurrent use. The error is an *Error.
+func NewComputedProperty(list []ComputedProperty) (func(name string, body []byte) jsondoc.Value, error) {
 	return plan.NewComputed(list)
 }
 
@@ -111,7 +112,7 @@ func NewComputed(list []Computed) (func(name string, body []byte) jsondoc.Value,
 //	FROM name [[AS] alias] [WHERE condition]
 //
 // The error is an *Error.
-func PrepareCondition(text string, info Info) (*Condition, error) {
+func PrepareCondition(text string, info Info) (*PatchCondition, error) {
 	return exec.PrepareCondition(text, info)
 }
 

@@ -71,7 +71,7 @@ func (s *scopedScan) Next() bool {
 // documents alone.
 func RanksOfTheLiving(t *testing.T, first uint64) {
 	racetest.Sequential(t)
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		bodies := specialDocuments(r, n)
 		blind, parted, sources := r.IntN(3) == 0, seed%3 == 0 || r.IntN(2) == 0, 1+r.IntN(3)
 		var alive [][]byte
-		indexed := newMemory(t, x, bodies, sources)
+		indexed := newPageStateStore(t, x, bodies, sources)
 		for i, src := range indexed {
 			s := &scoped{memory: src.(*memory), blind: blind}
 			for _, d := range s.docs {
@@ -104,7 +104,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 			}
 			indexed[i] = s
 		}
-		plain := newMemory(t, nil, alive, 1)
+		plain := newPageStateStore(t, nil, alive, 1)
 		for range 40 {
 			text := randomRank(r)
 			if r.IntN(3) == 0 {
@@ -133,7 +133,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 // same.
 func TestEqualScoresAtTheEdge(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy)}, nil)
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,12 +149,13 @@ func TestEqualScoresAtTheEdge(t *testing.T) {
 	}
 	const text = `SELECT TOP 50 VALUE c.id FROM c
 		ORDER BY RANK RRF(FullTextScore(c.x, "sea"), FullTextScore(c.x, "bike"))`
-	want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true}, newMemory(t, nil, bodies, 1),
+	want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true}, newPageStateStore(t, nil, bodies, 1),
 		exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Index: x}, newMemory(t, x, bodies, 1),
+	got, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Index: x}, newPageStateStore(t, x, bodies,
+		1),
 		exec.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -217,12 +218,12 @@ func randomMerged(r *rand.Rand) string {
 // TestRanksSpareDocuments counts the documents that ranks by an index read.
 func TestRanksSpareDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := newMemory(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 2000), 2)
+	sources := newPageStateStore(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 2000), 2)
 	fused := `RRF(VectorDistance(c.v, [1,0,2]), FullTextScore(c.x, "sea"))`
 	for _, c := range []struct {
 		text string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
@@ -46,7 +47,7 @@ func rowsText(page exec.Page) string {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
+	sources := newPageStateStore(t, info.Index, numbered(10, `{"id":"%","n":%,"l":[%,%,%]}`), 2)
 	for _, c := range []struct {
 		text string
 		max  int
@@ -102,7 +103,7 @@ func TestPages(t *testing.T) {
 // TestBlockingPages checks the one case in which an aggregate has pages: where its rows are too long for one.
 func TestBlockingPages(t *testing.T) {
 	t.Parallel()
-	sources := newMemory(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
+	sources := newPageStateStore(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
 	want := `[{"n":2},{"n":3},{"n":4},{"n":5},{"n":6}]`
 	got, err := runAll("SELECT DISTINCT c.n FROM c OFFSET 2 LIMIT 5", nil, bind.ContainerInfo{}, sources,
 		exec.RunOptions{MaxBytes: 16})
@@ -130,7 +131,7 @@ func TestWritesBetweenPages(t *testing.T) {
 			return bodies
 		}
 		p := mustPrepare(t, c.text, info)
-		before := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
+		before := newPageStateStore(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
 			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"c","n":3,"long":"LONG3"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`), 1)
 		page, err := p.Run(context.Background(), before, eval.Env{}, exec.RunOptions{MaxItems: 2})
@@ -138,7 +139,7 @@ func TestWritesBetweenPages(t *testing.T) {
 			t.Fatalf("%s begins with %s, %v", c.text, rowsText(page), err)
 		}
 		// c is deleted, e and f are new: e where the order has been already.
-		after := newMemory(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
+		after := newPageStateStore(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
 			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
 		m := after[0].(*memory)
@@ -167,7 +168,7 @@ func TestCutCursor(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
 	long := strings.Repeat("y", 2000)
-	sources := newMemory(t, info.Index, numbered(6, `{"id":"%","s":"`+long+`%"}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(6, `{"id":"%","s":"`+long+`%"}`), 1)
 	p := mustPrepare(t, "SELECT VALUE c.id FROM c ORDER BY c.s", info)
 	page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 2})
 	if err != nil || rowsText(page) != `"0" "1"` || len(page.Cursor) > 1024 {
@@ -188,7 +189,7 @@ func TestCutCursor(t *testing.T) {
 func TestForeignCursors(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(4, `{"id":"%","n":%}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(4, `{"id":"%","n":%}`), 1)
 	p := mustPrepare(t, "SELECT * FROM c ORDER BY c.n", info)
 	page, err := p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{MaxItems: 1, Scope: "s"})
 	if err != nil || page.Cursor == "" {
@@ -214,7 +215,7 @@ func TestForeignCursors(t *testing.T) {
 		},
 		"a part of the container that it does not cover": func() (exec.Page, error) {
 			return p.Run(context.Background(), nil, eval.Env{}, exec.RunOptions{Cursor: cursorOver(p,
-				cursor.Span{From: []byte{5}}), Scope: "s"})
+				cursor.SourceSpan{From: []byte{5}}), Scope: "s"})
 		},
 	} {
 		var wrong *fault.CursorError
@@ -224,15 +225,15 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-func cursorOver(p *Plan, s cursor.Span) string {
+func cursorOver(p *Plan, s cursor.SourceSpan) string {
 	x := exec.Execution{Plan: p.Plan, Opts: exec.RunOptions{Scope: "s"}}
-	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.Span{s})
+	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.SourceSpan{s})
 }
 
 // TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
 func TestBudget(t *testing.T) {
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
+	sources := newPageStateStore(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
 	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0",
 		"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0 ORDER BY c.n"} {
 		p := mustPrepare(t, text, info)
@@ -266,8 +267,9 @@ func TestBudget(t *testing.T) {
 
 // TestRunErrors checks what a query can only do wrong while it runs.
 func TestRunErrors(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
-	sources := newMemory(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
+	sources := newPageStateStore(t, nil, numbered(40, `{"id":"%","l":[1,2],"pad":"`+strings.Repeat("p",
 		100_000)+`%"}`), 1)
 	failed := errors.New("thrown")
 	env := eval.Env{UDF: func(name string, args []jsondoc.Value) (jsondoc.Value, error) {
@@ -308,8 +310,9 @@ func TestRunErrors(t *testing.T) {
 // TestGroupsInGroups checks that the groups of a subquery and those of the query around it do not meet.
 func TestGroupsInGroups(t *testing.T) {
 	t.Parallel()
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`),
-		[]byte(`{"id":"3","g":[2,2,3]}`)}, 1)
+	sources := newPageStateStore(t, nil,
+		[][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`),
+			[]byte(`{"id":"3","g":[2,2,3]}`)}, 1)
 	for text, want := range map[string]string{
 		"SELECT c.g[0] AS a, ARRAY(SELECT {k: x, n: COUNT(1), l: ARRAY_LENGTH(c.g)} FROM x IN c.g GROUP BY x) AS s, COUNT(1) AS n, c.g AS g FROM c GROUP BY c.g": `[{"a":2,"s":[{"$1":{"k":2,"n":2,"l":3}},` +
 			`{"$1":{"k":3,"n":1,"l":3}}],"n":2,"g":[2,2,3]},{"a":3,"s":[{"$1":{"k":3,"n":1,"l":1}}],"n":1,"g":[3]}]`,
@@ -326,7 +329,7 @@ func TestGroupsInGroups(t *testing.T) {
 func TestSystemProperties(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
-	sources := newMemory(t, info.Index, numbered(2, `{"id":"%"}`), 1)
+	sources := newPageStateStore(t, info.Index, numbered(2, `{"id":"%"}`), 1)
 	for text, want := range map[string]string{
 		"SELECT c._ts, c._rid FROM c WHERE c._ts = 1700000001": `[{"_ts":1700000001,"_rid":"AAAAAAAAAAABAAAAAAAAAA=="}]`,
 		"SELECT VALUE DOCUMENTID(c) FROM c":                    `[1,2]`,

@@ -106,7 +106,7 @@ func TestWithReads(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
-	sources := newMemory(t, x, bodies, 1)
+	sources := newPageStateStore(t, x, bodies, 1)
 	p, err := Prepare("SELECT VALUE c.id FROM c WHERE c.a >= @low AND c.a < @high",
 		[]bind.Parameter{{Name: "@low", Value: jsondoc.NumberValue(1)}, {Name: "@high",
 			Value: jsondoc.NumberValue(2)}}, bind.ContainerInfo{Index: x})
@@ -165,7 +165,7 @@ func TestWithAtOnce(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		for range 4 {
-			sources := newMemory(t, x, bodies, 1) // each has its own scratch
+			sources := newPageStateStore(t, x, bodies, 1) // each has its own scratch
 			all.Go(func() {
 				q, err := p.With(params)
 				if err != nil {

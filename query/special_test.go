@@ -78,7 +78,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,1,1])) OFFSET 2 LIMIT 6`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,1]), FullTextScore(c.x, "swim", "red"), [1, -2])`,
 	}
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 	for seed := range uint64(5) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		bodies := specialDocuments(r, 10+r.IntN(80))
-		plain := newMemory(t, nil, bodies, 1)
+		plain := newPageStateStore(t, nil, bodies, 1)
 		for _, text := range queries {
 			want, err := runAll(text, nil, bind.ContainerInfo{Lenient: true, Vectors: vectors}, plain,
 				exec.RunOptions{})
@@ -98,7 +98,7 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 				for _, page := range []int{0, 3} {
 					got, err := runAll(text, nil,
 						bind.ContainerInfo{Index: x, Lenient: true, Vectors: vectors},
-						newMemory(t, x, bodies, n), exec.RunOptions{MaxItems: page})
+						newPageStateStore(t, x, bodies, n), exec.RunOptions{MaxItems: page})
 					if err != nil {
 						t.Fatalf("%s: %v", text, err)
 					}
@@ -115,12 +115,12 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 // TestSpecialIndexesSpareDocuments checks that those queries do not read what they do not need.
 func TestSpecialIndexesSpareDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.Definition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := newMemory(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 400), 1)
+	sources := newPageStateStore(t, x, specialDocuments(rand.New(rand.NewPCG(1, 1)), 400), 1)
 	for text, most := range map[string]int64{
 		`SELECT * FROM c WHERE ST_DISTANCE(c.g, {"type":"Point","coordinates":[0.5,0.25]}) < 1000`:                  20,
 		`SELECT * FROM c WHERE FullTextContains(c.x, "swim") AND c.id = "7"`:                                        1,
@@ -158,7 +158,7 @@ func TestRankFusion(t *testing.T) {
 		[]byte(`{"id":"c","x":"road","v":[1,0.1]}`),
 		[]byte(`{"id":"d"}`),
 	}
-	sources := newMemory(t, nil, bodies, 2)
+	sources := newPageStateStore(t, nil, bodies, 2)
 	// By text: a, b, then c without the word, d without a text. By vector: b, c, a, d. So a has 1/61+1/63, b
 	// 1/62+1/61, c 1/63+1/62.
 	for text, want := range map[string]string{
@@ -177,7 +177,7 @@ func TestRankFusion(t *testing.T) {
 // TestVectorPolicy checks that the container's vector policy says how to compare.
 func TestVectorPolicy(t *testing.T) {
 	t.Parallel()
-	sources := newMemory(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
+	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),
 		[]byte(`{"id":"near","v":[1,1]}`)}, 1)
 	for distance, want := range map[string][]string{"euclidean": {"near", "far", "none"},
 		"dotproduct": {"far", "near", "none"}} {

@@ -22,7 +22,7 @@ func TestSpillLarge(t *testing.T) {
 	for i := range bodies {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d","k":%d}`, i, uint64(i)*2654435761%uint64(n))
 	}
-	sources := newMemory(t, nil, bodies, 1)
+	sources := newPageStateStore(t, nil, bodies, 1)
 	sources[0].(*memory).version = "1"
 	for _, text := range []string{"SELECT c.k, COUNT(1) AS n FROM c GROUP BY c.k",
 		"SELECT DISTINCT VALUE c.k FROM c",

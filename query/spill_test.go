@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
@@ -78,12 +79,13 @@ func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exe
 // for pages of any size, whether they remember or not. Where they do, no document is read for each page
 // again. No file is left.
 func TestSpill(t *testing.T) {
+	racetest.Sequential(t)
 	t.Parallel()
 	const n = 4000
 	bodies := spillBodies(n)
 	for _, text := range spillCases {
 		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
-		want, _, _ := pagesOf(t, p, newMemory(t, nil, bodies, 3), eval.Env{},
+		want, _, _ := pagesOf(t, p, newPageStateStore(t, nil, bodies, 3), eval.Env{},
 			exec.RunOptions{MaxBytes: 1 << 30})
 		for _, forget := range []bool{false, true} {
 			dir, err := spill.Open(t.TempDir(), 1<<30)
@@ -91,7 +93,7 @@ func TestSpill(t *testing.T) {
 				t.Fatal(err)
 			}
 			env := eval.Env{MaxHeld: spillHeld, Temp: dir}
-			sources := newMemory(t, nil, bodies, 3)
+			sources := newPageStateStore(t, nil, bodies, 3)
 			for _, src := range sources {
 				src.(*memory).version = "1"
 			}
@@ -129,7 +131,7 @@ func TestSpillChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := newMemory(t, nil, spillBodies(1000), 1)
+	sources := newPageStateStore(t, nil, spillBodies(1000), 1)
 	m := sources[0].(*memory)
 	m.version = "1"
 	memory := &keeper{kept: map[string]*exec.PageState{}}
@@ -169,7 +171,7 @@ func TestSpillQuota(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
-		page, err := p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
+		page, err := p.Run(context.Background(), newPageStateStore(t, nil, spillBodies(4000), 1),
 			eval.Env{MaxHeld: 100 << 10, Temp: dir}, exec.RunOptions{MaxItems: 1 << 20})
 		var memory *fault.MemoryError
 		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
@@ -178,7 +180,7 @@ func TestSpillQuota(t *testing.T) {
 		if dir.Files() != 0 || dir.Used() != 0 {
 			t.Error(dir.Files(), "files are left")
 		}
-		_, err = p.Run(context.Background(), newMemory(t, nil, spillBodies(4000), 1),
+		_, err = p.Run(context.Background(), newPageStateStore(t, nil, spillBodies(4000), 1),
 			eval.Env{MaxHeld: 30 << 10}, exec.RunOptions{MaxItems: 1 << 20})
 		if errors.As(err, &memory) && !memory.NoTemp {
 			t.Errorf("%s: %v", text, err)

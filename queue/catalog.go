@@ -6,18 +6,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// tenant implements host.Tenant, through which the host opens queues and topics on an engine.
-type tenant struct{ q *Queues }
+// hostTenant implements host.Tenant, through which the host opens queues and topics on an engine.
+type hostTenant struct{ q *Queues }
 
 // KeySpace implements host.Tenant.
-func (tenant) KeySpace() host.KeySpace {
+func (hostTenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: "queues", Kinds: string([]byte{record.KindEntity, record.KindRule}),
 		First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant.
-func (tenant) Scopes(r engine.Reader) (list [][]byte, err error) {
-	err = host.ScanRecords(r, record.KindEntity, func(_ []byte, rec record.Entity) error {
+func (hostTenant) Scopes(r engine.Reader) (list [][]byte, err error) {
+	err = host.ScanRecords(r, record.KindEntity, func(_ []byte, rec record.EntityRecord) error {
 		if rec.Topic == 0 {
 			list = append(list, rec.Scope())
 		}

@@ -22,7 +22,7 @@ func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (
 func (q *Queues) Change(ctx context.Context, path string,
 	fn func(p *entity.Properties) error) (entity.Entity, error) {
 	var e *entityState
-	err := again(func() (err error) {
+	err := host.RetryMoved(func() (err error) {
 		e, err = q.changeOnce(ctx, path, fn)
 		return err
 	})

@@ -10,15 +10,15 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// cachedScope is what is kept in memory about the engine scope of a queue or topic. Transactions on a scope
-// run one after the other, so only one of them uses the value at a time.
-type cachedScope struct {
+// cachedScopeState is what is kept in memory about the engine scope of a queue or topic. Transactions on a
+// scope run one after the other, so only one of them uses the value at a time.
+type cachedScopeState struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }
 
 // cachedCounters holds a message store's counters as its last transaction has left them. They are valid only
-// while era equals the era of the store's scope (cachedScope.era).
+// while era equals the era of the store's scope (cachedScopeState.era).
 type cachedCounters struct {
 	layout.Counters
 	era uint64

@@ -55,7 +55,7 @@ func TestKeptCounters(t *testing.T) {
 		_, err := tx.partOf(s)
 		return err
 	})
-	if entity.CodeOf(err) != entity.CodeEntityNotFound {
+	if entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
 		t.Error("the deleted queue:", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestTripsOfSoleServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, turn := trips.Over(e), trips.NewTurn()
+	counted, turn := trips.Over(e), trips.NewCountedTurn()
 	w := &world{t: t, ctx: trips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
 	w.h, err = host.Open(w.ctx, trips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true},
@@ -88,7 +88,7 @@ func TestTripsOfSoleServer(t *testing.T) {
 			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf([]Delivery{d[2], d[0], d[3]}),
 				make([]Settlement, 3))
 			if len(errs) != 3 || errs[0] != nil || errs[2] != nil ||
-				entity.CodeOf(errs[1]) != entity.CodeMessageLockLost {
+				entity.ErrorCodeOf(errs[1]) != entity.CodeMessageLockLost {
 				t.Error(errs)
 			}
 		}},

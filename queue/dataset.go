@@ -1,9 +1,12 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,7 +49,7 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
-	kept    cachedScope // counters of a queue's or topic's scope; a transaction over the scope guards it
+	kept    cachedScopeState // counters of a queue's or topic's scope; a transaction over the scope guards it
 
 	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[record.RuleList] // of a subscription
@@ -66,7 +69,7 @@ type entityState struct {
 
 // Open implements host.Tenant: it loads all entities of the instance into a new dataset. Background work
 // begins with dataset.Start.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	m := &dataset{
 		q:       t.q,
 		in:      in,
@@ -83,9 +86,9 @@ func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, e
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
-	return host.OpenTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockObserver: clockObserver{m}, SnapshotNote: m.summary,
-		Sinks: map[string]host.FindSinkFunc{sinkKind: m.expirySink}}, err
+	return host.TenantState{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
+		Sweep: sweeper{m}, ClockObserver: clockedMessages{m}, SnapshotNote: m.summary,
+		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 
 func (m *dataset) summary() (member string, value any) {
@@ -160,7 +163,7 @@ func (m *dataset) recordTime(ms int64) {
 }
 
 // add creates the state in memory of an entity.
-func (m *dataset) add(rec record.Entity) *entityState {
+func (m *dataset) add(rec record.EntityRecord) *entityState {
 	e := &entityState{
 		number:  rec.Number,
 		kind:    rec.Kind,
@@ -214,8 +217,8 @@ func (m *dataset) forget(list []*entityState) {
 }
 
 // record returns the catalog record of the entity.
-func (e *entityState) record() record.Entity {
-	rec := record.Entity{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
+func (e *entityState) record() record.EntityRecord {
+	rec := record.EntityRecord{Number: e.number, Kind: e.kind, Path: e.path, Created: e.created,
 		Updated:  e.updated.Load(),
 		Accessed: e.accessed.Load(), Properties: *e.properties.Load()}
 	if e.topic != nil {
@@ -262,14 +265,13 @@ func notFound(path string) *entity.Error {
 		Message: "The messaging entity '" + path + "' could not be found."}
 }
 
-// list returns all entities, in any order.
+// list returns all entities in the order of their numbers, so that a server always does the work of several
+// entities in the same order.
 func (m *dataset) list() []*entityState {
 	m.mu.RLock()
-	defer m.mu.RUnlock()
-	list := make([]*entityState, 0, len(m.numbers))
-	for _, e := range m.numbers {
-		list = append(list, e)
-	}
+	list := slices.AppendSeq(make([]*entityState, 0, len(m.numbers)), maps.Values(m.numbers))
+	m.mu.RUnlock()
+	slices.SortFunc(list, func(a, b *entityState) int { return cmp.Compare(a.number, b.number) })
 	return list
 }
 

@@ -11,7 +11,7 @@ import (
 // and receives none, if one of them is missing. holder is the receiver that gets the locks, which end when it
 // is closed. If the entity has sessions, holder must have the lock of the messages' session; otherwise it may
 // be nil.
-func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode Mode,
+func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers []int64, mode ReceiveMode,
 	holder *Receiver) ([]Delivery, error) {
 	s, err := q.store(ctx, a)
 	if err != nil {
@@ -62,7 +62,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 
 // deferrable returns an error if deferred messages of the store cannot be received in this mode by this
 // receiver: in a store with sessions, session must hold a session lock.
-func (s *messageStore) deferrable(mode Mode, session *Receiver) error {
+func (s *messageStore) deferrable(mode ReceiveMode, session *Receiver) error {
 	if err := s.readable(); err != nil {
 		return err
 	}

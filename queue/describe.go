@@ -70,7 +70,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 	out := make([]entity.Entity, 0, len(list))
 	for _, e := range list {
 		one, err := m.entity(ctx, e)
-		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
+		if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue // deleted meanwhile
 		}
 		if err != nil {

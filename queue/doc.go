@@ -30,7 +30,7 @@
 //
 // # Several servers on one engine
 //
-// If several servers share the engine (engine.Shared), locks are stored under keys. While a message is
+// If several servers share the engine (engine.SharedEngine), locks are stored under keys. While a message is
 // locked, it is not in the index of available messages. The transaction that hands a message out writes its
 // lock. A transaction that settles the message, or renews or ends the lock, reads the lock first. Locks
 // survive the end of a server, and lapse at their time. A receive and a settlement are one transaction each,

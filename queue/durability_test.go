@@ -145,7 +145,7 @@ func (l *observations) lockAll(ctx context.Context, r *rand.Rand) {
 		}
 		for _, d := range list {
 			l.isThere(textOf(d))
-			how := Settlement{Outcome: Outcome(r.IntN(3))}
+			how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
 			if how.Outcome == Complete {
 				l.note(textOf(d), unknown)
 			}

@@ -13,7 +13,7 @@ import (
 
 // expiryProgress holds how far the reaper has read a store's index entries of messages that can expire.
 type expiryProgress struct {
-	own, inherited host.PassPosition // over the families x and w; used only while the reaper sweeps
+	own, inherited host.SweepPassPosition // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
@@ -22,7 +22,7 @@ func (e *expiryProgress) restart() { e.again.Store(true) }
 
 // noteArrival makes the reaper begin again if a message arrives whose index entry by expiry time is before
 // the entries that the reaper has already read.
-func (e *expiryProgress) noteArrival(h *layout.Header) {
+func (e *expiryProgress) noteArrival(h *layout.MessageHeader) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued
@@ -44,12 +44,12 @@ const (
 type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.
-func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
+func (w sweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
 			if s != nil && (s.Sub == entity.Main || s.nextWakeup() < host.Never ||
 				w.m.shared && s.forwardsTo() != "") {
-				list = append(list, ttl.Range{Owner: e.number, Part: uint16(s.Sub)})
+				list = append(list, ttl.SweepRange{Owner: e.number, Part: uint16(s.Sub)})
 			}
 		}
 	}
@@ -57,17 +57,17 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.Range, err error) {
 }
 
 // Clock implements ttl.Sweeper. It returns nil: all messages expire by the reaper's own clock, the server's.
-func (w sweeper) Clock(ttl.Range) ttl.Clock { return nil }
+func (w sweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
 // expired messages, and removes message ids that are older than the duplicate detection window.
-func (w sweeper) Sweep(ctx context.Context, rg ttl.Range, limit int) (ttl.SweepResult, error) {
+func (w sweeper) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	swept, err := e.stores[rg.Part].sweep(ctx, limit)
-	if err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound {
+	if err != nil && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
 	return swept, err
@@ -133,7 +133,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		s.expiry.inherited.Restart(0)
 	}
 	def := millis(s.e.properties.Load().DefaultTTL)
-	steps := []*host.PassStep{
+	steps := []*host.SweepPassStep{
 		{Pass: &s.expiry.own, Prefix: s.Keys.Family(layout.FamilyDeadline), Cutoff: now},
 		{Pass: &s.expiry.inherited, Prefix: s.Keys.Family(layout.FamilyEnqueued), Cutoff: -1},
 	}
@@ -141,16 +141,26 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 		steps[1].Cutoff = now - def
 	}
 	later := []int64{0, def}
-	var due []host.DeadlineEntry
+	var due []host.DeadlineIndexEntry
 	next = host.Never
 	for _, step := range steps {
 		step.Announce()
 	}
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
-		for i, step := range steps {
+		stopped := false
+		for _, step := range steps {
+			if stopped && len(due) == limit {
+				break
+			}
 			if due, err = step.Walk(r, due, limit-len(due), s.sweepAction); err != nil {
 				return err
 			}
+			stopped = stopped || step.Stopped()
+		}
+		if stopped { // another step follows at once
+			return nil
+		}
+		for i, step := range steps {
 			ahead, err := step.Ahead(r)
 			if err != nil {
 				return err
@@ -175,7 +185,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 
 // sweepAction returns what the reaper does with a message that has expired: it waits if the message is
 // claimed, and purges it otherwise.
-func (s *messageStore) sweepAction(e host.DeadlineEntry) host.SweepAction {
+func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {
@@ -185,7 +195,7 @@ func (s *messageStore) sweepAction(e host.DeadlineEntry) host.SweepAction {
 }
 
 // purgeDue purges messages that have expired, except those that have been claimed in the meantime.
-func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineEntry) (n int, err error) {
+func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineIndexEntry) (n int, err error) {
 	var list []*messageClaim
 	s.mu.Lock()
 	for _, e := range due {

@@ -47,7 +47,7 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 
 // Enter implements host.ExpirySink: it begins a purge whose expired items are sent to the entity. It fails if
 // the entity does not exist or does not accept messages.
-func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
+func (h expirySink) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
@@ -61,27 +61,27 @@ func (h expirySink) Enter(ctx context.Context) (host.SinkTx, error) {
 		h.m.gate.Leave()
 		return nil, err
 	}
-	return &sinkTx{e: e}, nil
+	return &expirySinkTx{e: e}, nil
 }
 
-// sinkTx implements host.SinkTx: it stores the expired items of one purge as messages.
-type sinkTx struct {
+// expirySinkTx implements host.ExpirySinkTx: it stores the expired items of one purge as messages.
+type expirySinkTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
-// Scopes implements host.SinkTx: the transaction needs the engine scope of the queue or topic.
-func (i *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+// Scopes implements host.ExpirySinkTx: the transaction needs the engine scope of the queue or topic.
+func (i *expirySinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
-// Begin implements host.SinkTx: it begins the message operations in the transaction t, which purges the
+// Begin implements host.ExpirySinkTx: it begins the message operations in the transaction t, which purges the
 // items.
-func (i *sinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
+func (i *expirySinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
-// Take implements host.SinkTx: it sends the item as a message, which may be larger than the size limit for
-// clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
-func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
+// Take implements host.ExpirySinkTx: it sends the item as a message, which may be larger than the size limit
+// for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
+func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
 	}
@@ -97,13 +97,13 @@ func (i *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return err == nil, err
 }
 
-// Finish implements host.SinkTx: it writes the counters of the message stores that Take has changed to the
-// transaction.
-func (i *sinkTx) Finish() { i.w.finish() }
+// Finish implements host.ExpirySinkTx: it writes the counters of the message stores that Take has changed to
+// the transaction.
+func (i *expirySinkTx) Finish() { i.w.finish() }
 
-// Leave implements host.SinkTx: it ends the purge. After a commit it updates the state in memory, which wakes
-// receivers.
-func (i *sinkTx) Leave(committed bool) {
+// Leave implements host.ExpirySinkTx: it ends the purge. After a commit it updates the state in memory, which
+// wakes receivers.
+func (i *expirySinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()
 		i.e.recordUse(i.w.now)

@@ -81,16 +81,16 @@ func TestHeirRefuses(t *testing.T) {
 	p.MaxSizeMB = 0
 	s.e.properties.Store(&p)
 	dead := host.ExpiredItem{ID: "7", Body: []byte("{}")}
-	for name, want := range map[string]entity.Code{
+	for name, want := range map[string]entity.ErrorCode{
 		"nobody": entity.CodeEntityNotFound, "sessions": entity.CodeArgument,
 		"news/Subscriptions/all": entity.CodeArgument, "graves/$DeadLetterQueue": entity.CodeArgument,
 		"closed": entity.CodeEntityDisabled, "full": entity.CodeQuotaExceeded} {
-		if n, err := w.bequeath(name, well, dead); n != 0 || entity.CodeOf(err) != want {
+		if n, err := w.bequeath(name, well, dead); n != 0 || entity.ErrorCodeOf(err) != want {
 			t.Errorf("%s: %d, %v", name, n, err)
 		}
 	}
 	broken := &entity.Error{Code: entity.CodeStorage}
-	if _, err := w.bequeath("news", func() error { return broken }, dead); entity.CodeOf(
+	if _, err := w.bequeath("news", func() error { return broken }, dead); entity.ErrorCodeOf(
 		err,
 	) != entity.CodeStorage {
 		t.Errorf("%v", err)

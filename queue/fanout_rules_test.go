@@ -34,9 +34,9 @@ func action(t testing.TB, text string) rule.Action {
 	return a
 }
 
-func correlation(t testing.TB, c rule.Correlation) rule.Filter {
+func correlation(t testing.TB, c rule.CorrelationFilter) rule.Filter {
 	t.Helper()
-	f, err := rule.NewCorrelation(c)
+	f, err := rule.NewCorrelationFilter(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +84,15 @@ func TestRules(t *testing.T) {
 		{sql(t, "sys.TimeToLive IS NOT NULL AND sys.EnqueuedTimeUtc IS NOT NULL"), true},
 		{sql(t, "sys.SessionId IS NULL AND sys.PartitionKey = 'p'"), true},
 		{sql(t, "span IS NOT NULL AND big > 1 AND id IS NOT NULL"), true},
-		{correlation(t, rule.Correlation{Label: "news"}), true},
-		{correlation(t, rule.Correlation{Label: "News"}), false},
-		{correlation(t, rule.Correlation{Label: "news", To: "me"}), false},
-		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "Color",
+		{correlation(t, rule.CorrelationFilter{Label: "news"}), true},
+		{correlation(t, rule.CorrelationFilter{Label: "News"}), false},
+		{correlation(t, rule.CorrelationFilter{Label: "news", To: "me"}), false},
+		{correlation(t, rule.CorrelationFilter{Properties: []rule.Parameter{{Name: "Color",
 			Value: rule.String("red")},
 			{Name: "price", Value: rule.Number(10)}}}), true},
-		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "price",
+		{correlation(t, rule.CorrelationFilter{Properties: []rule.Parameter{{Name: "price",
 			Value: rule.String("10")}}}), false},
-		{correlation(t, rule.Correlation{Properties: []rule.Parameter{{Name: "nothing",
+		{correlation(t, rule.CorrelationFilter{Properties: []rule.Parameter{{Name: "nothing",
 			Value: rule.NullValue()}}}), false},
 	} {
 		w.rules(sub, entity.Rule{Name: "r", Filter: c.filter})
@@ -208,7 +208,7 @@ func BenchmarkFanOut(b *testing.B) {
 				set := &record.RuleList{}
 				for j := range filters / len(list) {
 					set.List = append(set.List, entity.Rule{Name: fmt.Sprint(j),
-						Filter: correlation(b, rule.Correlation{CorrelationID: fmt.Sprint(i, " ", j)})})
+						Filter: correlation(b, rule.CorrelationFilter{CorrelationID: fmt.Sprint(i, " ", j)})})
 				}
 				list[i] = &entityState{kind: entity.Subscription}
 				list[i].rules.Store(set)
@@ -219,7 +219,7 @@ func BenchmarkFanOut(b *testing.B) {
 			m.SetText(message.CorrelationID, "3 0")
 			topic.fanOut()
 			for b.Loop() {
-				if len(topic.fanOut().Match(m, &layout.Header{})) != 1 {
+				if len(topic.fanOut().Match(m, &layout.MessageHeader{})) != 1 {
 					b.Fatal("not found")
 				}
 			}

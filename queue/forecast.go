@@ -21,7 +21,7 @@ func (q *Queues) Deadlines(ctx context.Context, a entity.Address,
 		return err
 	}
 	return wrap(s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
-		return s.EachHeader(ctx, r, 0, func(_ int64, h layout.Header) (bool, error) {
+		return s.EachHeader(ctx, r, 0, func(_ int64, h layout.MessageHeader) (bool, error) {
 			at := s.expires(&h)
 			if at == host.Never {
 				return fn(time.Time{}, false), nil

@@ -249,7 +249,7 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
 // the entity does not exist.
-func (w *messageTx) refusal(to *entityState, h *layout.Header, size int64) (*content.DeadLetterReason,
+func (w *messageTx) refusal(to *entityState, h *layout.MessageHeader, size int64) (*content.DeadLetterReason,
 	error) {
 	if h.Hops >= maxHops {
 		why := content.NewReason("MaxTransferHopCountExceeded",
@@ -285,7 +285,7 @@ func (w *messageTx) takesForwarded(to *entityState, size int64) error {
 
 // exceptionOf returns the name of the .NET exception that Service Bus writes into the reason of a dead letter
 // for an error code.
-func exceptionOf(c entity.Code) string {
+func exceptionOf(c entity.ErrorCode) string {
 	switch c {
 	case entity.CodeEntityNotFound:
 		return "MessagingEntityNotFoundException"
@@ -299,7 +299,7 @@ func exceptionOf(c entity.Code) string {
 
 // deliver stores a forwarded message in an entity. If duplicate detection recognizes the message, it is
 // dropped.
-func (w *messageTx) deliver(e *entityState, h *layout.Header, body []byte) error {
+func (w *messageTx) deliver(e *entityState, h *layout.MessageHeader, body []byte) error {
 	p, err := w.partOf(e.stores[entity.Main])
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func TestForward(t *testing.T) {
 	w.shows("other", "0 A")
 	w.shows("q", "")
 	if _, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"},
-		ReceiverOptions{}); entity.CodeOf(err) != entity.CodeNotAllowed {
+		ReceiverOptions{}); entity.ErrorCodeOf(err) != entity.CodeNotAllowed {
 		t.Errorf("a receiver of what is forwarded: %v", err)
 	}
 }
@@ -175,7 +175,7 @@ func TestForwardDeadLetters(t *testing.T) {
 		t.Errorf("dead letters of transfers: %s", texts(got))
 	}
 	e, err := w.q.Get(w.ctx, "q")
-	if w.must(err); e.Counts != (entity.Counts{TransferDeadLetter: 1}) {
+	if w.must(err); e.Counts != (entity.MessageCounts{TransferDeadLetter: 1}) {
 		t.Errorf("%+v", e.Counts)
 	}
 }

@@ -163,7 +163,7 @@ func (q *Queues) DeleteIdle(ctx context.Context) error {
 }
 
 func (i *idleEntityDeleter) delete(ctx context.Context) error {
-	return again(func() error {
+	return host.RetryMoved(func() error {
 		if err := i.m.in.Catalog().Lock(ctx); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func TestLargeMessages(t *testing.T) {
 		[]*message.Message{message.New(make([]byte, 60<<20))},
 		tx,
 	)
-	if entity.CodeOf(err) != entity.CodeQuotaExceeded {
+	if entity.ErrorCodeOf(err) != entity.CodeQuotaExceeded {
 		t.Errorf("a transaction of 120 MB: %v", err)
 	}
 	tx.Rollback()

@@ -133,7 +133,8 @@ func TestDeferred(t *testing.T) {
 			w.queue("q", lockFor(10*time.Second), attempts(2))
 			w.send("q", msg("A", lives(5*time.Second)), msg("B"))
 			d := w.expect("q", "A B")
-			w.settle("q", d[0], Settlement{Outcome: Defer, Modify: []message.Property{property("x", "1")}})
+			w.settle("q", d[0],
+				Settlement{Outcome: Defer, Modify: []message.ApplicationProperty{property("x", "1")}})
 			w.settle("q", d[1], Settlement{Outcome: Complete})
 			w.at(time.Hour)
 			w.sweep()
@@ -190,7 +191,7 @@ func TestDeferred(t *testing.T) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer,
-				Modify: []message.Property{property("x", "1")}})
+				Modify: []message.ApplicationProperty{property("x", "1")}})
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 			w.shows("q", "")
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)

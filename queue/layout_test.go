@@ -18,7 +18,7 @@ func TestLayout(t *testing.T) {
 	w := newWorld(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("A", lives(time.Second)), msg("B"), msg("C", due(time.Minute)))
-	for _, how := range []Outcome{Defer, DeadLetter} {
+	for _, how := range []SettlementOutcome{Defer, DeadLetter} {
 		r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 		list, err := r.TryReceive(w.ctx, 1)
 		w.must(err)

@@ -39,8 +39,8 @@ type messageLocks interface {
 	find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error)
 }
 
-// lockTable locks the sessions of a store. It also reports and ends the locks of messages and sessions.
-type lockTable interface {
+// sessionLocker locks the sessions of a store. It also reports and ends the locks of messages and sessions.
+type sessionLocker interface {
 	// lockSession locks a session for a receiver, unless another receiver has its lock.
 	lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error)
 	// renewSession renews the lock of a receiver's session. Errors: CodeSessionLockLost.
@@ -66,6 +66,6 @@ type receiveResult struct {
 // sequenceNumberReceive holds the options of a receive of messages by their sequence numbers.
 type sequenceNumberReceive struct {
 	state  layout.MessageState // of the messages
-	mode   Mode
+	mode   ReceiveMode
 	holder *Receiver // gets the locks; nil: no receiver
 }

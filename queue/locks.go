@@ -17,14 +17,14 @@ import (
 type messageClaim struct {
 	seq      int64
 	token    message.UUID
-	locked   bool          // it was handed out and has a token
-	busy     bool          // its owner has a transaction in progress on it
-	deferred bool          // it was received by its number
-	stale    bool          // the entity was changed, so the lock is lost when the transaction ends
-	session  *sessionLock  // the session lock that covers it; nil: the claim ends at its own deadline
-	group    string        // session of the message, if that has been read
-	header   layout.Header // of a locked message
-	holder   *Receiver     // the claim ends with this receiver; nil: with none
+	locked   bool                 // it was handed out and has a token
+	busy     bool                 // its owner has a transaction in progress on it
+	deferred bool                 // it was received by its number
+	stale    bool                 // the entity was changed, so the lock is lost when the transaction ends
+	session  *sessionLock         // the session lock that covers it; nil: the claim ends at its own deadline
+	group    string               // session of the message, if that has been read
+	header   layout.MessageHeader // of a locked message
+	holder   *Receiver            // the claim ends with this receiver; nil: with none
 	lockDeadline
 }
 

@@ -76,7 +76,7 @@ func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) 
 func (q *Queues) Create(ctx context.Context, kind entity.Kind, path string, p entity.Properties,
 	rules ...entity.Rule) (entity.Entity, error) {
 	var made entity.Entity
-	err := again(func() (err error) {
+	err := host.RetryMoved(func() (err error) {
 		made, err = q.createOnce(ctx, kind, path, p, rules)
 		return err
 	})
@@ -149,7 +149,7 @@ func scopesOf(e *entityState) [][]byte {
 }
 
 // nameEntity validates the path of a new entity. For a subscription it also returns the topic.
-func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string, err error) {
+func nameEntity(kind entity.Kind, path string) (rec record.EntityRecord, topic string, err error) {
 	a, management, err := entity.ParseAddress(path)
 	if err != nil {
 		return rec, "", err
@@ -164,7 +164,7 @@ func nameEntity(kind entity.Kind, path string) (rec record.Entity, topic string,
 	} else {
 		err = entity.CheckName(strings.ToLower(kind.String()), a.Entity, true)
 	}
-	return record.Entity{Kind: kind, Path: a.Entity}, topic, err
+	return record.EntityRecord{Kind: kind, Path: a.Entity}, topic, err
 }
 
 // admit checks whether an entity may be created, and returns its properties with defaults filled in.
@@ -267,7 +267,7 @@ func firstRules(kind entity.Kind, rules []entity.Rule) (*record.RuleList, error)
 
 // Delete deletes an entity with all its messages, a topic with its subscriptions, and ends their receivers.
 func (q *Queues) Delete(ctx context.Context, path string) error {
-	return again(func() error { return q.deleteOnce(ctx, path) })
+	return host.RetryMoved(func() error { return q.deleteOnce(ctx, path) })
 }
 
 func (q *Queues) deleteOnce(ctx context.Context, path string) error {

@@ -36,7 +36,7 @@ func TestParseAddress(t *testing.T) {
 	}
 	for _, bad := range []string{"", "/", "sb://host", "sb://host/", "$management", strings.Repeat("x", 600),
 		"\xff"} {
-		if a, _, err := entity.ParseAddress(bad); entity.CodeOf(err) != entity.CodeArgument {
+		if a, _, err := entity.ParseAddress(bad); entity.ErrorCodeOf(err) != entity.CodeArgument {
 			t.Errorf("%q is %q, %v", bad, a, err)
 		}
 	}
@@ -69,7 +69,7 @@ func TestProperties(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   entity.Kind
 		change func(*properties)
-		want   entity.Code
+		want   entity.ErrorCode
 	}{
 		"lock of 4.999 s": {entity.Queue, func(p *properties) { p.LockDuration = 4999 * time.Millisecond },
 			outOfRange},
@@ -103,7 +103,7 @@ func TestProperties(t *testing.T) {
 			c.change(&p)
 			path := strings.NewReplacer(" ", "-", ":", "").Replace(name)
 			_, err := w.q.Create(w.ctx, c.kind, path, p)
-			if (err == nil) != (c.want == 0) || err != nil && entity.CodeOf(err) != c.want {
+			if (err == nil) != (c.want == 0) || err != nil && entity.ErrorCodeOf(err) != c.want {
 				t.Errorf("%v", err)
 			}
 		})
@@ -114,7 +114,7 @@ func TestProperties(t *testing.T) {
 		t.Errorf("the default of the Basic tier is %v", e.Properties.DefaultTTL)
 	}
 	if _, err := basic.q.Create(basic.ctx, entity.Queue, "r",
-		entity.Properties{DefaultTTL: 15 * 24 * time.Hour}); entity.CodeOf(err) != outOfRange {
+		entity.Properties{DefaultTTL: 15 * 24 * time.Hour}); entity.ErrorCodeOf(err) != outOfRange {
 		t.Errorf("15 days: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestNames(t *testing.T) {
 	}
 	for path, c := range map[string]struct {
 		kind entity.Kind
-		want entity.Code
+		want entity.ErrorCode
 	}{
 		"news": {entity.Queue, entity.CodeEntityExists}, "NEWS": {entity.Topic, entity.CodeEntityExists},
 		"a b": {entity.Queue, entity.CodeArgument},
@@ -147,7 +147,8 @@ func TestNames(t *testing.T) {
 		if c.want > 100 {
 			continue
 		}
-		if _, err := w.q.Create(w.ctx, c.kind, path, entity.Defaults(c.kind)); entity.CodeOf(err) != c.want ||
+		if _, err := w.q.Create(w.ctx, c.kind, path,
+			entity.Defaults(c.kind)); entity.ErrorCodeOf(err) != c.want ||
 			err == nil {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -171,7 +172,7 @@ func TestLife(t *testing.T) {
 	p.UserMetadata = "x"
 	w.change("q03", p)
 	p.RequiresSession = true
-	if _, err := w.q.Update(w.ctx, "q03", p); entity.CodeOf(err) != entity.CodeArgument {
+	if _, err := w.q.Update(w.ctx, "q03", p); entity.ErrorCodeOf(err) != entity.CodeArgument {
 		t.Errorf("sessions were switched on: %v", err)
 	}
 	look := func() {
@@ -202,14 +203,15 @@ func TestLife(t *testing.T) {
 	w.must(w.q.DeleteRule(w.ctx, "news/subscriptions/all", "RED"))
 	for _, want := range []struct {
 		err  error
-		code entity.Code
+		code entity.ErrorCode
 	}{
 		{w.q.DeleteRule(w.ctx, "news/subscriptions/all", "red"), entity.CodeRuleNotFound},
 		{w.q.Delete(w.ctx, "nobody"), entity.CodeEntityNotFound},
 		{w.q.Delete(w.ctx, "news"), 0},
 		{w.q.Delete(w.ctx, "news/subscriptions/all"), entity.CodeEntityNotFound},
 	} {
-		if (want.err == nil) != (want.code == 0) || want.err != nil && entity.CodeOf(want.err) != want.code {
+		if (want.err == nil) != (want.code == 0) || want.err != nil &&
+			entity.ErrorCodeOf(want.err) != want.code {
 			t.Errorf("%v", want.err)
 		}
 	}
@@ -268,7 +270,7 @@ func TestIdle(t *testing.T) {
 				w.at(at)
 				_, err := w.q.Get(w.ctx, path)
 				if (err == nil) != (at < gone) ||
-					err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+					err != nil && entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
 					t.Errorf("at %v: %v", at, err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 )
 
 // memoryLocks keeps the locks of a store in memory, as claims. It implements deliverer, messageLocks and
-// lockTable.
+// sessionLocker.
 type memoryLocks struct{ *messageStore }
 
 func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
@@ -62,7 +62,7 @@ func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
 	how *sequenceNumberReceive) ([]storedMessage,
 	error) {
-	l := claimReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
+	l := claimedMessageReader{s: s.messageStore, now: s.now(), state: how.state, all: how.state == layout.Deferred,
 		max: len(claims)}
 	list, err := l.read(ctx, claims)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, 
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
 // lock ends, and the message becomes available again or not, according to what. Otherwise the holder keeps
 // the lock. The caller holds the mutex.
-func (s memoryLocks) endSettle(c *messageClaim, what lockOutcome, err error) {
+func (s memoryLocks) endSettle(c *messageClaim, what endedLockOutcome, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -160,7 +160,7 @@ type memorySettleStep struct {
 	s          memoryLocks
 	claim      *messageClaim
 	settlement Settlement
-	outcome    lockOutcome
+	outcome    endedLockOutcome
 }
 
 func (s *memorySettleStep) entities() []*entityState { return []*entityState{s.s.e} }
@@ -181,7 +181,7 @@ func (s *memorySettleStep) end(err error) {
 
 // settleClaim settles the message of a claim. It uses the header that was read when the message was handed
 // out, since no other operation changes a claimed message.
-func (w *messageTx) settleClaim(s *messageStore, c *messageClaim, st *Settlement) (lockOutcome, error) {
+func (w *messageTx) settleClaim(s *messageStore, c *messageClaim, st *Settlement) (endedLockOutcome, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -305,7 +305,7 @@ func (s *messageStore) refusesNumbers(list []storedMessage, missing []*messageCl
 	refuses := s.e.m.opts.RefuseExpiredDeferred && s.Sub == entity.Main
 	def := millis(s.e.properties.Load().DefaultTTL)
 	for i := range list {
-		h := &list[i].Header
+		h := &list[i].MessageHeader
 		if refuses && h.Deadline(def) <= now || s.BySession && h.Session != how.holder.lock.id {
 			return s.MessageNotFound(list[i].seq)
 		}

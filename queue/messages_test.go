@@ -208,7 +208,7 @@ func TestMessages(t *testing.T) {
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
 			w.at(10 * s)
-			for _, o := range []Outcome{Complete, Abandon, Release, Defer, DeadLetter} {
+			for _, o := range []SettlementOutcome{Complete, Abandon, Release, Defer, DeadLetter} {
 				w.loses("q", d[0], Settlement{Outcome: o})
 			}
 			_, err := w.q.RenewLocks(w.ctx, entity.Address{Entity: "q"}, tokensOf(d))

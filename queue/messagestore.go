@@ -22,7 +22,7 @@ type messageStore struct {
 
 	messages deliverer
 	locks    messageLocks
-	table    lockTable
+	table    sessionLocker
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting
 	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them

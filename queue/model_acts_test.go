@@ -11,7 +11,7 @@ import (
 // settleSome settles one that is locked, or one whose lock is lost.
 func (p *modelRun) settleSome() {
 	a := entity.Address{Entity: "q"}
-	how := Settlement{Outcome: Outcome(p.r.IntN(5))}
+	how := Settlement{Outcome: SettlementOutcome(p.r.IntN(5))}
 	list := p.lockedOnes()
 	if len(list) == 0 || len(p.lost) > 0 && p.r.IntN(6) == 0 {
 		token := newToken()
@@ -56,7 +56,7 @@ func (p *modelRun) transact() {
 	locked = locked[:min(len(locked), 2)]
 	hows := make([]Settlement, len(locked))
 	for i, m := range locked {
-		hows[i].Outcome = Outcome(p.r.IntN(5))
+		hows[i].Outcome = SettlementOutcome(p.r.IntN(5))
 		p.must(p.q.Settle(p.ctx, entity.Address{Entity: "q"}, m.token, hows[i], tx))
 	}
 	list, twins := p.drawnList()
@@ -94,7 +94,7 @@ func (p *modelRun) deferredSome() {
 		if m.state != layout.Deferred || m.locked() || p.bySession() && holder == nil {
 			continue
 		}
-		mode, r := Mode(p.r.IntN(2)), (*Receiver)(nil)
+		mode, r := ReceiveMode(p.r.IntN(2)), (*Receiver)(nil)
 		if holder != nil {
 			r = holder.r
 		}

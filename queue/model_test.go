@@ -203,7 +203,7 @@ func (p *modelRun) receiveSome() {
 }
 
 // took compares what was received, and locks it in the model.
-func (p *modelRun) took(list []Delivery, want []*modelMessage, mode Mode, holder *modelSession) {
+func (p *modelRun) took(list []Delivery, want []*modelMessage, mode ReceiveMode, holder *modelSession) {
 	p.logf("receive %s in mode %d", texts(list), mode)
 	if len(list) != len(want) {
 		p.t.Errorf("received %s, not %d messages", texts(list), len(want))
@@ -308,7 +308,8 @@ func (p *modelRun) compare(when string, w *world, tw *queueModel) {
 	w.must(err)
 	var got []string
 	w.must(s.e.m.in.Engine().View(w.ctx, func(r engine.Reader) error {
-		return s.EachHeader(context.Background(), r, 0, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(context.Background(), r, 0, func(seq int64, h layout.MessageHeader) (bool,
+			error) {
 			state, err := s.table.inspect(r, nil, []int64{seq})
 			if err != nil {
 				return false, err

@@ -80,7 +80,7 @@ func (s *messageStore) setLockTimes(ctx context.Context, list []Delivery) error 
 func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []storedMessage, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes
-		return s.EachHeader(ctx, r, o.From, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(ctx, r, o.From, func(seq int64, h layout.MessageHeader) (bool, error) {
 			if o.Session != nil && h.Session != *o.Session {
 				return true, nil
 			}
@@ -89,7 +89,7 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 			}
 			body, err := r.Get(s.Keys.Key(layout.FamilyBody, seq))
 			if err == nil {
-				list = append(list, storedMessage{seq: seq, Header: h, body: bytes.Clone(body)})
+				list = append(list, storedMessage{seq: seq, MessageHeader: h, body: bytes.Clone(body)})
 			}
 			return len(list) < o.Max, err
 		})
@@ -127,7 +127,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 		if err != nil {
 			return err
 		}
-		return s.EachHeader(ctx, r, 0, func(seq int64, h layout.Header) (bool, error) {
+		return s.EachHeader(ctx, r, 0, func(seq int64, h layout.MessageHeader) (bool, error) {
 			if locked[seq] || h.State == layout.Scheduled || s.expired(&h, now) ||
 				!moment(h.Enqueued).Before(before) ||
 				session != nil && h.Session != *session {

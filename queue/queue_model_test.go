@@ -86,7 +86,7 @@ func (w *queueModel) ordered(list map[int64]*modelMessage) []*modelMessage {
 }
 
 func (w *queueModel) deadline(m *modelMessage) int64 {
-	h := layout.Header{Enqueued: m.enqueued, TTL: m.ttl}
+	h := layout.MessageHeader{Enqueued: m.enqueued, TTL: m.ttl}
 	return h.Deadline(millis(w.props.DefaultTTL))
 }
 

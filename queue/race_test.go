@@ -84,12 +84,12 @@ func (c *consumers) receive(ctx context.Context, r *rand.Rand) {
 			return
 		}
 		for _, d := range list {
-			how := Settlement{Outcome: Outcome(r.IntN(3))}
+			how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
 			if r.IntN(10) == 0 {
 				continue
 			}
 			err := c.q.Settle(context.Background(), a, d.Token, how, nil)
-			if err != nil && entity.CodeOf(err) != entity.CodeMessageLockLost {
+			if err != nil && entity.ErrorCodeOf(err) != entity.CodeMessageLockLost {
 				c.t.Error(err)
 			}
 			if err == nil && how.Outcome == Complete {
@@ -193,7 +193,7 @@ func TestOutOfOrder(t *testing.T) {
 					return
 				}
 				for _, d := range list {
-					how := Settlement{Outcome: Outcome(r.IntN(3))}
+					how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
 					if err := w.q.Settle(w.ctx, dead, d.Token, how, nil); err != nil {
 						t.Error(err)
 					}

@@ -26,7 +26,7 @@ const (
 type storedMessage struct {
 	*messageClaim // nil if the message was read without being claimed
 	seq           int64
-	layout.Header
+	layout.MessageHeader
 	body []byte
 }
 
@@ -131,7 +131,7 @@ func (r *Receiver) readyPrefix() []byte {
 func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int, paid int64) (out []Delivery,
 	need int64, err error) {
 	s := r.s
-	look := claimReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
+	look := claimedMessageReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
 	live, err := look.read(ctx, claims)
 	if err == nil {
 		err = s.purgeMet(ctx, look.expired)
@@ -158,7 +158,7 @@ func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int,
 
 // deliver locks claimed messages or, in ReceiveAndDelete mode, deletes them. If it fails, it ends the
 // claims.
-func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode Mode) (out []Delivery,
+func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode ReceiveMode) (out []Delivery,
 	err error) {
 	out = make([]Delivery, len(list))
 	for i := range list {
@@ -180,8 +180,8 @@ func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode M
 	return out, nil
 }
 
-// claimReader reads claimed messages and selects those that may be handed out.
-type claimReader struct {
+// claimedMessageReader reads claimed messages and selects those that may be handed out.
+type claimedMessageReader struct {
 	s      *messageStore
 	now    int64
 	state  layout.MessageState // the required state
@@ -199,7 +199,8 @@ type claimReader struct {
 
 // read returns the claimed messages that are available. It appends expired messages to expired, removes the
 // claims on messages that no longer exist, and releases the claims on messages that exceed the limits.
-func (l *claimReader) read(ctx context.Context, claims []*messageClaim) (live []storedMessage, err error) {
+func (l *claimedMessageReader) read(ctx context.Context, claims []*messageClaim) (live []storedMessage,
+	err error) {
 	s := l.s
 	settled := false
 	var rest []*messageClaim
@@ -235,7 +236,8 @@ func (l *claimReader) read(ctx context.Context, claims []*messageClaim) (live []
 }
 
 // headers reads the headers of claimed messages and drops messages that are missing or have expired.
-func (l *claimReader) headers(r engine.Reader, claims []*messageClaim) (live []storedMessage, err error) {
+func (l *claimedMessageReader) headers(r engine.Reader, claims []*messageClaim) (live []storedMessage,
+	err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
 		keys[i] = l.s.Keys.Key(layout.FamilyMessage, c.seq)
@@ -255,7 +257,7 @@ func (l *claimReader) headers(r engine.Reader, claims []*messageClaim) (live []s
 		case !l.all && l.s.expired(&h, l.now):
 			l.expired = append(l.expired, claims[i])
 		default:
-			live = append(live, storedMessage{messageClaim: claims[i], seq: claims[i].seq, Header: h})
+			live = append(live, storedMessage{messageClaim: claims[i], seq: claims[i].seq, MessageHeader: h})
 		}
 		return true, nil
 	})
@@ -264,7 +266,7 @@ func (l *claimReader) headers(r engine.Reader, claims []*messageClaim) (live []s
 
 // bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
 // in live. rest are the claims of the other messages.
-func (l *claimReader) bodies(r engine.Reader, list []storedMessage) (live []storedMessage,
+func (l *claimedMessageReader) bodies(r engine.Reader, list []storedMessage) (live []storedMessage,
 	rest []*messageClaim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
@@ -290,7 +292,7 @@ func (l *claimReader) bodies(r engine.Reader, list []storedMessage) (live []stor
 }
 
 // fit takes memory for as many of the first messages in list as possible, and returns their number.
-func (l *claimReader) fit(list []storedMessage) int {
+func (l *claimedMessageReader) fit(list []storedMessage) int {
 	l.releaseMemory()
 	l.need, l.large = 0, false
 	if l.memory == nil || len(list) == 0 {
@@ -313,7 +315,7 @@ func (l *claimReader) fit(list []storedMessage) int {
 }
 
 // releaseMemory gives back the memory that fit has taken.
-func (l *claimReader) releaseMemory() {
+func (l *claimedMessageReader) releaseMemory() {
 	if l.held > 0 {
 		l.memory.Give(l.held)
 		l.held = 0
@@ -329,7 +331,7 @@ func (s *messageStore) removeAll(ctx context.Context, list []storedMessage, out 
 			return err
 		}
 		for i := range list {
-			if err := w.take(p, list[i].seq, &list[i].Header); err != nil {
+			if err := w.take(p, list[i].seq, &list[i].MessageHeader); err != nil {
 				return err
 			}
 		}
@@ -360,7 +362,7 @@ func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
 	}
 	for i := range list {
 		c := list[i].messageClaim
-		c.header = list[i].Header
+		c.header = list[i].MessageHeader
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
 		// the lock of the session covers the message, which therefore has no end of its own

@@ -10,18 +10,18 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Mode selects whether messages are locked or deleted when they are received.
-type Mode uint8
+// ReceiveMode selects whether messages are locked or deleted when they are received.
+type ReceiveMode uint8
 
 // The modes in which messages are received.
 const (
-	PeekLock Mode = iota
+	PeekLock ReceiveMode = iota
 	ReceiveAndDelete
 )
 
 // ReceiverOptions configures a receiver.
 type ReceiverOptions struct {
-	Mode Mode
+	Mode ReceiveMode
 	// Session requests the lock of a session. It is required for an entity with sessions, and not allowed
 	// for any other.
 	Session *SessionRequest

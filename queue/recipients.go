@@ -16,7 +16,7 @@ func (q *Queues) Recipients(ctx context.Context, to entity.Address, m *message.M
 	if err != nil || e.kind != entity.Topic {
 		return nil, err
 	}
-	h := layout.Header{Session: arrivals[0].Session, TTL: arrivals[0].TTL, Enqueued: e.m.in.Clock().Millis()}
+	h := layout.MessageHeader{Session: arrivals[0].Session, TTL: arrivals[0].TTL, Enqueued: e.m.in.Clock().Millis()}
 	var paths []string
 	for _, c := range e.fanOut().Match(arrivals[0].msg, &h) {
 		paths = append(paths, c.To.path)

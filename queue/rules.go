@@ -100,7 +100,7 @@ func ruleName(e *entityState, name string) string {
 // rules that the subscription has then. No message is published to the topic during that transaction.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
 	fn func(e *entityState, t *host.CatalogChange, now int64) (*record.RuleList, error)) error {
-	return again(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
+	return host.RetryMoved(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
 }
 
 func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,

@@ -227,7 +227,7 @@ func (s *messageStore) cancelled(ctx context.Context) error {
 }
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
-func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Header, error) {
+func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.MessageHeader, error) {
 	h, ok, err := s.Header(r, seq)
 	// a message that is due is delivered
 	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) {

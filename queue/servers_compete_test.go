@@ -15,7 +15,7 @@ import (
 func TestServersCompete(t *testing.T) {
 	t.Parallel()
 	const messages = 1000
-	for name, mode := range map[string]Mode{"locked": PeekLock, "deleted": ReceiveAndDelete} {
+	for name, mode := range map[string]ReceiveMode{"locked": PeekLock, "deleted": ReceiveAndDelete} {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, Options{})
 			a.queue("q")
@@ -95,7 +95,7 @@ func TestServersWake(t *testing.T) {
 					defer r.Close()
 					list, err = r.Receive(a.ctx, 10)
 				}
-				if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
+				if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound && err != nil {
 					got <- "gone"
 					return
 				}

@@ -218,7 +218,7 @@ func TestServers(t *testing.T) {
 			a.create(entity.Topic, "t", standard())
 			a.create(entity.Subscription, "t/Subscriptions/s", standard())
 			b.send("t", msg("A"))
-			f, err := rule.NewCorrelation(rule.Correlation{Label: "x"})
+			f, err := rule.NewCorrelationFilter(rule.CorrelationFilter{Label: "x"})
 			a.must(err)
 			_, err = a.q.UpdateRule(a.ctx, "t/Subscriptions/s", entity.Rule{Name: DefaultRule, Filter: f})
 			a.must(err)

@@ -71,7 +71,7 @@ type pendingSettlement struct {
 	Settlement
 	token   message.UUID
 	claim   *messageClaim // if locks are in memory
-	outcome lockOutcome
+	outcome endedLockOutcome
 	err     error
 }
 
@@ -113,7 +113,7 @@ func settleTogether(list []pendingSettlement, run func(part []pendingSettlement,
 			list = list[n:]
 			continue
 		}
-		if len(part) > 1 && (refused || entity.CodeOf(err) == entity.CodeMessageTooLarge) {
+		if len(part) > 1 && (refused || entity.ErrorCodeOf(err) == entity.CodeMessageTooLarge) {
 			for i := range part {
 				settleTogether(part[i:i+1], run, apply)
 			}
@@ -146,7 +146,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 }
 
 // settle settles a message whose lock the caller holds.
-func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutcome, error) {
+func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (endedLockOutcome, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -162,8 +162,8 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (lockOutc
 }
 
 // settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
-func (w *messageTx) settleHeader(p *storeChanges, seq int64, h layout.Header,
-	st *Settlement) (lockOutcome, error) {
+func (w *messageTx) settleHeader(p *storeChanges, seq int64, h layout.MessageHeader,
+	st *Settlement) (endedLockOutcome, error) {
 	switch st.Outcome {
 	case Complete:
 		return messageRemoved, w.take(p, seq, &h)

@@ -23,7 +23,7 @@ type uncertainEngine struct {
 func (e *uncertainEngine) Shared() bool { return e.shared }
 
 func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
 	if err == nil && e.lost.Load() {
 		err = engine.ErrUnavailable
@@ -51,7 +51,7 @@ func TestUncertainSettlement(t *testing.T) {
 		errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d), make([]Settlement, 3))
 		e.lost.Store(false)
 		for i := range 3 {
-			if len(errs) != 3 || entity.CodeOf(errs[i]) != entity.CodeStorage {
+			if len(errs) != 3 || entity.ErrorCodeOf(errs[i]) != entity.CodeStorage {
 				t.Error(shared, i, errs)
 			}
 		}
@@ -70,14 +70,15 @@ func TestSettleAll(t *testing.T) {
 	tokens := append(tokensOf(d), newToken())
 	errs := w.q.SettleAll(w.ctx, address("q"), tokens, []Settlement{{Outcome: Complete},
 		{Outcome: DeadLetter, Reason: &long}, {Outcome: Abandon}, {Outcome: DeadLetter}, {Outcome: Complete}})
-	if len(errs) != 5 || errs[0] != nil || entity.CodeOf(errs[1]) != entity.CodeArgument || errs[2] != nil ||
-		errs[3] != nil || entity.CodeOf(errs[4]) != entity.CodeMessageLockLost {
+	if len(errs) != 5 || errs[0] != nil || entity.ErrorCodeOf(errs[1]) != entity.CodeArgument ||
+		errs[2] != nil ||
+		errs[3] != nil || entity.ErrorCodeOf(errs[4]) != entity.CodeMessageLockLost {
 		t.Error(errs)
 	}
 	w.expect("q", "C+1")
 	w.dead("q", "D:<nil>")
 	errs = w.q.SettleAll(w.ctx, address("gone"), make([]message.UUID, 2), make([]Settlement, 2))
-	if len(errs) != 2 || entity.CodeOf(errs[1]) != entity.CodeEntityNotFound {
+	if len(errs) != 2 || entity.ErrorCodeOf(errs[1]) != entity.CodeEntityNotFound {
 		t.Error(errs)
 	}
 }

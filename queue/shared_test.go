@@ -19,7 +19,7 @@ type sharedEngine struct{ testdisk.Engine }
 
 func (sharedEngine) Shared() bool { return true }
 
-var _ engine.Shared = sharedEngine{}
+var _ engine.SharedEngine = sharedEngine{}
 
 // volatile skips a test of locks that are in memory.
 func volatile(t *testing.T) {

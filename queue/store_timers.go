@@ -72,7 +72,7 @@ func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
 		s := heap.Pop(&t.heap).(*messageStore)
 		t.mu.Unlock()
 		if _, err := s.tick(ctx); err != nil {
-			if entity.CodeOf(err) == entity.CodeEntityNotFound {
+			if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 				continue // it was deleted
 			}
 			if ctx.Err() == nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // storedLocks stores the locks of a store under keys of the engine. It implements deliverer, messageLocks and
-// lockTable. A receive is one transaction, and so is a settlement, on any of the servers. The state in memory
-// is used only to notify receivers: it consists of the receivers of this server that hold sessions, and the
-// time of the next change.
+// sessionLocker. A receive is one transaction, and so is a settlement, on any of the servers. The state in
+// memory is used only to notify receivers: it consists of the receivers of this server that hold sessions,
+// and the time of the next change.
 type storedLocks struct{ *messageStore }
 
 // errDue is returned by a transaction that must not run before the store's lapsed locks have been ended and
@@ -55,7 +55,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	error) {
 	var got receiveResult
 	var live []storedMessage
-	reader := claimReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
+	reader := claimedMessageReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory, paid: paid}
 	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if r.lock != nil {
 			if err := w.holdsSession(s.messageStore, r.lock); err != nil {
@@ -126,7 +126,7 @@ func (w *messageTx) purgeSome(s *messageStore, list []*messageClaim) error {
 }
 
 // giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
-func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode Mode, r *Receiver) ([]Delivery,
+func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode ReceiveMode, r *Receiver) ([]Delivery,
 	error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
@@ -141,7 +141,7 @@ func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode Mode, r 
 		}
 		d.Token = tokenOf(m.seq)
 		if mode == ReceiveAndDelete {
-			err = w.take(p, m.seq, &m.Header)
+			err = w.take(p, m.seq, &m.MessageHeader)
 		} else {
 			l := layout.Lock{Token: d.Token, Until: until}
 			d.Broker.LockedUntil = until
@@ -176,7 +176,7 @@ func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8
 func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
 	how sequenceNumberReceive) (list []Delivery,
 	err error) {
-	reader := claimReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
+	reader := claimedMessageReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if s.BySession {
@@ -283,7 +283,7 @@ func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
 
 // isLockLost reports whether an error says that the lock of a message or of its session is lost.
 func isLockLost(err error) bool {
-	code := entity.CodeOf(err)
+	code := entity.ErrorCodeOf(err)
 	return err != nil && (code == entity.CodeMessageLockLost || code == entity.CodeSessionLockLost)
 }
 

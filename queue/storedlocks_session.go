@@ -66,7 +66,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 
 // endLost ends a receiver after an operation has failed because the lock of the receiver's session is lost.
 func (s storedLocks) endLost(r *Receiver, err error) {
-	if r.lock == nil || entity.CodeOf(err) != entity.CodeSessionLockLost {
+	if r.lock == nil || entity.ErrorCodeOf(err) != entity.CodeSessionLockLost {
 		return
 	}
 	s.mu.Lock()
@@ -97,7 +97,7 @@ func (s storedLocks) release(r *Receiver) {
 	} else if len(tokens) > 0 {
 		err = s.releaseMessages(ctx, tokens)
 	}
-	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+	if err != nil && entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
 		s.e.m.logger().Warn("the locks of a receiver remain until they lapse",
 			"entity", s.Name(), "error", err)
 	}

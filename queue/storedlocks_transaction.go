@@ -75,7 +75,7 @@ func (st *storedSettleStep) end(err error) {
 		}
 		return w.endBusy(p, seq, &l)
 	}, s.ahead(st.token)...)
-	if err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+	if err != nil && entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
 		s.e.m.logger().Warn("a message of a transaction stays locked", "entity", s.Name(), "error", err)
 	}
 }

@@ -131,11 +131,11 @@ func (s *messageStore) nextWakeup() int64 {
 	return s.earliest()
 }
 
-// lapsedLock is a lock whose time has passed and that has to be ended.
-type lapsedLock struct {
+// expiredLock is a lock whose time has passed and that has to be ended.
+type expiredLock struct {
 	*messageClaim
-	at      int64       // when it lapsed
-	outcome lockOutcome // what becomes of its message
+	at      int64            // when it lapsed
+	outcome endedLockOutcome // what becomes of its message
 }
 
 // endLocks ends lapsed locks. more reports whether some are left.
@@ -186,14 +186,14 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 
 // popLapsed removes lapsed locks from the heap and returns them. For the lock of a session it returns the
 // claims that the lock covers as well. The caller holds the mutex.
-func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sessionLock) {
+func (s *messageStore) popLapsed(now int64) (list []expiredLock, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]
 		s.due.forget(d)
 		if d.claim != nil {
 			if !d.claim.busy { // the claim on a message that is being settled is ended by the settlement
 				d.claim.busy = true
-				list = append(list, lapsedLock{messageClaim: d.claim, at: d.until})
+				list = append(list, expiredLock{messageClaim: d.claim, at: d.until})
 			}
 			continue
 		}
@@ -203,7 +203,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sess
 		for _, c := range l.holder.held {
 			if !c.busy {
 				c.busy = true
-				list = append(list, lapsedLock{messageClaim: c, at: d.until})
+				list = append(list, expiredLock{messageClaim: c, at: d.until})
 			}
 		}
 		sessions = append(sessions, l)
@@ -213,7 +213,7 @@ func (s *messageStore) popLapsed(now int64) (list []lapsedLock, sessions []*sess
 
 // lapseLock counts a failed delivery of the message of a lapsed lock. Deliveries of dead letters are not
 // counted.
-func (w *messageTx) lapseLock(s *messageStore, l *lapsedLock) error {
+func (w *messageTx) lapseLock(s *messageStore, l *expiredLock) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (s *messageStore) activate(ctx context.Context) error {
 // activate makes scheduled messages active in the order of their due times. next is the due time of the next
 // scheduled message. last is the due time of the last message that was activated, or 0 if none was.
 func (w *messageTx) activate(s *messageStore) (next, last int64, err error) {
-	var due []host.DeadlineEntry
+	var due []host.DeadlineIndexEntry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.Keys.Family(layout.FamilyDue)), false), maxActivate+1)
 	for next == host.Never && it.Next() {

@@ -53,7 +53,7 @@ func (s *transferStep) end(err error) {
 
 // transfer stores a message that was sent through another entity.
 func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
-	no, err := w.refusal(to, &a.Header, int64(len(a.body)))
+	no, err := w.refusal(to, &a.MessageHeader, int64(len(a.body)))
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
 	if err != nil {
 		return err
 	}
-	h := a.Header
+	h := a.MessageHeader
 	h.Enqueued = w.now
 	return w.storeDeadLetter(p, entity.TransferDeadLetters, &h, a.body, *no)
 }

@@ -39,18 +39,18 @@ type storeChanges struct {
 // storeEvent is a change that a transaction has made to a store, by which the state in memory is updated once
 // the transaction is durable.
 type storeEvent struct {
-	kind   eventKind
+	kind   storeEventKind
 	seq    int64
-	header layout.Header // of an arrived message
+	header layout.MessageHeader // of an arrived message
 	due    int64
 }
 
-// eventKind says what a storeEvent reports.
-type eventKind uint8
+// storeEventKind says what a storeEvent reports.
+type storeEventKind uint8
 
 const (
-	arrived eventKind = iota // a message has become active
-	awaits                   // a message is scheduled
+	arrived storeEventKind = iota // a message has become active
+	awaits                        // a message is scheduled
 )
 
 // update runs one transaction on messages in the given engine scopes: those of the queues and topics that fn
@@ -93,7 +93,7 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *mess
 				continue
 			}
 		}
-		if err != nil && m.shared && entity.CodeOf(err) == entity.CodeEntityNotFound {
+		if err != nil && m.shared && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 			m.watcher.WakeUp() // another server may have deleted the entity and created it again
 		}
 		if err != nil {
@@ -189,7 +189,8 @@ func (w *messageTx) tell() {
 // createStores writes the counters of an entity's stores. A store exists as long as its counters do.
 func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
-		t.Set(layout.StoreKeysOf(number, sub).Family(layout.FamilyCounters), (&layout.Counters{}).Encode())
+		t.Set(layout.MessageStoreKeysOf(number, sub).Family(layout.FamilyCounters),
+			(&layout.Counters{}).Encode())
 	}
 }
 
@@ -199,7 +200,7 @@ func dropStores(t engine.Txn, number uint32) {
 }
 
 // put stores a message under a sequence number, with its index entries.
-func (w *messageTx) put(p *storeChanges, seq int64, h *layout.Header, body []byte) error {
+func (w *messageTx) put(p *storeChanges, seq int64, h *layout.MessageHeader, body []byte) error {
 	h.Size = int64(len(body))
 	w.Set(w.key(p, layout.FamilyBody, seq), body)
 	w.moved += h.Size
@@ -227,13 +228,13 @@ func (w *messageTx) key(p *storeChanges, family byte, seq int64) []byte {
 }
 
 // rewrite stores a message's header without changing its index entries.
-func (w *messageTx) rewrite(p *storeChanges, seq int64, h *layout.Header) {
+func (w *messageTx) rewrite(p *storeChanges, seq int64, h *layout.MessageHeader) {
 	p.dirty = true
 	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
 // take removes a message and its index entries.
-func (w *messageTx) take(p *storeChanges, seq int64, h *layout.Header) error {
+func (w *messageTx) take(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	p.dirty = true
 	w.Delete(w.key(p, layout.FamilyBody, seq))
 	w.Delete(w.key(p, layout.FamilyMessage, seq))
@@ -251,7 +252,7 @@ func (w *messageTx) take(p *storeChanges, seq int64, h *layout.Header) error {
 // link writes the index entries of an active message: for receivers, for the reaper and, if the message is
 // now the first one of its session, the session's head. Only a message whose lock has ended can come before
 // others of its session.
-func (w *messageTx) link(p *storeChanges, seq int64, h *layout.Header) error {
+func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]
 		if !known {
@@ -278,7 +279,7 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.Header) error {
 }
 
 // unlink deletes the index entries of an active message.
-func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.Header) error {
+func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	if p.unlinked[seq] {
 		return nil
 	}
@@ -310,7 +311,7 @@ func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.Header) error {
 func (w *messageTx) unlinkAll(p *storeChanges, list []storedMessage) error {
 	ids := make(map[string]bool)
 	for i := range list {
-		h := &list[i].Header
+		h := &list[i].MessageHeader
 		if h.State != layout.Active {
 			continue
 		}

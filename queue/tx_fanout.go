@@ -17,7 +17,7 @@ import (
 // the message's enqueued time and the sender's time to live. body is the encoding of m. If the copies do not
 // fit into one transaction, next is the number of the first subscription that has no copy yet; otherwise it
 // is 0.
-func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Message,
+func (w *messageTx) publish(topic *entityState, h *layout.MessageHeader, m *message.Message,
 	body []byte) (next int32, err error) {
 	copied := *h
 	copied.Count = 0
@@ -34,7 +34,7 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 			return number, nil
 		}
 		p, err := w.partOf(c.To.stores[entity.Main])
-		if entity.CodeOf(err) == entity.CodeEntityNotFound {
+		if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 			continue // the subscription is being deleted
 		}
 		if err == nil {
@@ -50,7 +50,8 @@ func (w *messageTx) publish(topic *entityState, h *layout.Header, m *message.Mes
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
 // in the topic as scheduled and due at once, until the remaining subscriptions have their copies. In the
 // remaining subscriptions, later messages may arrive before it.
-func (w *messageTx) publishAll(p *storeChanges, h *layout.Header, m *message.Message, body []byte) error {
+func (w *messageTx) publishAll(p *storeChanges, h *layout.MessageHeader, m *message.Message,
+	body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
 		var err error
@@ -66,7 +67,8 @@ func (w *messageTx) publishAll(p *storeChanges, h *layout.Header, m *message.Mes
 
 // firstOfMany returns the number of the first subscription if there are several and the message is so large
 // that each copy needs its own transaction. Otherwise it returns 0.
-func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message.Message, body []byte) int32 {
+func (w *messageTx) firstOfMany(topic *entityState, h *layout.MessageHeader, m *message.Message,
+	body []byte) int32 {
 	if len(body) < maxMoved {
 		return 0
 	}
@@ -81,7 +83,7 @@ func (w *messageTx) firstOfMany(topic *entityState, h *layout.Header, m *message
 func (w *messageTx) publishScheduled(
 	p *storeChanges,
 	seq int64,
-	h *layout.Header,
+	h *layout.MessageHeader,
 	at int64,
 	body []byte,
 ) (done bool, err error) {
@@ -109,7 +111,7 @@ func (w *messageTx) publishScheduled(
 // each matching rule with an action. If the action of a rule fails, there is no copy for that rule; if
 // DeadLetterOnFilterErrors is set, the message is then stored once in the dead-letter queue of the
 // subscription.
-func (w *messageTx) copy(p *storeChanges, c *fanout.Recipient[*entityState], h layout.Header,
+func (w *messageTx) copy(p *storeChanges, c *fanout.Recipient[*entityState], h layout.MessageHeader,
 	m *message.Message,
 	body []byte) error {
 	if c.Plain {
@@ -142,7 +144,7 @@ func (w *messageTx) copy(p *storeChanges, c *fanout.Recipient[*entityState], h l
 // applyAction returns a copy of a message that a rule's action has changed, or the reason why the action
 // failed.
 func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
-	h *layout.Header) (acted *message.Message, why *content.DeadLetterReason) {
+	h *layout.MessageHeader) (acted *message.Message, why *content.DeadLetterReason) {
 	acted = m.Clone()
 	err := r.Action.Run(&fanout.MessageView{Message: acted, Header: h})
 	if err == nil {
@@ -157,7 +159,7 @@ func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
 	switch {
 	case errors.As(err, &known):
 		failed = content.NewReason(known.Exception, known.Message)
-	case entity.CodeOf(err) == entity.CodeMessageTooLarge:
+	case entity.ErrorCodeOf(err) == entity.CodeMessageTooLarge:
 		failed = content.NewReason("HeaderSizeExceeded", "The size quota for this stream has been exceeded.")
 	}
 	return nil, &failed

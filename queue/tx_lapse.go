@@ -38,7 +38,7 @@ func (w *messageTx) advance(s *messageStore) (c layout.Counters, last int64, err
 
 // lapseMessages ends lapsed locks of messages, at most maxLapse.
 func (w *messageTx) lapseMessages(p *storeChanges) error {
-	var list []host.DeadlineEntry
+	var list []host.DeadlineIndexEntry
 	next := int64(host.Never)
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.Family(layout.FamilyLapse)), false), maxLapse+1)
 	for next == host.Never && it.Next() {

@@ -40,7 +40,7 @@ func (w *messageTx) admit(p *storeChanges, a *validatedMessage) (number int64, e
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
-	h := a.Header
+	h := a.MessageHeader
 	if a.due > w.now {
 		h.State, h.Due, h.Enqueued = layout.Scheduled, a.due, w.now
 		if number = a.number; number == 0 {
@@ -65,7 +65,8 @@ func (w *messageTx) duplicate(p *storeChanges, id string) (bool, error) {
 
 // store stores an active message, or publishes it if the store is that of a topic. number is 0 if the
 // message is published, or dead-lettered at once. body is the encoding of m.
-func (w *messageTx) store(p *storeChanges, h *layout.Header, m *message.Message, body []byte) (number int64,
+func (w *messageTx) store(p *storeChanges, h *layout.MessageHeader, m *message.Message,
+	body []byte) (number int64,
 	err error) {
 	if p.e.kind == entity.Topic {
 		return 0, w.publishAll(p, h, m, body)
@@ -78,7 +79,7 @@ func (w *messageTx) store(p *storeChanges, h *layout.Header, m *message.Message,
 }
 
 // storeDeadLetter stores a message in a dead-letter queue of an entity that cannot accept or forward it.
-func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layout.Header, body []byte,
+func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layout.MessageHeader, body []byte,
 	why content.DeadLetterReason) error {
 	body, err := content.SetReason(body, why)
 	if err != nil {
@@ -95,7 +96,7 @@ func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layo
 }
 
 // insert stores an active message as the last one of its store. Its time to live begins.
-func (w *messageTx) insert(p *storeChanges, h *layout.Header, body []byte) (number int64, err error) {
+func (w *messageTx) insert(p *storeChanges, h *layout.MessageHeader, body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
@@ -163,7 +164,8 @@ func (w *messageTx) checkQuota(e *entityState, size int64) error {
 }
 
 // modify sets application properties of a message.
-func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.Header, list []message.Property) error {
+func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.MessageHeader,
+	list []message.ApplicationProperty) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -181,20 +183,20 @@ func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.Header, list []
 	return nil
 }
 
-// lockOutcome is what becomes of a message when its lock ends.
-type lockOutcome uint8
+// endedLockOutcome is what becomes of a message when its lock ends.
+type endedLockOutcome uint8
 
 const (
-	messageReady   lockOutcome = iota // it can be received again
-	messageKept                       // it is deferred
-	messageRemoved                    // it is no longer in its store
+	messageReady   endedLockOutcome = iota // it can be received again
+	messageKept                            // it is deferred
+	messageRemoved                         // it is no longer in its store
 )
 
 // returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
 // set. The message can then be received again, unless it is dead-lettered because of MaxDeliveryCount, or
 // purged because it had expired at the time at. A deferred message stays deferred.
-func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.Header, at int64, counts bool,
-	list []message.Property) (lockOutcome, error) {
+func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.MessageHeader, at int64, counts bool,
+	list []message.ApplicationProperty) (endedLockOutcome, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return messageRemoved, err
 	}
@@ -216,7 +218,8 @@ func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.Header, 
 
 // deferMessage defers a message, so that it can be received only by its sequence number. The deferral counts
 // as a delivery. If the message has reached MaxDeliveryCount, it is dead-lettered instead.
-func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.Header) (lockOutcome, error) {
+func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.MessageHeader) (endedLockOutcome,
+	error) {
 	if p.Sub == entity.Main {
 		h.Count++
 	}
@@ -235,18 +238,18 @@ func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.Header) (
 
 // exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
 // are not counted.
-func (s *messageStore) exhausted(h *layout.Header) bool {
+func (s *messageStore) exhausted(h *layout.MessageHeader) bool {
 	return s.Sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
 // exhaust dead-letters a message that has reached MaxDeliveryCount.
-func (w *messageTx) exhaust(p *storeChanges, seq int64, h *layout.Header) error {
+func (w *messageTx) exhaust(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	return w.deadLetter(p, seq, h, content.NewReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends an expired message: it is deleted, or dead-lettered if DeadLetterOnExpiration is set.
-func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.Header) error {
+func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
 			content.NewReason("TTLExpiredException", "The message expired and was dead lettered."))
@@ -257,7 +260,7 @@ func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.Header) error {
 // deadLetter moves a message to the dead-letter queue of its entity; why becomes its dead-letter reason. The
 // message keeps its sequence number. A message that already is in that queue and cannot be forwarded moves to
 // the transfer dead-letter queue.
-func (w *messageTx) deadLetter(p *storeChanges, seq int64, h *layout.Header,
+func (w *messageTx) deadLetter(p *storeChanges, seq int64, h *layout.MessageHeader,
 	why content.DeadLetterReason) error {
 	body, err := w.body(p, seq)
 	if err != nil {
@@ -304,11 +307,11 @@ func millis(d time.Duration) int64 {
 
 // expires returns the millisecond at which a message of this store expires. It is host.Never for dead
 // letters and for messages that are not active.
-func (s *messageStore) expires(h *layout.Header) int64 {
+func (s *messageStore) expires(h *layout.MessageHeader) int64 {
 	if s.Sub != entity.Main || h.State != layout.Active {
 		return host.Never
 	}
 	return h.Deadline(millis(s.e.properties.Load().DefaultTTL))
 }
 
-func (s *messageStore) expired(h *layout.Header, at int64) bool { return s.expires(h) <= at }
+func (s *messageStore) expired(h *layout.MessageHeader, at int64) bool { return s.expires(h) <= at }

@@ -7,23 +7,23 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// Outcome says how a message is settled.
-type Outcome uint8
+// SettlementOutcome says how a message is settled.
+type SettlementOutcome uint8
 
 // The ways to settle a message.
 const (
-	Complete   Outcome = iota
-	Abandon            // gives the message back to the store; this counts as a delivery
-	Release            // gives the message back to the store; this does not count as a delivery
-	Defer              // keeps the message for receives by its sequence number
-	DeadLetter         // moves the message to the dead-letter queue
+	Complete   SettlementOutcome = iota
+	Abandon                      // gives the message back to the store; this counts as a delivery
+	Release                      // gives the message back to the store; this does not count as a delivery
+	Defer                        // keeps the message for receives by its sequence number
+	DeadLetter                   // moves the message to the dead-letter queue
 )
 
 // Settlement describes how to settle one message.
 type Settlement struct {
-	Outcome     Outcome
-	Modify      []message.Property // application properties to set; null deletes one
-	Reason      *string            // of DeadLetter; nil: no reason
+	Outcome     SettlementOutcome
+	Modify      []message.ApplicationProperty // application properties to set; null deletes one
+	Reason      *string                       // of DeadLetter; nil: no reason
 	Description *string
 }
 

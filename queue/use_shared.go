@@ -47,7 +47,7 @@ func (m *dataset) storeUses(ctx context.Context, now int64) error {
 			}
 			return w.setUse(e, next)
 		}, view.UseKey(e.number))
-		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
+		if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue
 		}
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
@@ -62,7 +61,8 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 
 // created adds to the state in memory an entity that this server has just stored. parent is the topic of a
 // subscription.
-func (m *dataset) created(ctx context.Context, parent *entityState, rec record.Entity, rules *record.RuleList,
+func (m *dataset) created(ctx context.Context, parent *entityState, rec record.EntityRecord,
+	rules *record.RuleList,
 	version uint64) (e *entityState) {
 	m.recordTime(rec.Created)
 	add := func() {
@@ -89,7 +89,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenTenant: it reads the records of entities again, after the catalog has changed.
+// reread implements host.TenantState: it reads the records of entities again, after the catalog has changed.
 func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
@@ -124,7 +124,10 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 		if there[e.number] {
 			continue
 		}
-		if next := versions[e.top()]; complete || next > e.top().version.Load() {
+		// If the version in memory is higher than that of r, the entity may have been created after r.
+		have := e.top().version.Load()
+		next, known := versions[e.top()]
+		if next > have || complete && (!known || next == have) {
 			gone = append(gone, e)
 		}
 	}
@@ -139,13 +142,14 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 }
 
 // adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
-// entity that is not in memory if complete is set, or if the entity's topic is in memory with an older
-// version; otherwise it returns nil for that entity.
+// entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
+// set and the topic in memory is not newer; otherwise it returns nil for that entity.
 func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)
-		if !complete && (topic == nil || st.Version <= topic.version.Load()) {
+		if !complete && (topic == nil || st.Version <= topic.version.Load()) ||
+			topic != nil && st.Version < topic.version.Load() {
 			return nil, nil
 		}
 		return m.loadEntity(r, st)
@@ -157,7 +161,7 @@ func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bo
 }
 
 // adopt applies a change of the entity that another server has stored. rules are the rules that it has now.
-func (e *entityState) adopt(rec *record.Entity, rules *record.RuleList) {
+func (e *entityState) adopt(rec *record.EntityRecord, rules *record.RuleList) {
 	e.m.recordTime(max(rec.Created, rec.Updated))
 	e.updated.Store(max(rec.Updated, e.updated.Load()))
 	e.rules.Store(rules)
@@ -188,16 +192,6 @@ func (m *dataset) changed(ctx context.Context, top *entityState, version uint64,
 	if top.version.Load() < version {
 		fn()
 		top.version.Store(version)
-	}
-}
-
-// again runs fn, which changes the catalog, and repeats it if another server has changed the catalog at the
-// same time.
-func again(fn func() error) error {
-	for {
-		if err := fn(); !errors.Is(err, host.ErrCatalogMoved) {
-			return err
-		}
 	}
 }
 

@@ -89,7 +89,7 @@ func TestEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(w *world)
-		want entity.Code
+		want entity.ErrorCode
 	}{
 		"deleted":  {func(w *world) { w.remove("q") }, entity.CodeEntityNotFound},
 		"disabled": {func(w *world) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},

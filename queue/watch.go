@@ -51,7 +51,7 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 	if len(awaited) == 0 {
 		return nil
 	}
-	var at []engine.Position
+	var at []engine.ScopePosition
 	var counts map[*messageStore]layout.Counters
 	err := w.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		scopes := make([][]byte, len(awaited))
@@ -70,7 +70,7 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 }
 
 // wake wakes the callers that wait for entities which have changed since the last read.
-func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at []engine.Position,
+func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at []engine.ScopePosition,
 	counts map[*messageStore]layout.Counters) error {
 	outdated := false
 	next := make(map[uint32]uint64, len(list))
@@ -107,7 +107,7 @@ func (m *dataset) awaitedScopes() (list [][]byte) {
 	return list
 }
 
-// reported implements host.OpenTenant.Changed: it makes the watcher read the engine at once.
+// reported implements host.TenantState.Changed: it makes the watcher read the engine at once.
 func (m *dataset) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.

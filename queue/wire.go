@@ -14,12 +14,12 @@ import (
 
 // validatedMessage is a validated message that is about to be stored in an entity.
 type validatedMessage struct {
-	layout.Header                  // Session, the sender's TTL, Origin, Hops, Source
-	msg           *message.Message // the message to store
-	body          []byte           // the encoding of msg
-	id            string           // for duplicate detection
-	due           int64            // the scheduled time in ms; 0: none
-	number        int64            // the sequence number reserved for it; 0: none
+	layout.MessageHeader                  // Session, the sender's TTL, Origin, Hops, Source
+	msg                  *message.Message // the message to store
+	body                 []byte           // the encoding of msg
+	id                   string           // for duplicate detection
+	due                  int64            // the scheduled time in ms; 0: none
+	number               int64            // the sequence number reserved for it; 0: none
 }
 
 // bodyBytes returns the total size of encoded messages in bytes.
@@ -71,7 +71,7 @@ func (s *messageStore) delivery(m *storedMessage) (Delivery, error) {
 		d.Broker.State = message.Scheduled
 	}
 	if def := millis(props.DefaultTTL); m.TTL == layout.NoTTL && def != host.Never && s.Sub == entity.Main {
-		d.Broker.TTL, d.Broker.ExpiresAt = def, m.Header.Deadline(def)
+		d.Broker.TTL, d.Broker.ExpiresAt = def, m.MessageHeader.Deadline(def)
 	}
 	return d, nil
 }
@@ -89,7 +89,7 @@ func (s *messageStore) shown(m *storedMessage) (Delivery, error) {
 		State: message.State(m.State), DeliveryCount: uint32(max(m.Count, 0)), DeadLetterSource: m.Source,
 		ShowZeroOrigin: true, ShowActive: true}
 	if m.TTL != layout.NoTTL {
-		h := m.Header
+		h := m.MessageHeader
 		if h.State == layout.Scheduled {
 			h.Enqueued = h.Due
 			h.TTL = capTTL(h.TTL, s.e.properties.Load().DefaultTTL)

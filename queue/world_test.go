@@ -92,10 +92,10 @@ func (w *world) must(err error) {
 }
 
 // fails expects an error of a code.
-func (w *world) fails(err error, code entity.Code) {
+func (w *world) fails(err error, code entity.ErrorCode) {
 	w.t.Helper()
-	if err == nil || entity.CodeOf(err) != code {
-		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.CodeOf(err), code)
+	if err == nil || entity.ErrorCodeOf(err) != code {
+		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.ErrorCodeOf(err), code)
 	}
 }
 
@@ -285,8 +285,8 @@ func textOf(d Delivery) string {
 }
 
 // property makes an application property.
-func property(name, value string) message.Property {
-	return message.Property{Name: name, Value: wire.AppendString(nil, value)}
+func property(name, value string) message.ApplicationProperty {
+	return message.ApplicationProperty{Name: name, Value: wire.AppendString(nil, value)}
 }
 
 // propertyOf is an application property of a message, in short.

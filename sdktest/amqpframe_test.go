@@ -37,7 +37,7 @@ func (p *peer) serve() error {
 		return fmt.Errorf("the first header is %x, %w", h, err)
 	}
 	sasl, plain := frame.HeaderSASL(), frame.HeaderAMQP()
-	mechanisms := &frame.Mechanisms{List: []wire.Symbol{"MSSBCBS", "ANONYMOUS"}}
+	mechanisms := &frame.SASLMechanisms{List: []wire.Symbol{"MSSBCBS", "ANONYMOUS"}}
 	if _, err := p.conn.Write(frame.Append(sasl[:], 0, mechanisms, nil)); err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func (p *peer) serve() error {
 		if err != nil {
 			return err
 		}
-		if init, ok := body.(*frame.Init); ok {
+		if init, ok := body.(*frame.SASLInit); ok {
 			if init.Mechanism != "ANONYMOUS" {
 				return fmt.Errorf("the mechanism is %q", init.Mechanism)
 			}
-			if err := p.write(0, &frame.Outcome{Code: frame.SASLOK}, nil); err != nil {
+			if err := p.write(0, &frame.SASLOutcome{Code: frame.SASLOK}, nil); err != nil {
 				return err
 			}
 			if h, err := r.ProtocolHeader(); err != nil || h != plain {

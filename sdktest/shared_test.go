@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -16,8 +18,8 @@ import (
 	"testing"
 )
 
-// The scenarios with the SDKs for Go, whose clients are spread over two servers of one PostgreSQL database.
-// MAYFLY_POSTGRES names a PostgreSQL in which databases may be made.
+// The scenarios with the SDKs for Go and Java, whose clients are spread over two servers of one PostgreSQL
+// database. MAYFLY_POSTGRES names a PostgreSQL in which databases may be made.
 
 // sharedDatabase makes a database for the test and returns its address.
 func sharedDatabase(t *testing.T) string {
@@ -80,6 +82,42 @@ func spread(t *testing.T, ports ...int) int {
 	return port
 }
 
+// turns passes HTTP requests on to servers in turn. A client sends most requests over one connection, so that
+// spread would leave most of them to one server.
+type turns struct {
+	port   int            // that clients use
+	served []atomic.Int64 // requests of each server
+}
+
+func takeTurns(t *testing.T, servers ...*Server) *turns {
+	t.Helper()
+	var next atomic.Int64
+	front := &turns{served: make([]atomic.Int64, len(servers))}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	proxy := &http.Server{Handler: &httputil.ReverseProxy{
+		Transport: transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			i := int(next.Add(1)) % len(servers)
+			front.served[i].Add(1)
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", at(servers[i].Port)
+		},
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) {
+			panic(http.ErrAbortHandler) // the client loses its connection, as it would without the proxy
+		},
+	}}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	front.port = ln.Addr().(*net.TCPAddr).Port
+	done := make(chan error, 1)
+	go func() { done <- proxy.Serve(ln) }()
+	t.Cleanup(func() {
+		proxy.Close()
+		<-done
+		transport.CloseIdleConnections()
+	})
+	return front
+}
+
 // keptLocks are scenarios that fail because the locks of a killed server last until their time is over, and
 // how they fail.
 var keptLocks = map[string]string{"restart-session": "session-cannot-be-locked"}
@@ -96,8 +134,7 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 		switch {
 		case word == "ok":
 			passed++
-		case word == "FAIL" && strings.Contains(why, "_mayfly/clock") &&
-			strings.Contains(why, "403 Forbidden"):
+		case word == "FAIL" && strings.Contains(why, "_mayfly/clock") && strings.Contains(why, ": 403"):
 			refused++
 		case word == "FAIL" && keptLocks[name] != "" && strings.Contains(why, keptLocks[name]):
 		case word == "FAIL":
@@ -113,22 +150,32 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 	return passed, refused
 }
 
-func TestScenariosOfOneDatabase(t *testing.T) {
+func TestScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Go") }
+
+// Its runner takes minutes, and the first time Maven brings the SDK.
+func TestJavaScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Java") }
+
+// runOfOneDatabase runs the scenarios of a language. Each request goes to another server than the one before
+// it.
+func runOfOneDatabase(t *testing.T, language string) {
+	s := suites[slices.IndexFunc(suites, func(s suite) bool { return s.name == language })]
 	database := sharedDatabase(t)
+	runnable(t, s)
 	list := scenarioList(t, "scenarios.md")
-	argv := goProgram("./go")(t)
+	argv := s.prepare(t)
 	const ranges = "5"
 	open := func() *Server {
 		return start(t, "--data", t.TempDir(), "--virtual-clock", "--engine", database, "--ranges", ranges)
 	}
 	a, b := open(), open()
-	front := &Server{Port: spread(t, a.Port, b.Port)}
+	front := takeTurns(t, a, b)
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], "--endpoint", front.URL("http"), "--ranges", ranges,
+	args := append(argv[1:], "--endpoint", (&Server{Port: front.port}).URL("http"), "--ranges", ranges,
 		"--control", control(t, a), "--running-clock")
-	passed, refused := outcomesOfServers(t, cmd, list)
-	t.Logf("%d scenarios passed, %d move the clock", passed, refused)
+	passed, refused := outcomesOfServers(t, exec.CommandContext(ctx, argv[0], args...), list)
+	t.Logf("%d scenarios passed, %d move the clock; the servers got %d and %d requests", passed, refused,
+		front.served[0].Load(), front.served[1].Load())
 }
 
 func TestServiceBusOfOneDatabase(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 // budget returns the request budget that pays for the container's requests, and its size in RU/s: the
 // container's own throughput, or that of its database. b is nil if neither has a throughput.
-func (c *Container) budget() (b *work.RequestBudget, perSecond int) {
+func (c *Container) budget() (b *work.ThroughputBudget, perSecond int) {
 	c.ds.mu.RLock()
 	defer c.ds.mu.RUnlock()
 	for _, o := range c.ds.cat.offers {

@@ -60,7 +60,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 }
 
 // forecast adds the expiry times of the container's items to f. watch ends the count when its time is over.
-func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.Stopwatch) error {
+func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.ScanLimiter) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	if !c.state.Load().Policy().Active() {
@@ -94,21 +94,21 @@ func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey,
 }
 
 // keyPlace returns the location of the item with the given partition key and id.
-func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Place, error) {
+func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.ItemLocation, error) {
 	pk, err := c.def.FullKey(pk, id)
 	if err != nil {
-		return inspect.Place{}, err
+		return inspect.ItemLocation{}, err
 	}
 	if id == "" {
-		return inspect.Place{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
+		return inspect.ItemLocation{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
 	p := c.items.Locate(pk, id)
-	return inspect.Place{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
+	return inspect.ItemLocation{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
 // lookAt runs fn over a snapshot of the container, from which fn reads about the item at p. When lookAt
 // returns without an error, everything that fn has read in the item's partition range is durable.
-func (c *Container) lookAt(ctx context.Context, p inspect.Place,
+func (c *Container) lookAt(ctx context.Context, p inspect.ItemLocation,
 	fn func(state *view.ContainerState, r engine.Reader) error) error {
 	var scope []byte
 	err := c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {

@@ -14,15 +14,15 @@ import (
 // ThrottledError is the cause of an error with fault.CodeThrottled.
 type ThrottledError = fault.ThrottledError
 
-// Memory is the budget of bytes that all running requests share.
-type Memory = work.MemoryBudget
+// MemoryBudget is the budget of bytes that all running requests share.
+type MemoryBudget = work.MemoryBudget
 
 // DefaultMemory is the number of bytes that running requests may hold together if Options.Memory is 0.
 const DefaultMemory = work.DefaultMemory
 
-// NewMemory returns a budget of most bytes, or of DefaultMemory bytes if most is 0. The budget is capped at
-// a quarter of GOMEMLIMIT.
-func NewMemory(most int64) *Memory { return work.NewMemory(most) }
+// NewMemoryBudget returns a budget of most bytes, or of DefaultMemory bytes if most is 0. The budget is
+// capped at a quarter of GOMEMLIMIT.
+func NewMemoryBudget(most int64) *MemoryBudget { return work.NewMemory(most) }
 
 // The settings of a container that Cosmos DB does not have: see package definition.
 type (
@@ -32,7 +32,7 @@ type (
 	Webhook           = definition.Webhook
 	ReaperSettings    = definition.ReaperSettings
 	PurgeDelay        = definition.PurgeDelay
-	Starvation        = definition.Starvation
+	ReaperStarvation  = definition.ReaperStarvation
 )
 
 // Bounds of the ContainerSettings.
@@ -78,7 +78,7 @@ type (
 	CrossPartition  = value.CrossPartition
 	Parameter       = value.Parameter
 	OrderValue      = value.OrderValue
-	Resume          = value.Resume
+	ResumePosition  = value.ResumePosition
 )
 
 // The kinds of operations, and whether a query may cross partitions.
@@ -108,12 +108,12 @@ func PageLimit(requested int) int { return value.PageLimit(requested) }
 // The types of change feeds and of the log of expiries.
 type (
 	Change          = feed.Change
-	ChangeMode      = feed.Mode
-	ChangeKind      = feed.Kind
+	ChangeMode      = feed.FeedMode
+	ChangeKind      = feed.ChangeKind
 	ChangesStart    = feed.StartPosition
-	ChangesPage     = feed.Page
+	ChangesPage     = feed.ChangesPage
 	Expiration      = feed.Expiration
-	ExpirationsPage = feed.LogPage
+	ExpirationsPage = feed.ExpiryLogPage
 )
 
 // The modes of a change feed, and the kinds of changes.
@@ -128,10 +128,10 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
-// LintCount is how often a lint rule (see definition.Lint) was broken by writes since Open. LintCase is the
-// latest such write.
+// LintCount is how often a lint rule (see definition.LintViolations) was broken by writes since Open.
+// LintCase is the latest such write.
 type (
-	LintCount = lint.Count
+	LintCount = lint.ViolationCount
 	LintCase  = lint.LastViolation
 )
 

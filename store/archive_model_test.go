@@ -230,7 +230,7 @@ func (m *archiveModel) lease() {
 		}
 	} else {
 		seconds := 1 + m.r.IntN(12)
-		var l store.Lease
+		var l store.ItemLease
 		if l, err = m.c.Lease(m.ctx, pk(p), id, seconds); it != nil {
 			if it.lease = m.now() + int64(seconds); l.Until != it.lease {
 				m.t.Errorf("a lease of %d seconds at %d ends at %d", seconds, m.now(), l.Until)

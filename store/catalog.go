@@ -49,7 +49,7 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// reread reads the whole catalog again, after another server has changed it (host.OpenTenant.Reload).
+// reread reads the whole catalog again, after another server has changed it (host.TenantState.Reload).
 // Databases and containers that are in memory already keep their objects. A container whose stored record
 // has changed gets the new state.
 func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {

@@ -33,7 +33,7 @@ func (cat *catalog) removeContainer(c *Container) {
 
 // announce writes drop records for the containers that are about to be copied, so that Open erases an
 // interrupted copy.
-func (b *databaseCopy) announce(t *host.CatalogChange) {
+func (b *forkedDatabase) announce(t *host.CatalogChange) {
 	for _, c := range b.containers {
 		t.Set(layout.DropKey(c.cid), []byte("{}"))
 	}
@@ -42,7 +42,7 @@ func (b *databaseCopy) announce(t *host.CatalogChange) {
 // raiseLSNs raises the LSN of every copied range above all LSNs that clients can have received from the
 // replaced containers and from containers dropped before. A feed reader that continues from such an LSN then
 // misses nothing. The copied ranges are not in the catalog yet, so nobody else uses them.
-func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) error {
+func (b *forkedDatabase) raiseLSNs(ctx context.Context, replaced []*Container) error {
 	first := max(b.db.in.Catalog().Highest(), highest(replaced)) + 1
 	for _, c := range b.containers {
 		for _, s := range c.state.Load().Ranges {
@@ -63,7 +63,7 @@ func (b *databaseCopy) raiseLSNs(ctx context.Context, replaced []*Container) err
 // commit adds the copy to the catalog: it writes the records of the copied database and of its containers in
 // one transaction. The same transaction drops the containers in replaced, and the Cosmos database of the same
 // name that the copy replaces, if there is one. The caller holds the catalog's lock.
-func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error {
+func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.CatalogChange) error {
 		for _, c := range replaced {
 			if err := dropContainerRecords(t, c, b.db.cat.offers); err != nil {
@@ -100,7 +100,7 @@ func (b *databaseCopy) commit(ctx context.Context, replaced []*Container) error 
 
 // commitDatabase writes the record and the clock of the copied database, unless the copy goes into an
 // existing database.
-func (b *databaseCopy) commitDatabase(t *host.CatalogChange, now int64) error {
+func (b *forkedDatabase) commitDatabase(t *host.CatalogChange, now int64) error {
 	if b.into != nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (b *databaseCopy) commitDatabase(t *host.CatalogChange, now int64) error {
 
 // commitContainer writes a container's record. All of its ranges count as created with the container, because
 // the ranges from which they were split are not part of the copy.
-func (b *databaseCopy) commitContainer(t *host.CatalogChange, c *Container) error {
+func (b *forkedDatabase) commitContainer(t *host.CatalogChange, c *Container) error {
 	st := *c.state.Load()
 	st.Version = container.FirstVersion
 	st.Rec.LSN = t.NextLSN(host.CatalogScope())

@@ -22,7 +22,7 @@ func (c *Container) setContainer(ctx context.Context, st, next *container.State)
 
 // switchRanges replaces the range that m splits with the two halves that m has prepared, in one
 // transaction.
-func (c *Container) switchRanges(ctx context.Context, m *splitRun, st, next *container.State) error {
+func (c *Container) switchRanges(ctx context.Context, m *rangeSplit, st, next *container.State) error {
 	lower, upper := m.recs[0].Number, m.recs[1].Number
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		rec := &next.Rec

@@ -36,7 +36,7 @@ func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 // momentOf returns the second by which a read decides what has expired. It is now, the container's time
 // before the read began, or the time of the engine's own clock (PostgreSQL's, for example) that is stored in
 // at, whichever is later.
-func (c *Container) momentOf(now int64, at engine.Position) int64 {
+func (c *Container) momentOf(now int64, at engine.ScopePosition) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 
@@ -50,7 +50,7 @@ func (c *Container) recordTime(k container.MomentKind, t int64) {
 
 // Note records that a write or purge of kind k is stored with second t, for the transactions of the
 // container: see recordTime.
-func (c *itemOwner) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
+func (c *itemContainer) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.
@@ -118,7 +118,7 @@ func (d *Database) exists() error {
 func clockOf(database string) string { return "of the database " + database }
 
 // Clock returns the clock that decides what has expired in a range.
-func (w containerSweeper) Clock(r ttl.Range) ttl.Clock {
+func (w containerSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	if c := w.ds.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {

@@ -41,8 +41,8 @@ type Container struct {
 
 	splitting host.Mutex // held during a split of a range; taken before the catalog's lock and the gate
 
-	count             itemCount
-	spending          work.RequestBudget // of the container's own throughput
+	count             cachedItemCount
+	spending          work.ThroughputBudget // of the container's own throughput
 	plans             work.PlanCache
 	marks             container.LatestMoments
 	notifier          host.Notifier
@@ -53,16 +53,16 @@ type Container struct {
 	// AutoDeleteOnIdle is set
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
-	lints      lint.Counters
+	lints      lint.ViolationCounters
 	violations procedure.ViolationCounts // of the container's scripts
 	purged     atomic.Uint64             // number of items purged since Open
 }
 
-// itemCount caches the last count, which is valid until the next write.
-type itemCount struct {
+// cachedItemCount caches the last count, which is valid until the next write.
+type cachedItemCount struct {
 	host.Mutex        // held while counting or reading the last count
 	version    string // what was counted, see usageVersion; empty: not known
-	usage      inspect.Usage
+	usage      inspect.StorageUsage
 	text       atomic.Pointer[string] // the usage as text; nil before the first count
 }
 
@@ -75,7 +75,7 @@ func (c *Container) LastUsage() string {
 	return unusedText
 }
 
-var unusedText = inspect.Usage{}.Text()
+var unusedText = inspect.StorageUsage{}.Text()
 
 // ContainerInfo describes a container: its names, its definition and the time of its last change.
 type ContainerInfo struct {
@@ -85,8 +85,8 @@ type ContainerInfo struct {
 	Spec                    definition.ContainerSpec
 }
 
-// Range is a partition key range: the items whose effective partition key lies in [Min, Max).
-type Range struct {
+// PartitionRange is a partition key range: the items whose effective partition key lies in [Min, Max).
+type PartitionRange struct {
 	ID, RID, ETag string
 	Min, Max      string // upper-case hexadecimal; the first Min is "", the last Max "FF"
 	Parents       []string
@@ -100,23 +100,23 @@ type Range struct {
 	made uint64 // the catalog's LSN at which the range was created
 }
 
-// RangeSet is all ranges of a container, contiguous and in order.
-type RangeSet struct {
+// PartitionRanges is all ranges of a container, contiguous and in order.
+type PartitionRanges struct {
 	ETag   string // changes when a range does
-	Ranges []Range
+	Ranges []PartitionRange
 
 	incarnation uint32 // part of the etag
 }
 
 // Since returns the ranges that were added after the set had the given etag. It returns all ranges if the
 // set never had that etag.
-func (set RangeSet) Since(etag string) []Range {
+func (set PartitionRanges) Since(etag string) []PartitionRange {
 	lsn, err := strconv.ParseUint(layout.BareETag(etag)[max(len(layout.BareETag(etag))-12, 0):], 16, 64)
 	if err != nil || !layout.ETagMatches(etag, rangesETag(set.incarnation, lsn)) ||
 		rangesETag(set.incarnation, lsn) > set.ETag {
 		return set.Ranges
 	}
-	return slices.DeleteFunc(slices.Clone(set.Ranges), func(r Range) bool { return r.made <= lsn })
+	return slices.DeleteFunc(slices.Clone(set.Ranges), func(r PartitionRange) bool { return r.made <= lsn })
 }
 
 func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(incarnation, 1, lsn) }
@@ -130,10 +130,10 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
 			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
 		},
-		gate: host.NewGate(), splitting: host.NewMutex(), count: itemCount{Mutex: host.NewMutex()},
+		gate: host.NewGate(), splitting: host.NewMutex(), count: cachedItemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
-	c.items.Items, c.items.Host = (*itemOwner)(c), (*itemOwner)(c)
+	c.items.Items, c.items.Host = (*itemContainer)(c), (*itemContainer)(c)
 	st := &container.State{Rec: rec, Spec: spec, Vectors: spec.Vectors()}
 	if err := st.Compile(); err != nil {
 		return nil, err
@@ -197,11 +197,11 @@ func (c *Container) SessionVersion() int64 {
 }
 
 // Ranges returns the container's partition key ranges.
-func (c *Container) Ranges() RangeSet {
+func (c *Container) Ranges() PartitionRanges {
 	st := c.state.Load()
-	set := RangeSet{ETag: rangesETag(c.ds.incarnation, st.Rec.RangeLSN), incarnation: c.ds.incarnation}
+	set := PartitionRanges{ETag: rangesETag(c.ds.incarnation, st.Rec.RangeLSN), incarnation: c.ds.incarnation}
 	for i, s := range st.Ranges {
-		r := Range{
+		r := PartitionRange{
 			ID: s.ID, Min: s.Rec.Min, Max: s.Rec.Max, Parents: slices.Clone(s.Parents),
 			RID: layout.RIDText(layout.ChildRIDBytes(c.d.rec.Num, c.cid,
 				layout.RIDTypeRange<<60|uint64(s.Rec.ID)+1)),

@@ -54,7 +54,7 @@ func TestCrash(t *testing.T) {
 
 // A ledger is what clients know, in this life and in the lives before.
 type ledger struct {
-	keys map[metatest.Key]*observedKey
+	keys map[metatest.ItemKey]*observedKey
 	// Names and what they stand for. Nothing here may ever come to stand for something else.
 	names     map[string]string
 	positions map[string]uint64 // range: the highest position told
@@ -86,7 +86,7 @@ func (k *observedKey) may(there bool) bool {
 
 // clone copies a ledger. The lock of its life is held.
 func (g *ledger) clone() *ledger {
-	c := &ledger{map[metatest.Key]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
+	c := &ledger{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions), g.defaults}
 	for k, v := range g.keys {
 		copied := *v
 		c.keys[k] = &copied
@@ -117,8 +117,8 @@ func (g *ledger) position(r store.Receipt) {
 	}
 }
 
-func keyOf(it store.Item) metatest.Key {
-	return metatest.Key{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
+func keyOf(it store.Item) metatest.ItemKey {
+	return metatest.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
 }
 
 // A life is a store from its opening to a crash.
@@ -169,7 +169,7 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 func firstLife(t *testing.T) *life {
 	t.Helper()
 	l := &life{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &ledger{map[metatest.Key]*observedKey{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
+		ledger: &ledger{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{}, [2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
 	if l.db, err = openAt(l.ctx, slowly(l.fs), clock); err != nil {
@@ -185,7 +185,7 @@ func firstLife(t *testing.T) *life {
 	for w := range crashWriters {
 		p := fmt.Sprint("w", w)
 		for _, id := range crashIDs {
-			l.ledger.keys[metatest.Key{ID: id, Partition: p}] = &observedKey{}
+			l.ledger.keys[metatest.ItemKey{ID: id, Partition: p}] = &observedKey{}
 		}
 		if _, _, err := l.c.Create(l.ctx, pk(p), fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":1}`, p), store.WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -235,11 +235,32 @@ func (l *life) crash(r *rand.Rand) crashedDisk {
 // wrecks.
 func (l *life) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
-	var done atomic.Bool
+	const operations = 12
+	// beside calls do repeatedly while an operation of a writer runs, but not while a crashedDisk is checked.
+	beside := func(do func()) (begun chan struct{}) {
+		begun = make(chan struct{}, crashWriters*operations)
+		watchers.Go(func() {
+			for range begun {
+				for range 60 {
+					do()
+				}
+			}
+		})
+		return begun
+	}
+	r := rand.New(rand.NewPCG(seed, 99))
+	reads := beside(func() { l.watch(r) })
+	sweeps := beside(func() {
+		if _, err := l.db.SweepNow(l.ctx); err != nil {
+			l.t.Error(err)
+		}
+	})
 	for w := range crashWriters {
 		writers.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(w)))
-			for n := range 12 {
+			for n := range operations {
+				reads <- struct{}{}
+				sweeps <- struct{}{}
 				l.write(w, fmt.Sprintf("%x-%d-%d", seed, w, n), r)
 				wreck := l.crash(r)
 				if w == 0 && n == 7 {
@@ -253,27 +274,16 @@ func (l *life) live(seed uint64) (last crashedDisk) {
 			}
 		})
 	}
-	watchers.Go(func() {
-		for r := rand.New(rand.NewPCG(seed, 99)); !done.Load(); {
-			l.watch(r)
-		}
-	})
-	watchers.Go(func() {
-		for !done.Load() {
-			if _, err := l.db.SweepNow(l.ctx); err != nil {
-				l.t.Error(err)
-			}
-		}
-	})
 	writers.Wait()
-	done.Store(true)
+	close(reads)
+	close(sweeps)
 	watchers.Wait()
 	return last
 }
 
 // under does an operation that may bring keys into the state next. op returns the state that it has brought
 // them into, or false where it has done nothing.
-func (l *life) under(keys []metatest.Key, next state, op func() (state, bool)) {
+func (l *life) under(keys []metatest.ItemKey, next state, op func() (state, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {
 		l.ledger.keys[k].next = []state{next}
@@ -293,16 +303,16 @@ func (l *life) under(keys []metatest.Key, next state, op func() (state, bool)) {
 
 // write does one random operation of a writer on its own partition.
 func (l *life) write(w int, name string, r *rand.Rand) {
-	k := metatest.Key{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
+	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
 	p := pk(k.Partition)
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"n":%q}`, k.ID, k.Partition, name)
 	switch what := r.IntN(10); {
 	case what == 0 && w == 0:
 		l.changeDefault(ttl.Seconds(1000 + r.IntN(1000)))
 	case what == 1:
-		var keys []metatest.Key
+		var keys []metatest.ItemKey
 		for _, id := range crashIDs {
-			keys = append(keys, metatest.Key{ID: id, Partition: k.Partition})
+			keys = append(keys, metatest.ItemKey{ID: id, Partition: k.Partition})
 		}
 		l.under(keys, state{}, func() (state, bool) {
 			receipt, err := l.c.DeletePartition(l.ctx, p)
@@ -310,7 +320,7 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 			return state{lsn: receipt.LSN}, true
 		})
 	case what <= 3:
-		l.under([]metatest.Key{k}, state{}, func() (state, bool) {
+		l.under([]metatest.ItemKey{k}, state{}, func() (state, bool) {
 			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
 			l.expect(err, fault.CodeNotFound)
 			return state{lsn: receipt.LSN}, true
@@ -320,7 +330,7 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 		if what <= 6 {
 			write = l.c.Create
 		}
-		l.under([]metatest.Key{k}, state{body: body}, func() (state, bool) {
+		l.under([]metatest.ItemKey{k}, state{body: body}, func() (state, bool) {
 			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
 			if l.expect(err, fault.CodeConflict); err != nil {
 				return state{}, false
@@ -360,7 +370,7 @@ func (l *life) changeDefault(def ttl.Seconds) {
 
 // watch reads an item and lists a partition, and notes what it is told.
 func (l *life) watch(r *rand.Rand) {
-	k := metatest.Key{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", r.IntN(crashWriters))}
+	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", r.IntN(crashWriters))}
 	l.mu.Lock()
 	before := l.ledger.keys[k].n
 	l.mu.Unlock()

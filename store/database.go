@@ -21,7 +21,7 @@ type Database struct {
 	rec        record.Database
 	containers []*Container          // in order of creation; guarded by dataset.mu
 	byName     map[string]*Container // guarded by dataset.mu
-	spending   work.RequestBudget    // of the throughput that its containers share
+	spending   work.ThroughputBudget // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's
 }
@@ -89,8 +89,13 @@ func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 // CreateDatabase creates a database. If t is not zero, the database's containers share it as their
 // throughput. It fails with CodeConflict if the id is taken, and with CodeBadRequest for an id or a
 // throughput that Cosmos DB refuses.
-func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (*Database, error) {
-	return db.live().createDatabase(ctx, id, t)
+func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (d *Database,
+	err error) {
+	err = host.RetryMoved(func() (err error) {
+		d, err = db.live().createDatabase(ctx, id, t)
+		return err
+	})
+	return d, err
 }
 
 func (ds *dataset) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
@@ -136,7 +141,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 // DeleteDatabase drops a database and everything in it. It fails with CodeNotFound if there is none and
 // with CodePreconditionFailed if o.IfMatch is another etag.
 func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) error {
-	return db.live().deleteDatabase(ctx, id, o)
+	return host.RetryMoved(func() error { return db.live().deleteDatabase(ctx, id, o) })
 }
 
 func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {

@@ -34,11 +34,11 @@ type dataset struct {
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
 	pageStates *work.PageStateCache // the state that a page of results keeps for the next page
-	tallies    *work.TallyCache     // the numbers of index entries that queries have counted
+	tallies    *work.KeyCountCache  // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  rangeSplitter
-	programs  script.Programs // compiled scripts
+	programs  script.ScriptCache // compiled scripts
 
 	mu  sync.RWMutex // guards cat; taken after the catalog's lock
 	cat catalog
@@ -49,25 +49,25 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// tenant is the form in which a DB is passed to host.Open (host.Tenant).
-type tenant struct{ db *DB }
+// hostTenant is the form in which a DB is passed to host.Open (host.Tenant).
+type hostTenant struct{ db *DB }
 
 // Tenant returns the store in the form in which it is passed to host.Open, which opens it together with other
 // data on the same engine, such as queues.
-func (db *DB) Tenant() host.Tenant { return tenant{db} }
+func (db *DB) Tenant() host.Tenant { return hostTenant{db} }
 
 // tenantName is the store's name in the host.
 const tenantName = "documents"
 
 // KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
 // with its number, whose top bit is set.
-func (tenant) KeySpace() host.KeySpace {
+func (hostTenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
 // Scopes returns the engine scopes of all partition ranges. In each scope writing transactions run one after
 // the other.
-func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
 			scopes = append(scopes, layout.RangeScope(rec.CID, r.Number))
@@ -78,10 +78,10 @@ func (tenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open loads the catalog of an instance and makes it the data of the DB.
-func (t tenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
+func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
-		ClockObserver: clockObserver{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
+	return host.TenantState{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
+		ClockObserver: clockedItems{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
 		SnapshotNote: db.snapshotNote}, err
 }
 
@@ -170,19 +170,19 @@ func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChang
 
 // startWatch returns a stopwatch that limits the time spent on an inspection of a container, such as a dry
 // run.
-func (ds *dataset) startWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
+func (ds *dataset) startWatch(ctx context.Context) *work.ScanLimiter {
+	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
 // pageWatch returns a stopwatch that limits the time spent on one page of results.
-func (ds *dataset) pageWatch(ctx context.Context) *work.Stopwatch {
-	return &work.Stopwatch{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime, Turns: ds.db.turns,
+func (ds *dataset) pageWatch(ctx context.Context) *work.ScanLimiter {
+	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime, Turns: ds.db.turns,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
 // view runs fn over one read-only snapshot of the engine. Only the end of ctx limits its time.
 func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, ds.eng, fn)
+	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, ds.eng, fn)
 }
 
 // snapshotNote returns what the store adds to the description that is stored with a snapshot: the ids of the
@@ -287,7 +287,7 @@ func (ds *dataset) followStates(ctx context.Context) error {
 	if len(scopes) == 0 {
 		return nil
 	}
-	var at []engine.Position
+	var at []engine.ScopePosition
 	err := ds.view(ctx, func(r engine.Reader) (err error) {
 		at, err = r.Positions(scopes)
 		return err

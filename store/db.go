@@ -28,11 +28,11 @@ type DB struct {
 	dataset atomic.Pointer[dataset]
 
 	// A restore does not change the following fields.
-	heavy        *work.HeavyQueue
+	heavy        *work.HeavyWorkQueue
 	turns        *priority.TurnLimiter // of pieces of large responses: see TakeTurn
-	memory       *Memory
-	temp         *spill.Dir    // nil if there is no such folder
-	catalogWatch host.Notifier // see CatalogChanged
+	memory       *MemoryBudget
+	temp         *spill.TempDir // nil if there is no such folder
+	catalogWatch host.Notifier  // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
 	// that are created from then on; each stores the value in its record.
 	backup atomic.Bool
@@ -67,7 +67,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 // of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
-	db := &DB{opts: o, memory: NewMemory(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
+	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
 		turns: priority.NewTurns(ttl.Real{})} // a turn limits the use of processors and sockets, also in a test
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
@@ -113,9 +113,9 @@ func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live(
 func (db *DB) live() *dataset { return db.dataset.Load() }
 
 // Memory returns the budget that all requests to the store share, also after a restore.
-func (db *DB) Memory() *Memory {
+func (db *DB) Memory() *MemoryBudget {
 	if db.memory == nil { // the DB was never opened
-		return NewMemory(0)
+		return NewMemoryBudget(0)
 	}
 	return db.memory
 }

@@ -65,6 +65,15 @@ func (d *Database) CreateContainer(ctx context.Context, spec definition.Containe
 // CreateContainerWith creates a container with further options, such as its number of partition ranges.
 // Defaults and errors are those of CreateContainer.
 func (d *Database) CreateContainerWith(ctx context.Context, spec definition.ContainerSpec,
+	o ContainerOptions) (c *Container, err error) {
+	err = host.RetryMoved(func() (err error) {
+		c, err = d.createContainer(ctx, spec, o)
+		return err
+	})
+	return c, err
+}
+
+func (d *Database) createContainer(ctx context.Context, spec definition.ContainerSpec,
 	o ContainerOptions) (*Container, error) {
 	t := o.Throughput
 	if err := checkRanges(o.Ranges); err != nil {

@@ -41,7 +41,7 @@
 // Besides its ContainerSpec, which is Cosmos DB's, a container has ContainerSettings. Expired documents can
 // be moved to an archive instead of being deleted (archive.go). The default ttl can be the upper limit of
 // the items' own ttl (settings.go). A container that nobody uses can delete itself (idle.go). A lease keeps
-// one item from expiring for a time (lease.go). All of these are off by default.
+// one item from expiring for a time (item_lease.go). All of these are off by default.
 //
 // # Change feeds
 //

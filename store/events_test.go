@@ -137,7 +137,7 @@ func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
 			b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 5, Max: 60, Seed: 7}}))
 		},
 		"starved": func(b *bench) {
-			b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 2}}))
+			b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 2}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +300,7 @@ func TestStarvedReaper(t *testing.T) {
 	for i := range 100 {
 		b.doc(fmt.Sprint(i), 0)
 	}
-	b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 0}}))
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 0}}))
 	b.clock.Advance(time.Second)
 	happened := engine.at(0, func() {
 		if n := b.purgeDue(); n != 0 {
@@ -310,7 +310,7 @@ func TestStarvedReaper(t *testing.T) {
 	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) || !happened() {
 		t.Error(err)
 	}
-	b.settings(withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 40}}))
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 40}}))
 	for _, step := range []struct {
 		wait time.Duration
 		want int
@@ -474,7 +474,7 @@ func (b *bench) crashStep(r *rand.Rand, born map[string]int64, told crashLog, po
 		b.settings([]func(*store.ContainerSettings){
 			func(s *store.ContainerSettings) { s.Reaper = nil },
 			withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 1, Max: 20, Seed: r.Uint64()}}),
-			withReaper(store.ReaperSettings{Starved: &store.Starvation{PerSecond: 1}}),
+			withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 1}}),
 		}[r.IntN(3)])
 	case 9:
 		b.follow(told, position)
@@ -491,7 +491,7 @@ func (b *bench) crashStep(r *rand.Rand, born map[string]int64, told crashLog, po
 func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
 	t.Parallel()
 	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
-		{Starved: &store.Starvation{PerSecond: 1}}}
+		{Starved: &store.ReaperStarvation{PerSecond: 1}}}
 	for seed := range uint64(3) {
 		var want []string
 		for i, hold := range holds {

@@ -19,7 +19,7 @@ import (
 // belong to other tenants of the host, which finds them by kind and name.
 
 // expirySink is the part of an expiry sink in one purge of a container. It is created when the locks of the
-// container and of the sink are held. (host.SinkTx is the same for sinks of other tenants.)
+// container and of the sink are held. (host.ExpirySinkTx is the same for sinks of other tenants.)
 type expirySink interface {
 	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
 	// items among the candidates.
@@ -44,7 +44,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
-			h = missingSink{c}
+			h = noExpirySink{c}
 		case definition.SinkArchive:
 			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
@@ -70,21 +70,21 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// missingSink is used for a container without an expiry sink: its expired items are only deleted.
-type missingSink struct{ c *Container }
+// noExpirySink is used for a container without an expiry sink: its expired items are only deleted.
+type noExpirySink struct{ c *Container }
 
-func (missingSink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
+func (noExpirySink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
 	return nil, nil
 }
-func (missingSink) begin(*transaction.Tx) error                { return nil }
-func (missingSink) take(*transaction.StoredItem) (bool, error) { return true, nil }
-func (missingSink) finish()                                    {}
-func (h missingSink) leave(bool)                               { h.c.leave() }
+func (noExpirySink) begin(*transaction.Tx) error                { return nil }
+func (noExpirySink) take(*transaction.StoredItem) (bool, error) { return true, nil }
+func (noExpirySink) finish()                                    {}
+func (h noExpirySink) leave(bool)                               { h.c.leave() }
 
-// tenantSink is an expiry sink that does not belong to the store but to another tenant of its host: a queue
-// or topic.
-type tenantSink struct {
-	host.SinkTx
+// tenantExpirySink is an expiry sink that does not belong to the store but to another tenant of its host: a
+// queue or topic.
+type tenantExpirySink struct {
+	host.ExpirySinkTx
 	c     *Container
 	st    *container.State
 	taken int // number of ghosts taken in the transaction
@@ -107,20 +107,20 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
-	h := &tenantSink{c: c}
+	h := &tenantExpirySink{c: c}
 	if q.First {
-		if h.SinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h.st, _, err = c.enter(ctx); err != nil {
 		if q.First {
-			h.SinkTx.Leave(false)
+			h.ExpirySinkTx.Leave(false)
 		}
 		return nil, nil, err
 	}
 	if !q.First {
-		if h.SinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			c.leave()
 			return nil, nil, err
 		}
@@ -130,13 +130,14 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 
 // dead converts a ghost (an expired item that is not purged yet) to the form in which the expiry sink
 // receives it.
-func (h *tenantSink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
+func (h *tenantExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
+func (h *tenantExpirySink) scopes(ctx context.Context, s *container.Partition,
+	batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
 		dead := make([]host.ExpiredItem, len(items))
@@ -149,7 +150,7 @@ func (h *tenantSink) scopes(ctx context.Context, s *container.Partition, batch [
 	return scopes, err
 }
 
-func (h *tenantSink) begin(t *transaction.Tx) error {
+func (h *tenantExpirySink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -157,7 +158,7 @@ func (h *tenantSink) begin(t *transaction.Tx) error {
 
 // take moves a ghost (an expired item that is not purged yet) to the other tenant's sink. If the sink refuses
 // the first ghost of a transaction, a new transaction would not help, and the purge fails.
-func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (h *tenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
@@ -171,9 +172,9 @@ func (h *tenantSink) take(ghost *transaction.StoredItem) (taken bool, err error)
 	return taken, err
 }
 
-func (h *tenantSink) finish() { h.Finish() }
+func (h *tenantExpirySink) finish() { h.Finish() }
 
-func (h *tenantSink) leave(committed bool) {
+func (h *tenantExpirySink) leave(committed bool) {
 	h.Leave(committed)
 	h.c.leave()
 }

@@ -53,7 +53,7 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 
 func (w *sharedHost) open() {
 	w.t.Helper()
-	e, err := w.fs.Open(w.t.Context())
+	e, err := w.fs.OpenAt(w.t.Context(), w.clock)
 	w.must(err)
 	w.db, err = store.New(store.Options{})
 	w.must(err)
@@ -230,7 +230,7 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 			w.t.Fatalf("the number %d after %d, %v", id, high, err)
 		}
 		back := time.Unix(1_699_999_000, 0)
-		var far *host.TooFarBackError
+		var far *host.ClockTooFarBackError
 		_, err = w.db.SetClock(ctx, store.ClockChange{Set: &back})
 		if !errors.As(err, &far) || fault.ErrorCode(err) != fault.CodeBadRequest {
 			w.t.Fatalf("a clock behind a reminder: %v", err)

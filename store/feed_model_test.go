@@ -56,9 +56,9 @@ type feedWorld struct {
 	d      *store.Database
 	c      *store.Container
 
-	items   map[metatest.Key]feedItem
+	items   map[metatest.ItemKey]feedItem
 	writes  int
-	history map[metatest.Key][]string // what the feed of all versions must say of each key
+	history map[metatest.ItemKey][]string // what the feed of all versions must say of each key
 	readers []*feedFollower
 	all     []*feedFollower // of all versions
 }
@@ -74,7 +74,8 @@ type feedItem struct {
 func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
 	w := &feedWorld{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
-		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), items: map[metatest.Key]feedItem{}, history: map[metatest.Key][]string{}}
+		clock: ttl.NewManual(time.Unix(1_700_000_000,
+			0)), items: map[metatest.ItemKey]feedItem{}, history: map[metatest.ItemKey][]string{}}
 	w.open()
 	var err error
 	if w.d, err = w.db.CreateDatabase(w.ctx, "db", definition.Throughput{}); err == nil {
@@ -123,8 +124,8 @@ func (w *feedWorld) reopen() {
 
 func (w *feedWorld) now() int64 { return w.clock.Now().Unix() }
 
-func (w *feedWorld) key() metatest.Key {
-	return metatest.Key{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
+func (w *feedWorld) key() metatest.ItemKey {
+	return metatest.ItemKey{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
 }
 
 // step does one random thing and lets a random reader read one page.
@@ -176,7 +177,7 @@ func (w *feedWorld) purge() {
 	}
 }
 
-func (w *feedWorld) gone(k metatest.Key, event string) {
+func (w *feedWorld) gone(k metatest.ItemKey, event string) {
 	delete(w.items, k)
 	w.history[k] = append(w.history[k], event)
 }
@@ -188,7 +189,7 @@ func (w *feedWorld) count() int {
 }
 
 // item is a document to be written.
-func (w *feedWorld) item(k metatest.Key, n int) feedItem {
+func (w *feedWorld) item(k metatest.ItemKey, n int) feedItem {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
 		it.ttl = int64(1 + w.r.IntN(5))
@@ -198,8 +199,8 @@ func (w *feedWorld) item(k metatest.Key, n int) feedItem {
 }
 
 // put writes one item, or several of a partition as a batch.
-func (w *feedWorld) put(k metatest.Key, n, several int) {
-	var keys []metatest.Key
+func (w *feedWorld) put(k metatest.ItemKey, n, several int) {
+	var keys []metatest.ItemKey
 	var items []feedItem
 	var ops []store.Operation
 	for range several {
@@ -222,7 +223,7 @@ func (w *feedWorld) put(k metatest.Key, n, several int) {
 }
 
 // wrote takes up what an upsert has made of an item.
-func (w *feedWorld) wrote(k metatest.Key, it feedItem, lsn uint64) {
+func (w *feedWorld) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
 	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
 	if old, ok := w.items[k]; ok {
@@ -233,8 +234,8 @@ func (w *feedWorld) wrote(k metatest.Key, it feedItem, lsn uint64) {
 }
 
 // rename gives an item another id, where that is free.
-func (w *feedWorld) rename(k metatest.Key, id string, n int) {
-	to := metatest.Key{Partition: k.Partition, ID: id}
+func (w *feedWorld) rename(k metatest.ItemKey, id string, n int) {
+	to := metatest.ItemKey{Partition: k.Partition, ID: id}
 	old, there := w.items[k]
 	_, taken := w.items[to]
 	taken = taken && to != k
@@ -251,7 +252,7 @@ func (w *feedWorld) rename(k metatest.Key, id string, n int) {
 	}
 }
 
-func (w *feedWorld) delete(k metatest.Key) {
+func (w *feedWorld) delete(k metatest.ItemKey) {
 	it, there := w.items[k]
 	_, err := w.c.Delete(w.ctx, pk(k.Partition), k.ID, store.WriteOptions{})
 	if there != (err == nil) {
@@ -288,13 +289,13 @@ func (w *feedWorld) fromTheBeginning() {
 		at  int
 		lsn uint64
 		nth int
-		key metatest.Key
+		key metatest.ItemKey
 	}
 	var want, got []place
 	bounds := w.c.Ranges().Ranges
 	for k, it := range w.items {
 		if start.Since.IsZero() || it.ts > start.Since.Unix() {
-			at := slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max })
+			at := slices.IndexFunc(bounds, func(r store.PartitionRange) bool { return w.epk(k) < r.Max })
 			want = append(want, place{at, it.lsn, it.nth, k})
 		}
 	}
@@ -309,7 +310,8 @@ func (w *feedWorld) fromTheBeginning() {
 		}
 		for _, ch := range page.Changes {
 			k := keyOf(ch.Item)
-			got = append(got, place{slices.IndexFunc(bounds, func(r store.Range) bool { return w.epk(k) < r.Max }), ch.LSN, w.items[k].nth, k})
+			got = append(got,
+				place{slices.IndexFunc(bounds, func(r store.PartitionRange) bool { return w.epk(k) < r.Max }), ch.LSN, w.items[k].nth, k})
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -318,7 +320,7 @@ func (w *feedWorld) fromTheBeginning() {
 }
 
 // epk is the EPK of a key, in upper-case hexadecimal.
-func (w *feedWorld) epk(k metatest.Key) string {
+func (w *feedWorld) epk(k metatest.ItemKey) string {
 	def := w.c.Info().Spec.PartitionKey
 	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(jsondoc.StringValue(k.Partition)))))
 }
@@ -352,8 +354,8 @@ type feedFollower struct {
 	scope   store.Scope
 	mode    store.ChangeMode
 	after   string
-	seen    map[metatest.Key]uint64
-	changes map[metatest.Key][]string
+	seen    map[metatest.ItemKey]uint64
+	changes map[metatest.ItemKey][]string
 }
 
 // follow adds a reader of each feed, from now on.
@@ -363,7 +365,7 @@ func (w *feedWorld) follow(s store.Scope) {
 		if err != nil || len(page.Changes) > 0 {
 			w.t.Fatal(err, page)
 		}
-		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.Key]uint64{}, changes: map[metatest.Key][]string{}}
+		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position, seen: map[metatest.ItemKey]uint64{}, changes: map[metatest.ItemKey][]string{}}
 		if mode == store.AllVersions {
 			w.all = append(w.all, f)
 		} else {
@@ -372,13 +374,14 @@ func (w *feedWorld) follow(s store.Scope) {
 	}
 }
 
-func (f *feedFollower) wants(k metatest.Key) bool {
+func (f *feedFollower) wants(k metatest.ItemKey) bool {
 	epk := f.w.epk(k)
 	switch s := f.scope; {
 	case !s.Partition.IsZero():
 		return s.Partition.String() == pk(k.Partition).String()
 	case s.Range != "":
-		i := slices.IndexFunc(f.w.c.Ranges().Ranges, func(r store.Range) bool { return r.ID == s.Range })
+		i := slices.IndexFunc(f.w.c.Ranges().Ranges,
+			func(r store.PartitionRange) bool { return r.ID == s.Range })
 		r := f.w.c.Ranges().Ranges[i]
 		return r.Min <= epk && epk < r.Max
 	default:
@@ -437,7 +440,7 @@ func (f *feedFollower) divide() {
 
 func (f *feedFollower) take(ch *store.Change) {
 	f.w.t.Helper()
-	k := metatest.Key{ID: ch.Key.ID}
+	k := metatest.ItemKey{ID: ch.Key.ID}
 	if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
 		k.Partition = ch.Key.Partition.Values()[0].Str()
 	} else {

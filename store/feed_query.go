@@ -40,7 +40,14 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
-	udfs := c.scripts().Functions(ctx)
+	scripts := c.scripts()
+	if plan.CallsFunctions() {
+		scripts, err = c.currentScripts(ctx)
+	}
+	if err != nil {
+		return ChangesQueryPage{}, c.refused(), err
+	}
+	udfs := scripts.Functions(ctx)
 	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
 	env := query.NewEnv(c.queryTime, watch.Elapsed)
@@ -75,9 +82,9 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 
 // add appends the rows of some changes.
 func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.Env, changes []Change) error {
-	list := make([]query.Value, len(changes))
+	list := make([]query.InMemoryObject, len(changes))
 	for i := range changes {
-		list[i] = query.Value{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
+		list[i] = query.InMemoryObject{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
 	}
 	for cursor := ""; len(list) > 0; {
 		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: MaxPageItems, Cursor: cursor})

@@ -217,11 +217,11 @@ type replica struct {
 
 type observedFeed struct {
 	after string
-	items map[metatest.Key]string // the body, and behind it the LSN
+	items map[metatest.ItemKey]string // the body, and behind it the LSN
 }
 
 func (k observedFeed) clone() observedFeed {
-	c := observedFeed{after: k.after, items: make(map[metatest.Key]string, len(k.items))}
+	c := observedFeed{after: k.after, items: make(map[metatest.ItemKey]string, len(k.items))}
 	for key, v := range k.items {
 		c.items[key] = v
 	}
@@ -229,7 +229,7 @@ func (k observedFeed) clone() observedFeed {
 }
 
 func newReplica(mode store.ChangeMode) *replica {
-	return &replica{mode: mode, observed: observedFeed{items: map[metatest.Key]string{}}}
+	return &replica{mode: mode, observed: observedFeed{items: map[metatest.ItemKey]string{}}}
 }
 
 func (f *replica) freeze() {
@@ -257,7 +257,7 @@ func (f *replica) page(c *store.Container) (int, error) {
 	f.observed.after = page.Position
 	for _, ch := range page.Changes {
 		if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
-			key := metatest.Key{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
+			key := metatest.ItemKey{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
 			if _, lsn, _ := strings.Cut(f.observed.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN,
 				10) {
 				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN,

@@ -70,7 +70,7 @@ func TestContainerMetrics(t *testing.T) {
 	b.mortal("a", 0)
 	b.mortal("b", 5)
 	b.mortal("c", -1)
-	check := func(purged uint64, backlog inspect.Backlog, next int64) {
+	check := func(purged uint64, backlog inspect.PurgeBacklog, next int64) {
 		t.Helper()
 		m, err := b.db.Metrics(b.ctx)
 		if err != nil {
@@ -86,16 +86,16 @@ func TestContainerMetrics(t *testing.T) {
 				next)
 		}
 	}
-	check(0, inspect.Backlog{}, 5)
+	check(0, inspect.PurgeBacklog{}, 5)
 	b.pass(7)
-	check(0, inspect.Backlog{Items: 1, Oldest: 2}, 10)
+	check(0, inspect.PurgeBacklog{Items: 1, Oldest: 2}, 10)
 	b.leaseFor("a", 10)
 	b.pass(5)
-	check(0, inspect.Backlog{Items: 1, Oldest: 7}, 0) // a is held by its lease
+	check(0, inspect.PurgeBacklog{Items: 1, Oldest: 7}, 0) // a is held by its lease
 	b.purgeDue()
-	check(1, inspect.Backlog{}, 0)
+	check(1, inspect.PurgeBacklog{}, 0)
 	b.pass(5)
-	check(1, inspect.Backlog{Items: 1, Oldest: 0}, 0)
+	check(1, inspect.PurgeBacklog{Items: 1, Oldest: 0}, 0)
 	b.purgeDue()
-	check(2, inspect.Backlog{}, 0)
+	check(2, inspect.PurgeBacklog{}, 0)
 }

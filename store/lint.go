@@ -8,7 +8,8 @@ import (
 )
 
 // lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
-func (c *Container) lintItem(st *container.State, p *transaction.PreparedOperation) definition.Lint {
+func (c *Container) lintItem(st *container.State,
+	p *transaction.PreparedOperation) definition.LintViolations {
 	item := &p.Item.Item
 	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
@@ -20,7 +21,7 @@ func (c *Container) lintItem(st *container.State, p *transaction.PreparedOperati
 
 // Refused counts a document that is refused because its ttl is null. The rule is logged once only: a client
 // that writes null for "no value" does so in all of its documents, and all are refused.
-func (c *itemOwner) Refused(id string, body, token []byte) {
+func (c *itemContainer) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)
 		of.noteLint(definition.LintNull,
@@ -29,8 +30,8 @@ func (c *itemOwner) Refused(id string, body, token []byte) {
 }
 
 // noteLint counts found, the lint rules that a write has broken, and logs them. last describes the write.
-func (c *Container) noteLint(found definition.Lint, last *lint.LastViolation) {
-	c.lints.Note(found, last, func(rule definition.Lint, times uint64) {
+func (c *Container) noteLint(found definition.LintViolations, last *lint.LastViolation) {
+	c.lints.Note(found, last, func(rule definition.LintViolations, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
 			"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))
 	})

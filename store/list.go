@@ -152,7 +152,7 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 			break
 		}
 		r := docs.Row()
-		p.sink.Add(r.Borrow((*itemOwner)(p.c)))
+		p.sink.Add(r.Borrow((*itemContainer)(p.c)))
 		p.items++
 		p.bytes += len(r.Body())
 		p.last = r.RID()

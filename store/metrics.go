@@ -22,7 +22,7 @@ type Metrics struct {
 	// Purged is the number of items purged since Open, by the reaper or by a write that needed a ghost's id
 	// or unique key. It includes items of dropped containers.
 	Purged  uint64
-	Backlog inspect.Backlog // of all containers
+	Backlog inspect.PurgeBacklog // of all containers
 	Reaper  ttl.ReaperMetrics
 	Engine  engine.Metrics
 
@@ -33,7 +33,7 @@ type Metrics struct {
 type ContainerMetrics struct {
 	Database, Container string
 	Purged              uint64 // items purged since Open
-	Backlog             inspect.Backlog
+	Backlog             inspect.PurgeBacklog
 	Now                 int64 // the current second of its clock, since 1970
 	// NextExpiry is when the next live item may expire, in seconds since 1970; 0 if none will.
 	NextExpiry int64
@@ -101,7 +101,7 @@ type ReaperState struct {
 	AllPaused bool // of all containers
 	Settings  definition.ReaperSettings
 	Purged    uint64 // items purged here since Open, by the reaper or by a write that needed a ghost's id
-	Backlog   inspect.Backlog
+	Backlog   inspect.PurgeBacklog
 }
 
 // Reaper returns the state of the container's reaper. It counts the items that have expired and are not

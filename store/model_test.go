@@ -14,15 +14,15 @@ import (
 )
 
 // onDisk opens stores whose data outlives them, each on a disk of its own.
-func onDisk(t *testing.T) metatest.Opener {
+func onDisk(t *testing.T) metatest.SubjectOpener {
 	return onDisksOf(func() *testdisk.Disk { return testdisk.NewCrashable(t) })
 }
 
-func inMemory(t *testing.T) metatest.Opener {
+func inMemory(t *testing.T) metatest.SubjectOpener {
 	return onDisksOf(func() *testdisk.Disk { return testdisk.New(t) })
 }
 
-func onDisksOf(disk func() *testdisk.Disk) metatest.Opener {
+func onDisksOf(disk func() *testdisk.Disk) metatest.SubjectOpener {
 	return func(c metatest.Config) (metatest.Subject, error) {
 		d := disk()
 		return metatest.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
@@ -41,7 +41,7 @@ func TestRandomHistories(t *testing.T) {
 		for _, test := range []struct {
 			name  string
 			modes []metatest.HistoryMode
-			open  metatest.Opener
+			open  metatest.SubjectOpener
 		}{
 			{"OnDisk", all, onDisk(t)},
 			{"WithSplits", splits, onDisk(t)},

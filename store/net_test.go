@@ -68,7 +68,7 @@ func TestCeilingOfASecondTry(t *testing.T) {
 	}
 	givenUp := errors.New("given up")
 	for _, try := range []error{givenUp, nil} {
-		_, err := g.c.update(t.Context(), p.Location, func(t *transaction.Tx) error {
+		_, err := g.c.update(t.Context(), p.ItemLocation, func(t *transaction.Tx) error {
 			if out := t.Apply(p); out.Err != nil {
 				return out.Err
 			}

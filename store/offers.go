@@ -143,8 +143,12 @@ func (ds *dataset) findOffer(id string) (record.Offer, error) {
 // carries at most 10,000 RU/s: see Offer.Pending. The number of ranges that the container was created with
 // does not matter. If the throughput is lowered, the ranges stay.
 func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughput, migrate bool,
-	o WriteOptions) (Offer, error) {
-	return db.live().replaceOffer(ctx, id, t, migrate, o)
+	o WriteOptions) (changed Offer, err error) {
+	err = host.RetryMoved(func() (err error) {
+		changed, err = db.live().replaceOffer(ctx, id, t, migrate, o)
+		return err
+	})
+	return changed, err
 }
 
 func (ds *dataset) replaceOffer(

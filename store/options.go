@@ -31,7 +31,7 @@ type Options struct {
 	// ScriptTime is the time limit for a script, and for all function calls of a query together. Default: 5
 	// s.
 	ScriptTime time.Duration
-	// Memory is the number of bytes that all running requests may hold together: see Memory. Default:
+	// Memory is the number of bytes that all running requests may hold together: see MemoryBudget. Default:
 	// DefaultMemory. Memory is capped at a quarter of GOMEMLIMIT.
 	Memory int64
 	// Temp is a folder for the rows that queries sort, group and deduplicate if these do not fit in Memory,

@@ -38,7 +38,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 	if err != nil {
 		return err
 	}
-	item, _, err := c.get(ctx, st, st.RangeOf(p.EPK), p.Location, now)
+	item, _, err := c.get(ctx, st, st.RangeOf(p.EPK), p.ItemLocation, now)
 	if err != nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 // evaluate fails with CodePreconditionFailed if a condition does not hold. turn, if not nil, is called during
 // the evaluation to let other long queries run (query.Env.Turn); it is nil inside a transaction, where other
 // operations are waiting for this one to finish.
-func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64,
+func (c *Container) evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row, now int64,
 	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
 	env.Turn = turn
@@ -78,7 +78,7 @@ func (c *Container) evaluate(ctx context.Context, condition *query.Condition, on
 }
 
 // Evaluate evaluates the condition of a patch inside a transaction, and returns the time that this took.
-func (c *itemOwner) Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row,
+func (c *itemContainer) Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row,
 	now int64) (time.Duration, error) {
 	took := c.ds.in.Elapsed()
 	err := (*Container)(c).evaluate(ctx, condition, on, now, nil)
@@ -91,7 +91,7 @@ const maxEvaluations = 10
 
 // updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions
 // of the patches in list on the current items.
-func (c *Container) updateConditional(ctx context.Context, at transaction.Location,
+func (c *Container) updateConditional(ctx context.Context, at transaction.ItemLocation,
 	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {
 		for _, p := range list {

@@ -24,7 +24,7 @@ type deletionCounter struct {
 }
 
 func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	n := 0
 	at, err := d.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		n = 0

@@ -21,11 +21,11 @@ import (
 )
 
 // resumePlace converts the resource id of a Resume to the number of the item.
-func (c *Container) resumePlace(r *Resume) (*query.Resume, error) {
+func (c *Container) resumePlace(r *ResumePosition) (*query.ResumePosition, error) {
 	if r == nil {
 		return nil, nil
 	}
-	at := &query.Resume{Values: r.Values, Exclude: r.Exclude}
+	at := &query.ResumePosition{Values: r.Values, Exclude: r.Exclude}
 	if r.RID != "" {
 		b, ok := layout.ParseRID(r.RID, 16)
 		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
@@ -61,6 +61,11 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 		}
 		if err != nil {
 			return QueryPage{}, c.refused(), classify.ToFault(err)
+		}
+		if plan.CallsFunctions() {
+			if err := c.ds.in.Catalog().CatchUp(ctx); err != nil {
+				return QueryPage{}, c.refused(), classify.ToFault(err)
+			}
 		}
 		page, r, err := c.run(ctx, st, plan, q)
 		// A range was split during the query.
@@ -195,7 +200,7 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			// The state that the page before has kept can be used only once, so the run must not be
 			// repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-			var udfs *procedure.Functions // most queries call none
+			var udfs *procedure.UserFunctions // most queries call none
 			defer func() {
 				if udfs != nil {
 					udfs.Close()

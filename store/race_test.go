@@ -510,7 +510,7 @@ func (w *stepGate) Settle(ctx context.Context, scope []byte, seen uint64) error 
 }
 
 func (w *stepGate) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	w.tell()
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
 }

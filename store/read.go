@@ -77,7 +77,7 @@ func (c *Container) position(s *container.Partition) uint64 {
 // settled waits until everything that a read has shown of a range is durable, and returns the range's
 // position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
 // if unknown.
-func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.Position,
+func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.ScopePosition,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
 		if err := c.ds.settle(ctx, s.Scope, seen); err != nil {
@@ -89,7 +89,7 @@ func (c *Container) settled(ctx context.Context, s *container.Partition, at engi
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
+func (c *Container) moved(p transaction.ItemLocation, s *container.Partition) bool {
 	return c.state.Load().RangeOf(p.EPK) != s
 }
 
@@ -98,7 +98,7 @@ func (c *Container) moved(p transaction.Location, s *container.Partition) bool {
 // or its absence, is durable. position is the position of the range at that moment. If the range has been
 // split since, the caller must ignore an error and read again.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, now int64) (it Item, position uint64, err error) {
+	p transaction.ItemLocation, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
@@ -148,11 +148,11 @@ const maxLookups = 1000
 type pointReadResult struct {
 	rid   uint64
 	value []byte
-	at    engine.Position
+	at    engine.ScopePosition
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.Location, f pointReadResult, now int64) (Item, uint64, error) {
+	p transaction.ItemLocation, f pointReadResult, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -172,12 +172,12 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemOwner)(c), f.rid, h, body, p.ID), s.Clamp(position), err
+	return value.NewItem((*itemContainer)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.
 func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
-	at engine.Position) error {
+	at engine.ScopePosition) error {
 	if err := st.Current(at.Mark); err != nil {
 		return err
 	}

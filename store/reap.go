@@ -32,7 +32,7 @@ type sweepLimits struct {
 // in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
 // less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
 func sweepLimitsOf(e engine.Engine) sweepLimits {
-	if n := engine.AdviceOf(e).PurgeBatch; n > 0 {
+	if n := engine.SizeAdviceOf(e).PurgeBatch; n > 0 {
 		return sweepLimits{step: n, items: n, bytes: 4 << 20}
 	}
 	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
@@ -49,7 +49,7 @@ type containerSweeper struct{ ds *dataset }
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so
 // it also deletes idle containers. An error of that does not end the round: it may be a full disk, and the
 // round frees space.
-func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
+func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
@@ -63,7 +63,7 @@ func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 	w.ds.mu.RLock()
 	containers := w.ds.cat.containers
 	w.ds.mu.RUnlock()
-	var out []ttl.Range
+	var out []ttl.SweepRange
 	for _, c := range containers {
 		st := c.state.Load()
 		if st.Dropped || !st.Policy().Active() && len(st.Tombstones) == 0 && st.Retention() == 0 &&
@@ -71,13 +71,13 @@ func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.Range, error) {
 			continue
 		}
 		for _, s := range st.Ranges {
-			out = append(out, ttl.Range{Owner: c.cid, Part: s.Number})
+			out = append(out, ttl.SweepRange{Owner: c.cid, Part: s.Number})
 		}
 	}
 	return out, nil
 }
 
-func (w containerSweeper) find(r ttl.Range) (*Container, *container.Partition) {
+func (w containerSweeper) find(r ttl.SweepRange) (*Container, *container.Partition) {
 	w.ds.mu.RLock()
 	c := w.ds.cat.cids[r.Owner]
 	w.ds.mu.RUnlock()
@@ -92,7 +92,7 @@ func (w containerSweeper) find(r ttl.Range) (*Container, *container.Partition) {
 }
 
 // Sweep purges at most limit items of one range.
-func (w containerSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
+func (w containerSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	c, s := w.find(r)
 	if c == nil {
 		return ttl.SweepResult{Next: never}, nil
@@ -131,7 +131,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// A pause, a delay or Starvation allows no more purges at the moment.
+	// A pause, a delay or ReaperStarvation allows no more purges at the moment.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}

@@ -25,7 +25,7 @@ type between struct {
 }
 
 func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
 		if happens := b.happens.Swap(nil); happens != nil {

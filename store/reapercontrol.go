@@ -14,15 +14,15 @@ import (
 
 // Tests of behaviour that depends on purges can delay the purges: stop them (PauseReaper), run them a few
 // at a time (Reap with a limit), start them some time after the expiry (PurgeDelay), or limit their rate
-// (Starvation). PurgeDelay and Starvation are settings and survive a restart; a pause does not. None of
-// this changes what readers see: an expired item is invisible at once, and its expiry is in the log of
-// expiries at once.
+// (ReaperStarvation). PurgeDelay and ReaperStarvation are settings and survive a restart; a pause does not.
+// None of this changes what readers see: an expired item is invisible at once, and its expiry is in the log
+// of expiries at once.
 
 // containerReaperState is the reaper's state of one container. It belongs to the goroutine that has the
 // reaper's turn, except paused.
 type containerReaperState struct {
 	paused atomic.Bool
-	second int64 // the second in which used items were purged, for Starvation
+	second int64 // the second in which used items were purged, for ReaperStarvation
 	used   int
 }
 
@@ -48,10 +48,10 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
 // SweepNow purges everything that has expired by now, in every database by its own clock, and returns the
-// number of purged items. Items whose purge a test has delayed (PauseReaper, PurgeDelay, Starvation) stay;
-// Reap purges those too. Call SweepNow after moving a clock, to complete the consequences, including the
-// entries in the logs of expiries. Otherwise it only frees space and changes Metrics. If times to live are
-// changing to another property, SweepNow first completes that change.
+// number of purged items. Items whose purge a test has delayed (PauseReaper, PurgeDelay, ReaperStarvation)
+// stay; Reap purges those too. Call SweepNow after moving a clock, to complete the consequences, including
+// the entries in the logs of expiries. Otherwise it only frees space and changes Metrics. If times to live
+// are changing to another property, SweepNow first completes that change.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	if err := db.live().settleLives(ctx); err != nil {
 		return 0, err
@@ -162,7 +162,7 @@ func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, fo
 }
 
 // starve returns how many items the reaper may purge in this second under the setting Starvation.
-func (c *Container) starve(s *definition.Starvation, now int64, limit int) int {
+func (c *Container) starve(s *definition.ReaperStarvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {
 			return 0

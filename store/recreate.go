@@ -34,7 +34,7 @@ import (
 // successor: after a 404 the SDK reads the container again.
 
 // readFormer reads the record of the dropped containers of a name. found is false if there is none.
-func readFormer(t engine.Txn, key []byte) (former record.FormerContainers, found bool, err error) {
+func readFormer(t engine.Txn, key []byte) (former record.DroppedContainers, found bool, err error) {
 	raw, err := t.Get(key)
 	if isAbsent(err) {
 		return former, false, nil
@@ -62,22 +62,22 @@ func (c *Container) keepFormer(t engine.Txn) error {
 // ranges as children of the dropped container's ranges. rid is that of the dropped container. It fails with
 // CodeNotFound if the rid is not one of the last 64 containers of a name, or if no container with
 // the same partition key definition has the name.
-func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, RangeSet, error) {
+func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container, PartitionRanges, error) {
 	name, former, err := db.live().formerOf(ctx, rid)
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	database, id, _ := strings.Cut(name, "/") // neither has a slash in it
 	d, err := db.Database(database)
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	c, err := d.Container(id)
 	if err == nil && !c.def.Equal(&former.Key) {
 		err = value.NotFound("container", rid)
 	}
 	if err != nil {
-		return nil, nil, RangeSet{}, err
+		return nil, nil, PartitionRanges{}, err
 	}
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
@@ -85,13 +85,14 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // formerOf returns a former container by its rid, and its name in the form "database/container". The ranges
 // in found include those of all later former containers of the name: a client that has received a
 // successor's ranges keeps them under the first rid.
-func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.FormerContainer,
+func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.DroppedContainer,
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, layout.KindFormer, func(key []byte, former record.FormerContainers) error {
+		return host.ScanRecords(r, layout.KindFormer, func(key []byte,
+			former record.DroppedContainers) error {
 			i := slices.IndexFunc(
 				former.Containers,
-				func(c record.FormerContainer) bool { return c.RID == rid },
+				func(c record.DroppedContainer) bool { return c.RID == rid },
 			)
 			if i < 0 {
 				return ctx.Err()
@@ -113,13 +114,13 @@ func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found
 
 // childrenOf returns the set with the ids of dropped ranges added to the parents of each range. The id of a
 // dropped range that still exists in the set is left out: that range is unchanged and has no children.
-func (set RangeSet) childrenOf(gone []int) RangeSet {
+func (set PartitionRanges) childrenOf(gone []int) PartitionRanges {
 	set.Ranges = slices.Clone(set.Ranges)
 	var ids []string
 	slices.Sort(gone)
 	for _, id := range slices.Compact(gone) {
 		text := strconv.Itoa(id)
-		if !slices.ContainsFunc(set.Ranges, func(r Range) bool { return r.ID == text }) {
+		if !slices.ContainsFunc(set.Ranges, func(r PartitionRange) bool { return r.ID == text }) {
 			ids = append(ids, text)
 		}
 	}

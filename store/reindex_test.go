@@ -210,7 +210,7 @@ func TestShapesRunOut(t *testing.T) {
 	}
 	g.check()
 	g.compareSources(Scope{})
-	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.ShapeHash{}); !full {
+	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.DocumentShapeHash{}); !full {
 		t.Error("there is room for more shapes")
 	}
 	g.replace(`{"indexingMode":"none"}`)
@@ -303,7 +303,7 @@ func TestDraftGoesStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.Location,
+		if _, err := g.c.update(t.Context(), d.ItemLocation,
 			func(t *transaction.Tx) error { return t.Create(d.Point, &d.Item) }); err != nil {
 			t.Fatal(err)
 		}

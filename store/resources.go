@@ -15,12 +15,12 @@ import (
 // Resources returns the users or the client encryption keys of the database. k must be one of these kinds:
 // a database has no others.
 func (d *Database) Resources(k record.ResourceKind) Resources {
-	return resource.Of(resourceCatalog{d.ds}, k, d.rec.Num, resource.Owner{
+	return resource.Of(resourceCatalog{d.ds}, k, d.rec.Num, resource.ResourceOwner{
 		Database: d.rec.Num, Incarnation: d.ds.incarnation, Self: "dbs/" + d.RID() + "/",
 		Exists: func() bool { return d.ds.cat.names[d.rec.ID] == d },
 		Stamp:  d.ds.stamp,
 		CheckGrant: func(ctx context.Context, v jsondoc.Value) error {
-			_, err := resource.ParseGrant(ctx, v, grantNames{d.ds})
+			_, err := resource.ParseGrant(ctx, v, permissionNames{d.ds})
 			return err
 		},
 	})
@@ -33,7 +33,7 @@ func (d *Database) Permissions(user string) (Resources, error) {
 
 // Resources returns the container's scripts of one kind.
 func (c *Container) Resources(k record.ResourceKind) Resources {
-	return resource.Of(resourceCatalog{c.ds}, k, c.cid, resource.Owner{
+	return resource.Of(resourceCatalog{c.ds}, k, c.cid, resource.ResourceOwner{
 		Database: c.d.rec.Num, Incarnation: c.ds.incarnation, Self: c.self(),
 		Exists: func() bool { return c.ds.cat.cids[c.cid] == c },
 		Stamp:  c.ds.stamp,
@@ -43,7 +43,7 @@ func (c *Container) Resources(k record.ResourceKind) Resources {
 // Grant parses what a permission grants. It fails with CodeNotFound if the permission names something that
 // has been deleted.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
-	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), grantNames{db.live()})
+	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNames{db.live()})
 }
 
 // resourceCatalog gives package resource access to the catalog.
@@ -66,42 +66,42 @@ func (cat resourceCatalog) Resources() resource.ResourceSet { return cat.ds.cat.
 // Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
 
-// grantNames resolves the names in permissions.
-type grantNames struct{ ds *dataset }
+// permissionNames resolves the names in permissions.
+type permissionNames struct{ ds *dataset }
 
 // HasRID reports whether a database has the given resource id.
-func (n grantNames) HasRID(database string) bool {
+func (n permissionNames) HasRID(database string) bool {
 	_, err := n.ds.databaseByRID(database)
 	return err == nil
 }
 
 // HasDatabase fails if there is no database with the given id.
-func (n grantNames) HasDatabase(id string) error {
+func (n permissionNames) HasDatabase(id string) error {
 	_, err := n.ds.database(id)
 	return err
 }
 
 // Target returns the container that a permission names.
-func (n grantNames) Target(database, container string) (resource.PermissionTarget, error) {
+func (n permissionNames) Target(database, container string) (resource.PermissionTarget, error) {
 	d, err := n.ds.database(database)
 	if err != nil {
 		return nil, err
 	}
 	c, err := d.Container(container)
-	return grantTarget{c}, err
+	return permissionTarget{c}, err
 }
 
-// grantTarget is a container to which a permission gives access.
-type grantTarget struct{ *Container }
+// permissionTarget is a container to which a permission gives access.
+type permissionTarget struct{ *Container }
 
 // CheckKey fails if a partition key does not fit the container's definition.
-func (c grantTarget) CheckKey(pk definition.PartitionKey) error {
+func (c permissionTarget) CheckKey(pk definition.PartitionKey) error {
 	_, err := c.def.ScopeKey(pk)
 	return err
 }
 
 // Exists fails if the container has no live item with the given key and id.
-func (c grantTarget) Exists(ctx context.Context, pk definition.PartitionKey, id string) error {
+func (c permissionTarget) Exists(ctx context.Context, pk definition.PartitionKey, id string) error {
 	if _, err := c.def.FullKey(pk, id); err != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -16,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Execution is the outcome of a stored procedure.
-type Execution struct {
+// ExecuteResult is the outcome of a stored procedure.
+type ExecuteResult struct {
 	Body []byte // JSON: the response that it has set; empty if none
 	Log  string // what it printed with console.log, with ExecuteOptions.Logging
 }
@@ -41,20 +42,24 @@ type ExecuteOptions struct {
 // has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of its response or
 // its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
-	o ExecuteOptions) (Execution, Receipt, error) {
+	o ExecuteOptions) (ExecuteResult, Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
-	res, err := c.scripts().Procedure(id)
+	scripts, err := c.currentScripts(ctx)
 	if err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
+	}
+	res, err := scripts.Procedure(id)
+	if err != nil {
+		return ExecuteResult{}, c.refused(), err
 	}
 	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
 	if err != nil {
-		return Execution{}, c.refused(), err
+		return ExecuteResult{}, c.refused(), err
 	}
-	if err := c.scripts().Ready(&res); err != nil {
-		return Execution{}, c.refused(), err
+	if err := scripts.Ready(&res); err != nil {
+		return ExecuteResult{}, c.refused(), err
 	}
 	var out script.ProcedureResult
 	var charge float64
@@ -64,7 +69,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			if err := c.checkSession(t.Range, o.Session); err != nil {
 				return err
 			}
-			h := c.scripts().Host(&scriptTransaction{c: c, t: t}, pk)
+			h := scripts.Host(&scriptTransaction{c: c, t: t}, pk)
 			var err error
 			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
@@ -77,26 +82,26 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	})
 	r.Charge = value.RoundCharge(procedure.ChargeScript + charge)
 	if err != nil {
-		return Execution{Log: out.Log}, r, err
+		return ExecuteResult{Log: out.Log}, r, err
 	}
-	return Execution{Body: out.Body, Log: out.Log}, r, nil
+	return ExecuteResult{Body: out.Body, Log: out.Log}, r, nil
 }
 
 // scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full
 // partition key on which it runs. The key is zero for a system procedure that runs on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
-	rangeID string) (transaction.Location,
+	rangeID string) (transaction.ItemLocation,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return transaction.Location{}, pk, fault.New(fault.CodeBadRequest,
+			return transaction.ItemLocation{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
 		if err != nil {
-			return transaction.Location{}, pk, err
+			return transaction.ItemLocation{}, pk, err
 		}
-		return transaction.Location{
+		return transaction.ItemLocation{
 			EPK:   s.Min,
 			Point: layout.AppendPointKey(nil, c.cid, s.Min, nil, ""),
 		}, pk, nil
@@ -126,7 +131,11 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
-	found, err := c.scripts().TriggersOf(op)
+	scripts, err := c.currentScripts(ctx)
+	if err != nil {
+		return Item{}, c.refused(), err
+	}
+	found, err := scripts.TriggersOf(op)
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -155,7 +164,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 			c.items.Locate(key, ""),
 			[]*transaction.PreparedOperation{patch},
 			func(t *transaction.Tx) error {
-				h := c.scripts().Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
+				h := scripts.Host(&scriptTransaction{c: c, t: t, patch: patch}, key)
 				var err error
 				done, reply, err = h.Write(ctx, op, found)
 				charge = h.Charge
@@ -172,7 +181,14 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	return done.Item, r, nil
 }
 
-// scripts returns a runner for the scripts of the container.
+// currentScripts returns a runner for the scripts of the container, including the changes that other servers
+// have made to them. It must not be called in a transaction or a view of the engine.
+func (c *Container) currentScripts(ctx context.Context) (*procedure.Runner, error) {
+	err := c.ds.in.Catalog().CatchUp(ctx)
+	return c.scripts(), classify.ToFault(err)
+}
+
+// scripts returns a runner for the scripts of the container that this store knows.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,

@@ -76,6 +76,7 @@ func (p *paced) Now() time.Time {
 // TestLongScriptIsBlocked: a script that takes most of its time is run six times in a row.
 func TestLongScriptIsBlocked(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")
 	wall := &skippingClock{Clock: ttl.Real{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})

@@ -33,6 +33,7 @@ func (p *pausing) Now() time.Time {
 // and writers wait: until their request ends, or as long as a request may.
 func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
 	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,

@@ -126,11 +126,11 @@ type stalled struct {
 	calls int           // of the goroutine that splits
 }
 
-// Shared implements engine.Shared.
+// Shared implements engine.SharedEngine.
 func (e *stalled) Shared() bool { return true }
 
 func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	// A mover's own, not one of the host's (00); the first one is before the split is recorded.
 	if len(scopes[0]) > layout.ScopeLen && scopes[0][0] != 0 {
 		if e.calls++; e.calls == 2 {
@@ -326,12 +326,23 @@ func TestDeliveryOfServers(t *testing.T) {
 		ctx, end := context.WithCancel(x.ctx)
 		ends[i] = end
 		go func() {
-			store.Subscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx, func(ctx context.Context) {
-				begun <- i
-				<-ctx.Done()
-			})
+			store.EventSubscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx,
+				func(ctx context.Context) {
+					begun <- i
+					<-ctx.Done()
+				})
 			ended <- i
 		}()
+	}
+	// pass lets half a second pass. Each server has time for exchanges with its database.
+	pass := func() {
+		clock.Advance(time.Second / 2)
+		clockTurn()
+		for _, x := range []*bench{a, b} {
+			if _, err := x.db.Servers(x.ctx); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 	next := func() int {
 		for range 1000 {
@@ -339,8 +350,7 @@ func TestDeliveryOfServers(t *testing.T) {
 			case who := <-begun:
 				return who
 			default:
-				clock.Advance(time.Second / 2)
-				clockTurn()
+				pass()
 			}
 		}
 		t.Fatal("nobody delivers")
@@ -348,8 +358,7 @@ func TestDeliveryOfServers(t *testing.T) {
 	}
 	first := next()
 	for range 16 { // shorter than the lease, whether it is renewed or not
-		clock.Advance(time.Second / 2)
-		clockTurn()
+		pass()
 	}
 	if len(begun) > 0 {
 		t.Errorf("%d delivers beside %d", <-begun, first)

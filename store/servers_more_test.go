@@ -118,7 +118,7 @@ type interferingEngine struct {
 }
 
 func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if len(scopes[0]) > layout.ScopeLen { // a mover's own
 		if m.calls++; m.calls > 1 && m.meddle != nil {
 			m.meddle()
@@ -223,7 +223,7 @@ type contestedEngine struct {
 }
 
 func (m *contestedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if first := m.first; len(scopes) > 1 && first != nil {
 		m.first = nil
 		first()

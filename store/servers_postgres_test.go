@@ -61,7 +61,7 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	}
 	key := store.Key{Partition: pk("p"), ID: "a"}
 	done := make(chan error)
-	wait := func(what store.WaitFor, after uint64) {
+	wait := func(what store.WaitCondition, after uint64) {
 		go func() {
 			_, err := cb.Wait(ctx, store.WaitRequest{For: what, Key: key, After: after})
 			done <- err

@@ -83,5 +83,5 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 // Adopt turns copied data, such as a snapshot's, into a store of its own: from then on its etags differ
 // from the original's. The engine must be freshly opened. Call Open, with the same neighbours, afterwards.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
-	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{tenant{}}, neighbours...)...))
+	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{hostTenant{}}, neighbours...)...))
 }

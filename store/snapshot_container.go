@@ -19,7 +19,7 @@ const mostAhead = 300
 // database does not exist now. It fails with CodeConflict if the database's clock is well behind the
 // snapshot's: restored items would lie in its future.
 func (db *DB) RestoreContainer(ctx context.Context, snapshot, database, id string) (*Container, error) {
-	d, err := db.copyFromSnapshot(ctx, snapshot, database, func(b *databaseCopy) error {
+	d, err := db.copyFromSnapshot(ctx, snapshot, database, func(b *forkedDatabase) error {
 		if b.from.byName[id] == nil {
 			return value.NotFound("container", id)
 		}

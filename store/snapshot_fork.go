@@ -30,7 +30,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 	if err := definition.ValidateID("database", as); err != nil {
 		return nil, err
 	}
-	return db.copyFromSnapshot(ctx, snapshot, source, func(b *databaseCopy) error {
+	return db.copyFromSnapshot(ctx, snapshot, source, func(b *forkedDatabase) error {
 		if _, err := b.db.database(as); err == nil {
 			return value.AlreadyExists("database", as)
 		}
@@ -44,7 +44,7 @@ func (db *DB) ForkDatabase(ctx context.Context, snapshot, source, as string) (*D
 // step. It fails with CodeNotFound if there is no such snapshot or the snapshot has no such database. The
 // database need not exist now.
 func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Database, error) {
-	return db.copyFromSnapshot(ctx, snapshot, id, func(b *databaseCopy) error {
+	return db.copyFromSnapshot(ctx, snapshot, id, func(b *forkedDatabase) error {
 		b.as = id
 		b.users = true
 		b.old, _ = b.db.database(id) // nil if there is none: then nothing is replaced
@@ -52,8 +52,8 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 	})
 }
 
-// databaseCopy is a copy of one database, or of one of its containers, from a snapshot.
-type databaseCopy struct {
+// forkedDatabase is a copy of one database, or of one of its containers, from a snapshot.
+type forkedDatabase struct {
 	db    *dataset
 	from  *Database // in the snapshot
 	as    string
@@ -65,41 +65,41 @@ type databaseCopy struct {
 	d          *Database
 	containers []*Container
 	offers     []*record.Offer
-	families   []copiedFamily
+	families   []copiedResourceFamily
 }
 
-// copiedFamily is a copied family of small resources (all users of a database, for instance) under its new
-// owner.
-type copiedFamily struct {
+// copiedResourceFamily is a copied family of small resources (all users of a database, for instance) under
+// its new owner.
+type copiedResourceFamily struct {
 	record.ResourceFamily
 	records []*record.Resource
 }
 
 // snapshotReader is the store in a copy of a snapshot. It is only read and never started.
 type snapshotReader struct {
-	tenant
+	hostTenant
 	there *dataset
 }
 
 // Open loads the catalog of the snapshot's copy.
-func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.OpenTenant, err error) {
+func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.TenantState, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.OpenTenant{Life: v.there, ClockObserver: clockObserver{v.there}}, err
+	return host.TenantState{Life: v.there, ClockObserver: clockedItems{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies the database source from it. settle chooses which parts are
 // copied, and where to. It is called under the catalog's lock, once before the copy and once after it,
 // because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
-	settle func(*databaseCopy) error) (d *Database, err error) {
-	v := &snapshotReader{tenant: tenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
+	settle func(*forkedDatabase) error) (d *Database, err error) {
+	v := &snapshotReader{hostTenant: hostTenant{&DB{opts: Options{}.withDefaults(), memory: db.memory, heavy: db.heavy}}}
 	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v},
 		func(ctx context.Context, _ *host.Instance) error {
 			from, err := v.there.database(source)
 			if err != nil {
 				return err
 			}
-			b := &databaseCopy{db: db.live(), from: from}
+			b := &forkedDatabase{db: db.live(), from: from}
 			d, err = b.run(ctx, settle)
 			return err
 		})
@@ -107,7 +107,7 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 }
 
 // run copies the database. For settle, see copyFromSnapshot.
-func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error) (*Database, error) {
+func (b *forkedDatabase) run(ctx context.Context, settle func(*forkedDatabase) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (b *databaseCopy) run(ctx context.Context, settle func(*databaseCopy) error
 
 // allot prepares the copy in the catalog: it calls settle (see copyFromSnapshot), gives the new database and
 // containers their numbers, and writes the drop records by which the next Open erases an interrupted copy.
-func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) error) error {
+func (b *forkedDatabase) allot(ctx context.Context, settle func(*forkedDatabase) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (b *databaseCopy) allot(ctx context.Context, settle func(*databaseCopy) err
 
 // number creates the record of the new database with a new number, and copies its small resources and its
 // throughput.
-func (b *databaseCopy) number(next *host.CatalogChange) {
+func (b *forkedDatabase) number(next *host.CatalogChange) {
 	db, from := b.db, b.from
 	if b.into != nil {
 		b.d = b.into
@@ -166,7 +166,7 @@ func (b *databaseCopy) number(next *host.CatalogChange) {
 }
 
 // addFamily copies the small resources of one kind and owner to another owner, with new numbers.
-func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFamily,
+func (b *forkedDatabase) addFamily(next *host.CatalogChange, f record.ResourceFamily,
 	owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
@@ -174,14 +174,14 @@ func (b *databaseCopy) addFamily(next *host.CatalogChange, f record.ResourceFami
 		records = append(records, &fresh)
 	}
 	if len(records) > 0 {
-		b.families = append(b.families, copiedFamily{record.FamilyOf(f.Kind, owner), records})
+		b.families = append(b.families, copiedResourceFamily{record.FamilyOf(f.Kind, owner), records})
 	}
 	return records
 }
 
 // addOffer copies a container's throughput to the new database. was and is are the container's numbers in the
 // original and in the copy. If both are 0, it copies the throughput of the database itself.
-func (b *databaseCopy) addOffer(next *host.CatalogChange, was, is uint32) {
+func (b *forkedDatabase) addOffer(next *host.CatalogChange, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
 			b.offers = append(b.offers, &record.Offer{Num: next.Number(), Database: b.d.rec.Num, CID: is,
@@ -191,14 +191,14 @@ func (b *databaseCopy) addOffer(next *host.CatalogChange, was, is uint32) {
 }
 
 // sources returns the containers of the snapshot that are copied.
-func (b *databaseCopy) sources() []*Container {
+func (b *forkedDatabase) sources() []*Container {
 	if b.into != nil {
 		return []*Container{b.from.byName[b.only]}
 	}
 	return b.from.containers
 }
 
-func (b *databaseCopy) makeContainers(next *host.CatalogChange) error {
+func (b *forkedDatabase) makeContainers(next *host.CatalogChange) error {
 	for _, was := range b.sources() {
 		st := was.state.Load()
 		rec := st.Rec
@@ -218,7 +218,7 @@ func (b *databaseCopy) makeContainers(next *host.CatalogChange) error {
 }
 
 // finish adds the database to the catalog, on disk and in memory. It replaces the old one if there is one.
-func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) error) error {
+func (b *forkedDatabase) finish(ctx context.Context, settle func(*forkedDatabase) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (b *databaseCopy) finish(ctx context.Context, settle func(*databaseCopy) er
 }
 
 // replaced returns the containers that the copy replaces.
-func (b *databaseCopy) replaced() []*Container {
+func (b *forkedDatabase) replaced() []*Container {
 	switch {
 	case b.old != nil:
 		return b.old.Containers()
@@ -276,7 +276,7 @@ func (b *databaseCopy) replaced() []*Container {
 
 // load reads into memory, of the copied containers and their clock, what Open reads of stored ones, and fails
 // if Open would fail.
-func (b *databaseCopy) load(ctx context.Context) error {
+func (b *forkedDatabase) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {
 			return err
@@ -295,7 +295,7 @@ func (b *databaseCopy) load(ctx context.Context) error {
 
 // publish adds the copied database, its containers, throughputs and small resources to the catalog in memory.
 // The caller holds mu.
-func (b *databaseCopy) publish() {
+func (b *forkedDatabase) publish() {
 	cat := &b.db.cat
 	if b.into == nil {
 		cat.names[b.as] = b.d

@@ -282,7 +282,7 @@ func (g *indexRig) compareSources(scope Scope) {
 // sourceRow is a document that a source has shown.
 type sourceRow struct {
 	rid  uint64
-	head layout.Header
+	head layout.ItemHeader
 	body []byte
 }
 
@@ -295,7 +295,7 @@ func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
 		d := it.Document()
 		live = append(live,
 			sourceRow{rid: d.RID(), body: bytes.Clone(d.Body()),
-				head: layout.Header{Life: ttl.Lifetime{TS: d.System().TS}}})
+				head: layout.ItemHeader{Life: ttl.Lifetime{TS: d.System().TS}}})
 	}
 	if err := it.Close(); err != nil {
 		g.t.Error(err)

@@ -29,7 +29,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 		return ranges, err
 	}
 	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
-		at []engine.Position) error {
+		at []engine.ScopePosition) error {
 		state.Now = now // no other goroutine uses it yet
 		for i, in := range sp.Ranges {
 			src := sources[i]
@@ -69,15 +69,15 @@ func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, err
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// itemOwner is Container with the methods that its items (value.Owner) and its transactions
-// (transaction.Host) need.
-type itemOwner Container
+// itemContainer is Container with the methods that its items (value.ItemContainer) and its transactions
+// (transaction.ContainerHost) need.
+type itemContainer Container
 
 // Identity returns the container's names and numbers.
-func (c *itemOwner) Identity() *view.ContainerIdentity { return &c.items.Identity }
+func (c *itemContainer) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
 // Present returns the container's current state as a view.ContainerState, a plain value without locks.
-func (c *itemOwner) Present() *view.ContainerState {
+func (c *itemContainer) Present() *view.ContainerState {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

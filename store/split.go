@@ -62,10 +62,10 @@ var errUnwanted = errors.New("store: a split is not wanted any more")
 // container wait for each other. CodeRangeGone: there is no such range (any more). CodeBadRequest: at does
 // not lie in it. CodeConflict: it cannot be split further. CodeOwnerNotFound: the container was dropped
 // during the split. If ctx ends before the split is complete, nothing has changed.
-func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, error) {
+func (c *Container) Split(ctx context.Context, rangeID, at string) ([]PartitionRange, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	var halves []Range
+	var halves []PartitionRange
 	err := c.retryAfterSplit(ctx, func() error {
 		return c.retryOutdated(ctx, func() (err error) {
 			halves, err = c.split(ctx, rangeID, at, nil)
@@ -77,7 +77,8 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]Range, err
 
 // split does the work of Split. wanted reports whether the split is still needed; nil means always. It is
 // called under the catalog's lock; if it returns false, split stops with errUnwanted.
-func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]Range, error) {
+func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]PartitionRange,
+	error) {
 	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
 	}
@@ -120,7 +121,7 @@ func (c *Container) split(ctx context.Context, rangeID, at string, wanted func()
 	c.ds.in.WakeReaper()
 	c.ds.reindexer.Wake()
 	return slices.DeleteFunc(c.Ranges().Ranges,
-		func(r Range) bool { return !slices.Contains(ids, r.ID) }), nil
+		func(r PartitionRange) bool { return !slices.Contains(ids, r.ID) }), nil
 }
 
 // alone runs fn while nobody else changes the catalog or uses the container. fn must be short.
@@ -143,7 +144,7 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // the lock splitting, which serializes the splits of a container.
 func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
-	wanted func() bool) (m *splitRun, err error) {
+	wanted func() bool) (m *rangeSplit, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -164,7 +165,7 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 		if number+1 >= layout.MaxRanges {
 			return unsplittable(s.ID)
 		}
-		begun := record.Split{From: s.Number, Lower: uint16(number), To: uint16(number + 1),
+		begun := record.RangeSplit{From: s.Number, Lower: uint16(number), To: uint16(number + 1),
 			Owner: c.ds.in.ServerID()}
 		next := st
 		next.Rec.RangeNumbers, next.Rec.Split = number+2, &begun
@@ -181,19 +182,19 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 	return m, err
 }
 
-// splitRun splits one partition range: it copies the range into two new ones while clients keep writing.
-type splitRun struct {
-	*split.Mover
+// rangeSplit splits one partition range: it copies the range into two new ones while clients keep writing.
+type rangeSplit struct {
+	*split.RangeCopier
 	c     *Container
 	from  *container.Partition
-	recs  [2]record.Range // of the halves
-	split *record.Split   // as stored in the container's record
+	recs  [2]record.Range    // of the halves
+	split *record.RangeSplit // as stored in the container's record
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new ranges.
-func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*splitRun,
+func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*rangeSplit,
 	error) {
-	m := &splitRun{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
+	m := &rangeSplit{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Number, m.recs[1].Number = st.Rec.Split.Lower, st.Rec.Split.To
 	var halves [2]view.Range
@@ -205,21 +206,21 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 		halves[i] = half.Plain()
 	}
 	from := s.Plain()
-	m.Mover = split.NewMover(m, &c.items.Keys, &from, halves, st.SplitPolicy())
+	m.RangeCopier = split.NewRangeCopier(m, &c.items.Keys, &from, halves, st.SplitPolicy())
 	return m, nil
 }
 
 // View implements split.Container: it runs fn over a snapshot of the engine.
-func (m *splitRun) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *rangeSplit) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return m.c.ds.view(ctx, fn)
 }
 
 // Horizon implements split.Container: it returns the highest LSN of an engine scope up to which all writes
 // are durable.
-func (m *splitRun) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
+func (m *rangeSplit) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
 // Write runs one transaction of the copy: see split.Container.
-func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
+func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
 		st, _, err := m.c.enter(ctx)
@@ -243,7 +244,7 @@ func (m *splitRun) Write(ctx context.Context, round uint32, alone bool, scopes [
 
 // checkOngoing fails with *container.OutdatedStateError if another server has undone the split, which it does
 // if it takes this server for dead.
-func (m *splitRun) checkOngoing(r engine.Reader) error {
+func (m *rangeSplit) checkOngoing(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
 		return err
@@ -255,12 +256,12 @@ func (m *splitRun) checkOngoing(r engine.Reader) error {
 }
 
 // isOngoing reports whether a record of the container contains the split.
-func (m *splitRun) isOngoing(rec *record.Container) bool {
+func (m *rangeSplit) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
 // finishSplit copies the range and switches to the halves. It returns their ids. For wanted, see split.
-func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
+func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
 	err error) {
 	for {
 		err := m.Copy(ctx)
@@ -281,7 +282,7 @@ func (c *Container) finishSplit(ctx context.Context, m *splitRun, wanted func() 
 
 // trySwitch copies the rest and switches to the halves. If the rest is more than may be copied under the
 // locks, it copies a part of it and returns nil without switching.
-func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bool) (ids []string,
+func (c *Container) trySwitch(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
 	err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
@@ -320,7 +321,7 @@ func (c *Container) trySwitch(ctx context.Context, m *splitRun, wanted func() bo
 }
 
 // halves returns the state that the container will have after the split.
-func (c *Container) halves(st container.State, m *splitRun) (next container.State, err error) {
+func (c *Container) halves(st container.State, m *rangeSplit) (next container.State, err error) {
 	next = st
 	i := slices.Index(st.Ranges, m.from)
 	id := max(record.HighestID(st.Rec.Ranges)+1, st.Rec.NextRange, int(c.ds.in.Catalog().Floor()))

@@ -61,7 +61,7 @@ func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error
 }
 
 func (e *counting) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(countingTxn{t, e}) }, ahead...)
 }
 

@@ -29,7 +29,7 @@ type stepper struct {
 	beside func(ctx context.Context) // before each view and each transaction
 }
 
-func (s *stepper) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (s *stepper) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if s.look != nil {
 		s.look()
 	}
@@ -63,7 +63,7 @@ func (s *stepper) at(n int, fn func()) (done func() bool) {
 }
 
 func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if err := s.fails(); err != nil {
 		return nil, err
 	}

@@ -182,7 +182,7 @@ func (b *bench) continueQuery(text, id, token, by string, descending bool, r *ra
 		scope := store.Scope{Range: half}
 		if r.IntN(2) == 0 { // some clients name the bounds, too
 			set := b.c.Ranges().Ranges
-			g := set[slices.IndexFunc(set, func(g store.Range) bool { return g.ID == half })]
+			g := set[slices.IndexFunc(set, func(g store.PartitionRange) bool { return g.ID == half })]
 			scope.MinEPK, scope.MaxEPK = g.Min, g.Max
 		}
 		var rows []string

@@ -146,7 +146,7 @@ func TestSplit(t *testing.T) {
 }
 
 // checkRanges checks that ranges follow one another from the beginning to the end, under different ids.
-func checkRanges(t *testing.T, set store.RangeSet) {
+func checkRanges(t *testing.T, set store.PartitionRanges) {
 	t.Helper()
 	at := ""
 	ids := map[string]bool{}
@@ -157,7 +157,7 @@ func checkRanges(t *testing.T, set store.RangeSet) {
 		at, ids[r.ID] = r.Max, true
 		for _, p := range r.Parents {
 			ids[p] = false
-			if slices.ContainsFunc(set.Ranges, func(o store.Range) bool { return o.ID == p }) {
+			if slices.ContainsFunc(set.Ranges, func(o store.PartitionRange) bool { return o.ID == p }) {
 				t.Errorf("range %s and its parent %s are both there", r.ID, p)
 			}
 		}

@@ -27,7 +27,7 @@ type holding struct {
 }
 
 func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if !h.next.Swap(false) {
 		return h.Engine.Update(ctx, scopes, fn, ahead...)
 	}

@@ -56,7 +56,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 }
 
 // play returns the answers to the steps of a history, one a line; what changes nothing has none.
-func play(d *datatest.Case, h metatest.History, open metatest.Opener) string {
+func play(d *datatest.Case, h metatest.History, open metatest.SubjectOpener) string {
 	sub, err := open(h.Config)
 	if err != nil {
 		d.Fatalf("%v", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -72,7 +73,8 @@ func (c *Container) DeletePartition(ctx context.Context, pk definition.Partition
 func (c *Container) sweepTombstones(ctx context.Context, st *container.State, s *container.Partition,
 	limit int) (purged int,
 	more bool, err error) {
-	for name, lsn := range st.Tombstones {
+	for _, name := range slices.Sorted(maps.Keys(st.Tombstones)) {
+		lsn := st.Tombstones[name]
 		epk, _, err := jsondoc.DecodeEscaped([]byte(name))
 		if err != nil {
 			return purged, false, fmt.Errorf("%w: a tombstone: %v", engine.ErrCorrupt, err)

@@ -36,7 +36,7 @@ func TestTripsOfPostgres(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
 			tr := &tripCounter{t: t}
-			turn := trips.NewTurn()
+			turn := trips.NewCountedTurn()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)
 				if err != nil {

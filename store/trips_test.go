@@ -64,8 +64,8 @@ type tripCounter struct {
 
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	tr := &tripCounter{t: t, fs: testdisk.New(t)}
-	var e *trips.Engine
-	turn := trips.NewTurn()
+	var e *trips.CountingEngine
+	turn := trips.NewCountedTurn()
 	tr.open = func() engine.Engine {
 		p, err := tr.fs.Open(t.Context())
 		if err != nil {
@@ -242,6 +242,16 @@ func (tr *tripCounter) many() {
 			return err
 		})
 	}
+	for i := range 512 {
+		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
+			tr.t.Fatal(err)
+		}
+	}
+	b.clock.Advance(10 * time.Second)
+	tr.row("purge 512", func() error {
+		_, err := b.db.SweepNow(b.ctx)
+		return err
+	})
 	ops := make([]store.Operation, store.MaxBatchOperations)
 	for _, again := range []string{"new", "old"} {
 		for i := range ops {

@@ -19,19 +19,20 @@ type seen struct{ ts, ttl, v int64 }
 type look struct {
 	ctx  context.Context
 	c    *store.Container
-	keys []metatest.Key
-	want map[metatest.Key]seen
-	got  map[metatest.Key]bool // by the way that is under way
+	keys []metatest.ItemKey
+	want map[metatest.ItemKey]seen
+	got  map[metatest.ItemKey]bool // by the way that is under way
 }
 
-func lookAt(ctx context.Context, c *store.Container, keys []metatest.Key, want map[metatest.Key]seen) error {
+func lookAt(ctx context.Context, c *store.Container, keys []metatest.ItemKey,
+	want map[metatest.ItemKey]seen) error {
 	l := look{ctx: ctx, c: c, keys: keys, want: want}
 	for _, way := range []struct {
 		name string
 		look func() error
 	}{{"point reads", l.points}, {"list", l.list}, {"query", l.query}, {"count", l.count}, {"latest feed",
 		l.feed}} {
-		l.got = make(map[metatest.Key]bool, len(want))
+		l.got = make(map[metatest.ItemKey]bool, len(want))
 		if err := way.look(); err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)
 		}
@@ -41,7 +42,7 @@ func lookAt(ctx context.Context, c *store.Container, keys []metatest.Key, want m
 
 // see notes an item.
 func (l *look) see(body jsondoc.Value, ts int64) error {
-	k := metatest.Key{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
+	k := metatest.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
 	switch got := (seen{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
 	case !alive:

@@ -123,14 +123,14 @@ func (g *fixture) put(c *store.Container, id string, own int64) {
 // alive checks in every way that those items are alive, with the ttl and _ts that are given, and no others.
 func (g *fixture) alive(row string, c *store.Container, among []string, want map[string]seen) {
 	g.t.Helper()
-	var keys []metatest.Key
+	var keys []metatest.ItemKey
 	for _, id := range among {
-		keys = append(keys, metatest.Key{ID: id, Partition: "x"})
+		keys = append(keys, metatest.ItemKey{ID: id, Partition: "x"})
 	}
-	all := map[metatest.Key]seen{}
+	all := map[metatest.ItemKey]seen{}
 	for id, it := range want {
 		it.ts += 1_700_000_000
-		all[metatest.Key{ID: id, Partition: "x"}] = it
+		all[metatest.ItemKey{ID: id, Partition: "x"}] = it
 	}
 	if err := lookAt(g.ctx, c, keys, all); err != nil {
 		g.t.Errorf("%s, second %d: %v", row, g.now(), err)

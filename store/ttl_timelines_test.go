@@ -88,7 +88,7 @@ type timelineRig struct {
 
 	began int64 // the present world
 	sim   *metatest.Simulation
-	keys  []metatest.Key
+	keys  []metatest.ItemKey
 }
 
 func newTimelineRig(t *testing.T, manual bool) *timelineRig {
@@ -227,7 +227,7 @@ func (s *timelineRig) step(e metatest.TimelineEvent) error {
 }
 
 func (s *timelineRig) look() error {
-	want := map[metatest.Key]seen{}
+	want := map[metatest.ItemKey]seen{}
 	for k, it := range s.sim.All() {
 		want[k] = seen{s.began + it.TS, it.TTL, int64(it.V)}
 	}
@@ -238,7 +238,7 @@ func (s *timelineRig) look() error {
 }
 
 // lookAhead asks the store when the items of the present world die, one by one and by a forecast.
-func (s *timelineRig) lookAhead(alive map[metatest.Key]seen) error {
+func (s *timelineRig) lookAhead(alive map[metatest.ItemKey]seen) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {

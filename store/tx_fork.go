@@ -10,7 +10,7 @@ import (
 )
 
 // copy copies the keys of all containers.
-func (b *databaseCopy) copy(ctx context.Context) error {
+func (b *forkedDatabase) copy(ctx context.Context) error {
 	for i, was := range b.sources() {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
 			return classify.ToFault(err)
@@ -22,7 +22,7 @@ func (b *databaseCopy) copy(ctx context.Context) error {
 // copyKeys copies all keys of the container with the number was to the number is, in pieces and without
 // waiting for the disk. The transaction that makes the copy reachable is durable only together with all
 // transactions before it.
-func (b *databaseCopy) copyKeys(ctx context.Context, was, is uint32) error {
+func (b *forkedDatabase) copyKeys(ctx context.Context, was, is uint32) error {
 	rg := layout.ContainerRange(was)
 	scope := layout.RangeScope(is, 0) // no other goroutine uses it yet
 	for rg.Start != nil {

@@ -11,12 +11,12 @@ import (
 
 // Usage counts the container's documents. The first call after a write reads the container's feed keys.
 // Everything it counts is durable.
-func (c *Container) Usage(ctx context.Context) (inspect.Usage, error) {
+func (c *Container) Usage(ctx context.Context) (inspect.StorageUsage, error) {
 	if err := c.count.Lock(ctx); err != nil {
-		return inspect.Usage{}, classify.ToFault(err)
+		return inspect.StorageUsage{}, classify.ToFault(err)
 	}
 	defer c.count.Unlock()
-	var u inspect.Usage
+	var u inspect.StorageUsage
 	var version string
 	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
 		if version, err = inspect.Version(state, r, c.ds.in.Shared(), c.ds.purged.Load()); err != nil {

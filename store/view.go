@@ -13,8 +13,8 @@ import (
 // with the positions (LSN and mark) of the ranges that pick returns. If the state changes before the snapshot
 // exists, snapshot starts again: otherwise a query could rely on an index that is not in the snapshot yet, or
 // not any more. The stopwatch limits its time.
-func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*container.Partition, error),
-	fn func(st *container.State, now int64, r engine.Reader, at []engine.Position) error) error {
+func (c *Container) snapshot(w *work.ScanLimiter, pick func(*container.State) ([]*container.Partition, error),
+	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
 	ctx := w.Ctx
 	for {
 		st, now, at, err := c.stateAndTime(ctx)
@@ -65,8 +65,8 @@ func (c *Container) snapshot(w *work.Stopwatch, pick func(*container.State) ([]*
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.ContainerState, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
-	return c.snapshot(&work.Stopwatch{Ctx: ctx}, first,
-		func(st *container.State, now int64, r engine.Reader, _ []engine.Position) error {
+	return c.snapshot(&work.ScanLimiter{Ctx: ctx}, first,
+		func(st *container.State, now int64, r engine.Reader, _ []engine.ScopePosition) error {
 			return fn(c.viewState(st, now), st, r)
 		})
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// WaitFor is the condition that Wait waits for.
-type WaitFor uint8
+// WaitCondition is the condition that Wait waits for.
+type WaitCondition uint8
 
 // The conditions that Wait can wait for.
 const (
 	// WaitExpired: the item is no longer visible.
-	WaitExpired WaitFor = iota
+	WaitExpired WaitCondition = iota
 	// WaitPurged: the item's space is free.
 	WaitPurged
 	// WaitFeed: the change feed has a change of the item with an LSN above WaitRequest.After. Deletes and
@@ -32,7 +32,7 @@ const (
 
 // WaitRequest is the request of Wait: a condition and the item that it is about.
 type WaitRequest struct {
-	For   WaitFor
+	For   WaitCondition
 	Key   Key    // of the item; not for WaitQuiet
 	After uint64 // an LSN, for WaitFeed
 }
@@ -92,7 +92,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 type itemWait struct {
 	c     *Container
 	req   WaitRequest
-	place inspect.Place
+	place inspect.ItemLocation
 	out   WaitResult
 }
 

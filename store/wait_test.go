@@ -31,7 +31,7 @@ func (b *bench) wait(req store.WaitRequest) *waiting {
 	return w
 }
 
-func (b *bench) waitFor(what store.WaitFor, id string) *waiting {
+func (b *bench) waitFor(what store.WaitCondition, id string) *waiting {
 	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
 }
 

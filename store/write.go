@@ -17,7 +17,8 @@ import (
 // even if update fails. If an expired item has to be moved to an expiry sink first, update moves it and
 // runs fn again. CodeCanceled: ctx ended before fn began, or other writers held the range for
 // Options.QueryTime. CodeUnavailable: another server has been splitting the range for Options.QueryTime.
-func (c *Container) update(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+func (c *Container) update(ctx context.Context, p transaction.ItemLocation,
+	fn func(t *transaction.Tx) error) (
 	Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
@@ -39,9 +40,10 @@ func (c *Container) update(ctx context.Context, p transaction.Location, fn func(
 	}
 }
 
-func (c *Container) tryUpdate(ctx context.Context, p transaction.Location, fn func(t *transaction.Tx) error) (
+func (c *Container) tryUpdate(ctx context.Context, p transaction.ItemLocation,
+	fn func(t *transaction.Tx) error) (
 	Receipt, *transaction.BlockingItem, error) {
-	wait := &work.WaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
+	wait := &work.WriteWaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {
@@ -91,7 +93,7 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.updateConditional(ctx, p.Location, []*transaction.PreparedOperation{p},
+	r, err := c.updateConditional(ctx, p.ItemLocation, []*transaction.PreparedOperation{p},
 		func(t *transaction.Tx) error {
 			out = t.Apply(p)
 			return out.Err
@@ -149,7 +151,7 @@ func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State
 // committed updates the container in memory with the results of a transaction, and returns the lint rules
 // that its writes have broken. It is called after the commit, while the container's gate (its lock) is held
 // shared.
-func (c *Container) committed(t *transaction.Tx) (broken definition.Lint) {
+func (c *Container) committed(t *transaction.Tx) (broken definition.LintViolations) {
 	c.ds.purged.Add(uint64(t.Purged))
 	c.purged.Add(uint64(t.Purged))
 	if t.Learn() {

@@ -124,7 +124,7 @@ func TestRunningClock(t *testing.T) {
 func TestRateRefused(t *testing.T) {
 	c := ttl.NewManual(noon)
 	for _, rate := range []float64{-1, math.Inf(1), math.NaN(), 2 * ttl.MaxRate} {
-		var refused *ttl.RateError
+		var refused *ttl.ClockRateError
 		if err := c.SetRate(rate); !errors.As(err, &refused) {
 			t.Errorf("SetRate(%g): error %v, want a *RateError", rate, err)
 		}

@@ -15,7 +15,7 @@ import (
 func TestReaperRangeClocks(t *testing.T) {
 	own := ttl.NewManual(noon)
 	g := newRig(t, ttl.ReaperOptions{}, func(y *yard) {
-		y.clocks = map[ttl.Range]ttl.Clock{slot(2): own}
+		y.clocks = map[ttl.SweepRange]ttl.Clock{slot(2): own}
 		y.put(slot(1), 1, 3*time.Second)
 		y.put(slot(2), 1, 3*time.Second)
 	})
@@ -82,7 +82,7 @@ func TestRebase(t *testing.T) {
 	if v.Base() != ttl.Clock(server) {
 		t.Error("another base")
 	}
-	if err := v.Rebase(server, ttl.ClockState{Rate: math.NaN()}); !errors.As(err, new(*ttl.RateError)) {
+	if err := v.Rebase(server, ttl.ClockState{Rate: math.NaN()}); !errors.As(err, new(*ttl.ClockRateError)) {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@
 // Expiry is final: an item that has expired once, under the policy in force at that second, stays
 // expired, whatever the policy becomes later. Policy ensures this with two short lists of floors instead
 // of a mark on each item. So a change of the default is one small write, however large the container is;
-// see the essay in default_floors.go.
+// see the essay in expiry_floors.go.
 //
 // # Expiry and purge are two things
 //
@@ -33,6 +33,6 @@
 // Clock is the only source of time. Real is the system's clock. Virtual can be frozen, set, advanced and
 // run at another speed, and its timers follow. NewManual returns a frozen Virtual for tests.
 //
-// Files: seconds.go (values and their validation), policy.go, default_floors.go and policy_era.go (the rule,
+// Files: seconds.go (values and their validation), policy.go, expiry_floors.go and policy_era.go (the rule,
 // pure), clock.go and virtual.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

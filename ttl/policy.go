@@ -42,8 +42,8 @@ type Policy struct {
 	// changed.
 	BasedAt int64
 
-	inherit  defaultFloors // compared with Lifetime.From, for items without a ttl of their own
-	override defaultFloors // compared with Lifetime.From + ttl, for items with one
+	inherit  expiryFloors // compared with Lifetime.From, for items without a ttl of their own
+	override expiryFloors // compared with Lifetime.From + ttl, for items with one
 }
 
 // Expired reports whether the item is expired at second now, which must not be before p.ChangedAt.
@@ -83,10 +83,10 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 	q.Generation++
 	q.ChangedAt = max(now, p.ChangedAt)
 	if p.Default > 0 {
-		q.inherit = p.inherit.raise(defaultFloor{q.Generation, q.ChangedAt - int64(p.Default)})
+		q.inherit = p.inherit.raise(expiryFloor{q.Generation, q.ChangedAt - int64(p.Default)})
 	}
 	if next == Absent {
-		q.override = p.override.raise(defaultFloor{q.Generation, q.ChangedAt})
+		q.override = p.override.raise(expiryFloor{q.Generation, q.ChangedAt})
 	}
 	return q
 }
@@ -200,12 +200,12 @@ func (e *InvalidPolicyError) Unwrap() error { return e.Err }
 
 // storedPolicy is the JSON form of a Policy. Its names are part of the data format.
 type storedPolicy struct {
-	Default    *Seconds      `json:"default"`
-	Generation uint32        `json:"generation"`
-	ChangedAt  int64         `json:"changedAt"`
-	BasedAt    int64         `json:"basedAt,omitempty"`
-	Inherit    defaultFloors `json:"inheritFloors,omitempty"`
-	Override   defaultFloors `json:"overrideFloors,omitempty"`
+	Default    *Seconds     `json:"default"`
+	Generation uint32       `json:"generation"`
+	ChangedAt  int64        `json:"changedAt"`
+	BasedAt    int64        `json:"basedAt,omitempty"`
+	Inherit    expiryFloors `json:"inheritFloors,omitempty"`
+	Override   expiryFloors `json:"overrideFloors,omitempty"`
 }
 
 // MarshalJSON writes the policy in its stored form.

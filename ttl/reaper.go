@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Range is a unit of sweeping: one batch is taken from one range. The reaper only compares ranges.
-type Range struct {
+// A SweepRange is a unit of sweeping: one batch is taken from one range. The reaper only compares ranges.
+type SweepRange struct {
 	Tenant uint8  // distinguishes the users of a shared reaper: documents, queues
 	Owner  uint32 // the container or queue that the range belongs to
 	Part   uint16 // number of the range within the owner
@@ -27,14 +27,14 @@ type SweepResult struct {
 // A Sweeper removes expired items. The reaper never calls two of its methods concurrently.
 type Sweeper interface {
 	// Ranges returns the current ranges to sweep.
-	Ranges(ctx context.Context) ([]Range, error)
+	Ranges(ctx context.Context) ([]SweepRange, error)
 	// Sweep removes at most limit expired items of r. While it reports More, each call must make
 	// progress, even if it purges nothing because the items that it checked are live. Next is a hint: see
 	// Reaper.Wake. A range that no longer exists is not an error. If Sweep returns an error, nothing has
 	// been removed and SweepResult is ignored.
-	Sweep(ctx context.Context, r Range, limit int) (SweepResult, error)
+	Sweep(ctx context.Context, r SweepRange, limit int) (SweepResult, error)
 	// Clock returns the clock that decides expiry in r; nil: the clock of the reaper's options.
-	Clock(r Range) Clock
+	Clock(r SweepRange) Clock
 }
 
 // ReaperOptions are the options of a Reaper. The zero value of each field is its default.
@@ -44,7 +44,7 @@ type ReaperOptions struct {
 	Interval time.Duration // between two rounds, on Clock; default 1 s
 	Batch    int           // maximum number of items per batch; default 32
 	Load     func() int    // number of foreground operations in flight; default: always 0
-	OnError  func(error)   // called with the loop's errors, a *RangeError if a range failed; default: none
+	OnError  func(error)   // called with the loop's errors, a *SweepRangeError if a range failed; default: none
 	Paused   bool          // start paused
 }
 
@@ -82,19 +82,19 @@ type ReaperMetrics struct {
 // ErrReaperClosed is the error of SweepNow and Do after Close.
 var ErrReaperClosed = errors.New("the reaper is closed")
 
-// A RangeError is the error of sweeping a range.
-type RangeError struct {
-	Range Range
+// A SweepRangeError is the error of sweeping a range.
+type SweepRangeError struct {
+	Range SweepRange
 	Err   error
 }
 
-func (e *RangeError) Error() string {
+func (e *SweepRangeError) Error() string {
 	return fmt.Sprintf("sweep part %d of %d of tenant %d: %v", e.Range.Part, e.Range.Owner, e.Range.Tenant,
 		e.Err)
 }
 
 // Unwrap returns the error of the Sweeper.
-func (e *RangeError) Unwrap() error { return e.Err }
+func (e *SweepRangeError) Unwrap() error { return e.Err }
 
 const (
 	// minGap is the minimum time between two rounds, in real time: a clock that runs an hour in a second
@@ -121,7 +121,7 @@ type Reaper struct {
 	running     sync.WaitGroup // the loop, and calls of SweepNow and Do
 	wake        chan struct{}  // capacity 1
 	turn        chan struct{}  // capacity 1; its sender may call the sweeper and owns rangeStates
-	rangeStates map[Range]rangeState
+	rangeStates map[SweepRange]sweepRangeState
 
 	mu          sync.Mutex // guards the fields below
 	closed      bool
@@ -139,7 +139,7 @@ func OpenReaper(o ReaperOptions, s Sweeper) *Reaper {
 		sweeper:     s,
 		wake:        make(chan struct{}, 1),
 		turn:        make(chan struct{}, 1),
-		rangeStates: map[Range]rangeState{},
+		rangeStates: map[SweepRange]sweepRangeState{},
 		metrics:     ReaperMetrics{Paused: o.Paused},
 	}
 	r.life, r.end = context.WithCancel(context.Background())
@@ -201,7 +201,7 @@ func (r *Reaper) Metrics() ReaperMetrics {
 
 // SweepNow purges everything that is due, without pauses, in the caller's goroutine. Its batches
 // alternate with those of the loop. If a range fails, the others are swept all the same; the errors are
-// joined, each a *RangeError. If ctx ends, SweepNow returns the number of items purged so far and the
+// joined, each a *SweepRangeError. If ctx ends, SweepNow returns the number of items purged so far and the
 // cause.
 func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	if !r.enter() {
@@ -213,7 +213,7 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	defer context.AfterFunc(r.life, func() { cancel(ErrReaperClosed) })()
 
 	var failed []error
-	queue, err := r.list(ctx, func(rangeState) bool { return true })
+	queue, err := r.list(ctx, func(sweepRangeState) bool { return true })
 	for err == nil && len(queue) > 0 {
 		queue, err = r.pass(ctx, queue, func(b sweepBatch) {
 			purged += b.Purged

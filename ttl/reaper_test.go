@@ -94,7 +94,7 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{Batch: 1}, func(y *yard) {
 		y.put(slot(1), 1000, 0)
 		var once sync.Once
-		y.before = func(context.Context, ttl.Range) error {
+		y.before = func(context.Context, ttl.SweepRange) error {
 			once.Do(func() { y.put(slot(2), 1, 0) })
 			return nil
 		}
@@ -108,7 +108,7 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 func TestReaperMakesWay(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *yard) {
 		y.put(slot(1), 640_000, 0)
-		y.before = func(context.Context, ttl.Range) error {
+		y.before = func(context.Context, ttl.SweepRange) error {
 			y.pace.Advance(time.Millisecond) // how long a batch takes
 			return nil
 		}
@@ -160,7 +160,7 @@ func TestReaperFailingRange(t *testing.T) {
 	}}, func(y *yard) {
 		y.put(slot(1), 40, 0)
 		y.put(slot(2), 40, 0)
-		y.before = func(_ context.Context, r ttl.Range) error {
+		y.before = func(_ context.Context, r ttl.SweepRange) error {
 			if r == slot(1) && failing.Load() {
 				return errDisk
 			}
@@ -170,7 +170,7 @@ func TestReaperFailingRange(t *testing.T) {
 	g.settle()
 	g.check(t, 40, "2*2") // slot 1 does not keep slot 2 waiting
 	mu.Lock()
-	var failed *ttl.RangeError
+	var failed *ttl.SweepRangeError
 	if len(met) != 1 || !errors.As(met[0], &failed) || failed.Range != slot(1) || !errors.Is(failed, errDisk) {
 		t.Errorf("the reaper reported %v", met)
 	}
@@ -224,7 +224,7 @@ func TestSweepNow(t *testing.T) {
 		y.put(slot(2), 10, 0)
 		y.put(slot(2), 10, time.Minute)
 		y.put(slot(3), 10, 0)
-		y.before = func(_ context.Context, r ttl.Range) error {
+		y.before = func(_ context.Context, r ttl.SweepRange) error {
 			if r == slot(3) {
 				return errDisk
 			}
@@ -232,7 +232,7 @@ func TestSweepNow(t *testing.T) {
 		}
 	})
 	purged, err := g.SweepNow(t.Context())
-	var failed *ttl.RangeError
+	var failed *ttl.SweepRangeError
 	if purged != 110 || !errors.As(err, &failed) || failed.Range != slot(3) {
 		t.Errorf("SweepNow: %d, %v", purged, err)
 	}
@@ -245,7 +245,7 @@ func TestSweepNow(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	g.yard.before = func(context.Context, ttl.Range) error { cancel(); return nil }
+	g.yard.before = func(context.Context, ttl.SweepRange) error { cancel(); return nil }
 	g.yard.put(slot(1), 100, 0)
 	if purged, err := g.SweepNow(ctx); purged != 32 || !errors.Is(err, context.Canceled) {
 		t.Errorf("SweepNow with a context that ends: %d, %v", purged, err)
@@ -256,7 +256,7 @@ func TestReaperPause(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
 	g := newRig(t, ttl.ReaperOptions{}, func(y *yard) {
 		y.put(slot(1), 100, 0)
-		y.before = func(ctx context.Context, _ ttl.Range) error {
+		y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 			if y.left() == 100 {
 				inside <- struct{}{}
 				<-release
@@ -301,7 +301,11 @@ func TestReaperClose(t *testing.T) {
 		pace := newTapped()
 		g := newRig(t, ttl.ReaperOptions{Pace: pace, Load: func() int { return 1 }}, func(y *yard) {
 			y.put(slot(1), 100, 0)
-			y.before = func(context.Context, ttl.Range) error { pace.Advance(time.Millisecond); return nil }
+			y.before = func(context.Context,
+				ttl.SweepRange) error {
+				pace.Advance(time.Millisecond)
+				return nil
+			}
 		})
 		<-pace.asleep
 		g.Close()
@@ -311,7 +315,7 @@ func TestReaperClose(t *testing.T) {
 		inside := make(chan struct{})
 		g := newRig(t, ttl.ReaperOptions{}, func(y *yard) {
 			y.put(slot(1), 100, 0)
-			y.before = func(ctx context.Context, _ ttl.Range) error {
+			y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 				close(inside)
 				<-ctx.Done()
 				return ctx.Err()
@@ -331,7 +335,7 @@ func TestReaperClose(t *testing.T) {
 		inside := make(chan struct{})
 		g := newRig(t, ttl.ReaperOptions{Paused: true}, func(y *yard) {
 			y.put(slot(1), 100, 0)
-			y.before = func(ctx context.Context, _ ttl.Range) error {
+			y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 				close(inside)
 				<-ctx.Done()
 				return ctx.Err()
@@ -360,7 +364,7 @@ func TestReaperClose(t *testing.T) {
 // A panic of the sweeper reaches who called SweepNow and leaves nothing locked.
 func TestReaperPanic(t *testing.T) {
 	g := newRig(t, ttl.ReaperOptions{Paused: true}, func(y *yard) { y.put(slot(1), 1, 0) })
-	g.yard.before = func(context.Context, ttl.Range) error { panic(errDisk) }
+	g.yard.before = func(context.Context, ttl.SweepRange) error { panic(errDisk) }
 	func() {
 		defer func() {
 			if got := recover(); got != errDisk {

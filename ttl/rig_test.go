@@ -19,22 +19,22 @@ type yard struct {
 	clock ttl.Clock
 	pace  *eager // for a before that takes its time
 	// before is called at the beginning of each Sweep, outside mu; nil: nothing is.
-	before func(ctx context.Context, r ttl.Range) error
+	before func(ctx context.Context, r ttl.SweepRange) error
 
 	busy atomic.Bool // a method runs
 
-	clocks map[ttl.Range]ttl.Clock // of ranges that have their own; set before the reaper is opened
+	clocks map[ttl.SweepRange]ttl.Clock // of ranges that have their own; set before the reaper is opened
 
 	mu      sync.Mutex
-	due     map[ttl.Range][]int64
-	calls   []ttl.Range
+	due     map[ttl.SweepRange][]int64
+	calls   []ttl.SweepRange
 	listErr error
 }
 
-func slot(n uint16) ttl.Range { return ttl.Range{Owner: 1, Part: n} }
+func slot(n uint16) ttl.SweepRange { return ttl.SweepRange{Owner: 1, Part: n} }
 
 // put adds n items to r that expire the given time from now.
-func (y *yard) put(r ttl.Range, n int, in time.Duration) {
+func (y *yard) put(r ttl.SweepRange, n int, in time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	at := y.clock.Now().Add(in).Unix()
@@ -80,21 +80,21 @@ func (y *yard) enter() func() {
 	return func() { y.busy.Store(false) }
 }
 
-func (y *yard) Clock(r ttl.Range) ttl.Clock { return y.clocks[r] }
+func (y *yard) Clock(r ttl.SweepRange) ttl.Clock { return y.clocks[r] }
 
-func (y *yard) Ranges(context.Context) ([]ttl.Range, error) {
+func (y *yard) Ranges(context.Context) ([]ttl.SweepRange, error) {
 	defer y.enter()()
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	var out []ttl.Range
+	var out []ttl.SweepRange
 	for r := range y.due {
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b ttl.Range) int { return int(a.Part) - int(b.Part) })
+	slices.SortFunc(out, func(a, b ttl.SweepRange) int { return int(a.Part) - int(b.Part) })
 	return out, y.listErr
 }
 
-func (y *yard) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
+func (y *yard) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	defer y.enter()()
 	if y.before != nil {
 		if err := y.before(ctx, r); err != nil {
@@ -175,7 +175,7 @@ type rig struct {
 func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*yard)) *rig {
 	t.Helper()
 	g := &rig{clock: newTapped(), pace: newEager()}
-	g.yard = &yard{clock: g.clock, pace: g.pace, due: map[ttl.Range][]int64{}}
+	g.yard = &yard{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
 	if prepare != nil {
 		prepare(g.yard)
 	}

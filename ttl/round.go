@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A rangeState is the state of a range that is kept from one round to the next.
-type rangeState struct {
+// A sweepRangeState is the state of a range that is kept from one round to the next.
+type sweepRangeState struct {
 	clock Clock // clock of the range
 	// a time on clock before which no item of the range expires; zero if more items are due
 	idleUntil time.Time
@@ -17,7 +17,7 @@ type rangeState struct {
 }
 
 // clockOf returns the clock that decides expiry in a range.
-func (r *Reaper) clockOf(rg Range) Clock {
+func (r *Reaper) clockOf(rg SweepRange) Clock {
 	if c := r.sweeper.Clock(rg); c != nil {
 		return c
 	}
@@ -38,7 +38,7 @@ func (b wakeSignal) send() {
 type sweepBatch struct {
 	SweepResult
 	took time.Duration
-	err  error // a *RangeError, or nil
+	err  error // a *SweepRangeError, or nil
 }
 
 func (r *Reaper) loop() {
@@ -100,15 +100,16 @@ func (r *Reaper) round(all bool) (ended bool) {
 	}
 	defer cancel()
 	began := r.opts.Pace.Now()
-	retried := func(v rangeState) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
+	retried := func(v sweepRangeState) bool { return !r.opts.Pace.Now().Before(v.retryAt) }
 	queue, err := r.list(ctx,
-		func(v rangeState) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
+		func(v sweepRangeState) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
 			queue, err = r.pass(ctx, queue, func(b sweepBatch) { r.afterBatch(ctx, b, began) })
 		}
 		if err == nil {
-			queue, err = r.list(ctx, func(v rangeState) bool { return retried(v) && v.idleUntil.IsZero() })
+			queue, err = r.list(ctx,
+				func(v sweepRangeState) bool { return retried(v) && v.idleUntil.IsZero() })
 		}
 	}
 	switch {
@@ -158,7 +159,7 @@ func (r *Reaper) endRound() {
 
 // list returns the current ranges for which due returns true. It drops the state of ranges that no longer
 // exist.
-func (r *Reaper) list(ctx context.Context, due func(rangeState) bool) ([]Range, error) {
+func (r *Reaper) list(ctx context.Context, due func(sweepRangeState) bool) ([]SweepRange, error) {
 	if err := r.acquire(ctx); err != nil {
 		return nil, err
 	}
@@ -168,8 +169,8 @@ func (r *Reaper) list(ctx context.Context, due func(rangeState) bool) ([]Range, 
 		r.count(0, ctx.Err() == nil)
 		return nil, fmt.Errorf("list what is to be swept: %w", err)
 	}
-	visits := make(map[Range]rangeState, len(ranges))
-	var queue []Range
+	visits := make(map[SweepRange]sweepRangeState, len(ranges))
+	var queue []SweepRange
 	var clocks []Clock
 	for _, rg := range ranges {
 		v := r.rangeStates[rg]
@@ -199,7 +200,8 @@ func (r *Reaper) otherClocks() []Clock {
 
 // pass sweeps one batch of each range in the queue, calls digest with the outcome of each batch, and returns
 // the ranges that have more to purge. It returns an error only if ctx has ended.
-func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(sweepBatch)) (left []Range, err error) {
+func (r *Reaper) pass(ctx context.Context, queue []SweepRange, digest func(sweepBatch)) (left []SweepRange,
+	err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)
 		if err != nil {
@@ -218,7 +220,7 @@ func (r *Reaper) pass(ctx context.Context, queue []Range, digest func(sweepBatch
 
 // sweep waits for its turn, sweeps one batch of rg and records the result. It returns an error only if
 // ctx has ended; an error of the Sweeper is in the batch.
-func (r *Reaper) sweep(ctx context.Context, rg Range) (b sweepBatch, err error) {
+func (r *Reaper) sweep(ctx context.Context, rg SweepRange) (b sweepBatch, err error) {
 	if err := r.acquire(ctx); err != nil {
 		return b, err
 	}
@@ -230,15 +232,15 @@ func (r *Reaper) sweep(ctx context.Context, rg Range) (b sweepBatch, err error) 
 	switch {
 	case b.err == nil:
 		r.count(b.Purged, false)
-		r.rangeStates[rg] = rangeState{clock: clock, idleUntil: r.idleUntil(b.SweepResult, now)}
+		r.rangeStates[rg] = sweepRangeState{clock: clock, idleUntil: r.idleUntil(b.SweepResult, now)}
 		return b, nil
 	case ctx.Err() != nil:
 		return b, ctx.Err()
 	}
 	r.count(0, true)
-	b.SweepResult, b.err = SweepResult{}, &RangeError{rg, b.err}
+	b.SweepResult, b.err = SweepResult{}, &SweepRangeError{rg, b.err}
 	failures := r.rangeStates[rg].failures + 1
-	r.rangeStates[rg] = rangeState{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
+	r.rangeStates[rg] = sweepRangeState{clock: clock, failures: failures, retryAt: r.opts.Pace.Now().Add(backoff(failures))}
 	return b, nil
 }
 

@@ -24,13 +24,13 @@ const (
 // the client.
 const maxToken = 64
 
-// An InvalidError is the error for an invalid ttl of an item. Its text is Cosmos DB's, which clients
+// An InvalidTTLError is the error for an invalid ttl of an item. Its text is Cosmos DB's, which clients
 // print and compare.
-type InvalidError struct {
+type InvalidTTLError struct {
 	Token string // the JSON token as sent, cut to 64 bytes
 }
 
-func (e *InvalidError) Error() string { return invalidText("ttl", e.Token) }
+func (e *InvalidTTLError) Error() string { return invalidText("ttl", e.Token) }
 
 // An InvalidDefaultError is the error for an invalid default time to live of a container.
 type InvalidDefaultError struct {
@@ -46,7 +46,7 @@ func invalidText(field, token string) string {
 
 // ParseItem parses the JSON token of an item's ttl: -1 or 1 to Max, in any JSON notation of a whole
 // number (60, 60.0, 6e1). An empty token is an item without the field. For anything else, including null,
-// it returns an *InvalidError: Cosmos DB refuses such items whether TTL is on or not.
+// it returns an *InvalidTTLError: Cosmos DB refuses such items whether TTL is on or not.
 func ParseItem(token []byte) (Seconds, error) {
 	if len(token) == 0 {
 		return Absent, nil
@@ -54,7 +54,7 @@ func ParseItem(token []byte) (Seconds, error) {
 	if s, ok := parseSeconds(token); ok {
 		return s, nil
 	}
-	return Absent, &InvalidError{clip(token)}
+	return Absent, &InvalidTTLError{clip(token)}
 }
 
 // ParseDefault parses the JSON token of a container's defaultTtl. It returns Absent for null and for an empty

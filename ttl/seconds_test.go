@@ -64,7 +64,7 @@ func TestParseItem(t *testing.T) {
 	} {
 		got, err := ttl.ParseItem([]byte(test.token))
 		checkParsed(t, "ttl", test.token, test.shown, got, test.want, err)
-		var invalid *ttl.InvalidError
+		var invalid *ttl.InvalidTTLError
 		if (test.shown != "") != errors.As(err, &invalid) {
 			t.Errorf("ParseItem(%s): error %v of the wrong type", test.token, err)
 		}

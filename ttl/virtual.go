@@ -42,10 +42,10 @@ type ClockState struct {
 	Rate float64   `json:"rate"` // 0: frozen, 1: the speed of the base
 }
 
-// A RateError is the error for an invalid speed of a clock. A rate must be from 0 to MaxRate.
-type RateError struct{ Rate float64 }
+// A ClockRateError is the error for an invalid speed of a clock. A rate must be from 0 to MaxRate.
+type ClockRateError struct{ Rate float64 }
 
-func (e *RateError) Error() string {
+func (e *ClockRateError) Error() string {
 	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
 }
 
@@ -144,7 +144,7 @@ func (v *Virtual) Advance(d time.Duration) {
 }
 
 // SetRate sets the speed of the clock to rate times the speed of its base; 0 freezes it. If the rate is
-// negative, above MaxRate or NaN, it returns a *RateError and changes nothing.
+// negative, above MaxRate or NaN, it returns a *ClockRateError and changes nothing.
 func (v *Virtual) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (v *Virtual) State() ClockState {
 }
 
 // Restore sets the clock to the state s. If the clock was running in that state, it also counts the time
-// that has passed since then on the base. Restore returns a *RateError for a rate that SetRate refuses.
+// that has passed since then on the base. Restore returns a *ClockRateError for a rate that SetRate refuses.
 func (v *Virtual) Restore(s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -227,7 +227,7 @@ func checkRate(rate float64) error {
 	if rate >= 0 && rate <= MaxRate {
 		return nil
 	}
-	return &RateError{rate} // also for NaN
+	return &ClockRateError{rate} // also for NaN
 }
 
 // now returns the clock's time. The caller holds the lock.

@@ -6,12 +6,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"flag"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,14 +24,19 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// asMain makes the test binary behave as the product: a process of its own, for the tests that send signals.
-const asMain = "TEST_BINARY_IS_MAYFLY"
-
+// TestMain runs the product instead of the tests in the processes that the tests start from their own binary:
+// those have the variable asMain in their environment. Tests that run in parallel mostly wait for processes,
+// for the disk and for ports, and create much garbage. A flag of the command replaces their number.
 func TestMain(m *testing.M) {
-	const threads = "GOMAXPROCS"
+	const threads, asMain = "GOMAXPROCS", "TEST_BINARY_IS_MAYFLY"
 	if os.Getenv(asMain) != "" {
 		os.Unsetenv(threads)
 		main()
+	}
+	os.Setenv(asMain, "1")
+	debug.SetGCPercent(400)
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	// With this variable serve does not add threads to its process. Servers that overlap in the process of
 	// the tests would each double what the others have added.
@@ -67,7 +74,6 @@ func boot(t *testing.T, args ...string) *booted {
 func spawn(t *testing.T, args ...string) *booted {
 	t.Helper()
 	b := &booted{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0], append([]string{"serve", "--port", "0"}, args...)...)}
-	b.proc.Env = append(os.Environ(), asMain+"=1")
 	b.proc.Stderr = b.stderr
 	out, err := b.proc.StdoutPipe()
 	if err != nil {

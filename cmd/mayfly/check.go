@@ -141,7 +141,7 @@ func (c *storeCheck) run(ctx context.Context) (err error) {
 	return nil
 }
 
-func describeFormat(f store.Format) string {
+func describeFormat(f store.DataFormat) string {
 	if f.Found == f.Current {
 		return fmt.Sprintf("format %d", f.Found)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// eventsAnswer is a response with one page of a log of expiry events.
-type eventsAnswer struct {
+// expiryEventsAnswer is a response with one page of a log of expiry events.
+type expiryEventsAnswer struct {
 	Events   []json.RawMessage `json:"events"`
 	Position string            `json:"position"`
 	Lost     bool              `json:"lost"`
@@ -73,7 +73,8 @@ func eventsCommand() *cobra.Command {
 }
 
 // fetchEvents returns one page of events. If wait is set and there are none, the server waits for one.
-func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (eventsAnswer, error) {
+func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (expiryEventsAnswer,
+	error) {
 	query := url.Values{}
 	if after != "" {
 		query.Set("after", after)
@@ -87,7 +88,7 @@ func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool
 	}
 	req, err := c.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return eventsAnswer{}, err
+		return expiryEventsAnswer{}, err
 	}
-	return cli.Ask[eventsAnswer](req)
+	return cli.Ask[expiryEventsAnswer](req)
 }

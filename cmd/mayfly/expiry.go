@@ -15,20 +15,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// itemCall is a request about one item.
-type itemCall struct {
+// itemExpiryCall is a request about one item.
+type itemExpiryCall struct {
 	cli.ServerCall
 	partitionKey string
 }
 
-func (c *itemCall) register(flags *pflag.FlagSet) {
+func (c *itemExpiryCall) register(flags *pflag.FlagSet) {
 	c.ServerCall.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
 
 // requestBody returns the body that names the item.
-func (c *itemCall) requestBody(id string) (map[string]any, error) {
+func (c *itemExpiryCall) requestBody(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil {
@@ -39,7 +39,7 @@ func (c *itemCall) requestBody(id string) (map[string]any, error) {
 
 // itemKey returns the partition key of an item: the one that the user gave, or the item's id if the
 // partition key path of the container is /id.
-func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
+func (c *itemExpiryCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil || err != nil {
 		return key, err
@@ -56,7 +56,7 @@ func (c *itemCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 }
 
 func expiryCommand() *cobra.Command {
-	var c itemCall
+	var c itemExpiryCall
 	cmd := &cobra.Command{
 		Use:   "expiry ID",
 		Short: "Show when an item expires, and why",

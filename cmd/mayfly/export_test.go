@@ -47,7 +47,6 @@ func killedExport(t *testing.T, b *booted, pages int64, args ...string) {
 	t.Helper()
 	d := newDoor(t, b, pages)
 	proc := exec.Command(os.Args[0], append([]string{"export", "--url", d.URL}, args...)...)
-	proc.Env = append(os.Environ(), asMain+"=1")
 	if err := proc.Start(); err != nil {
 		t.Fatal(err)
 	}

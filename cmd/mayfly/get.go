@@ -10,7 +10,7 @@ import (
 )
 
 func getCommand() *cobra.Command {
-	var c itemCall
+	var c itemExpiryCall
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Print an item",

@@ -84,7 +84,6 @@ func TestKilledStoreImport(t *testing.T) {
 	for stop := range 5 {
 		v.left.Store(int64(stop%3) + 1)
 		proc := exec.Command(os.Args[0], args...)
-		proc.Env = append(os.Environ(), asMain+"=1")
 		var told bytes.Buffer
 		proc.Stdout, proc.Stderr = &told, &told
 		if err := proc.Start(); err != nil {

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // TestRandomStores: stores with random containers and documents come through an export and an import.
 func TestRandomStores(t *testing.T) {
 	t.Parallel()
 	first := metatest.FirstSeed()
-	for n := range uint64(6) {
+	for n := range uint64(racetest.Fewer(6, 3)) {
 		number := first + n
 		t.Logf("seed %d", number)
 		r := rand.New(rand.NewPCG(number, 8))

@@ -111,7 +111,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	case c.lines:
 		w = &lineWriter{out: out}
 	case c.JSON:
-		w = &arrayWriter{out: out}
+		w = &jsonArrayWriter{out: out}
 	}
 	_, err := c.pages(ctx, text, "", 0, func(rows []json.RawMessage, a cli.PageHeaders) (bool, error) {
 		return true, w.page(rows, a.Charge)
@@ -202,13 +202,13 @@ func (w *lineWriter) page(rows []json.RawMessage, _ float64) error {
 
 func (w *lineWriter) end() error { return nil }
 
-// arrayWriter prints one JSON array.
-type arrayWriter struct {
+// jsonArrayWriter prints one JSON array.
+type jsonArrayWriter struct {
 	out   io.Writer
 	count int
 }
 
-func (w *arrayWriter) page(rows []json.RawMessage, _ float64) error {
+func (w *jsonArrayWriter) page(rows []json.RawMessage, _ float64) error {
 	for _, row := range rows {
 		between := ",\n  "
 		if w.count == 0 {
@@ -222,7 +222,7 @@ func (w *arrayWriter) page(rows []json.RawMessage, _ float64) error {
 	return nil
 }
 
-func (w *arrayWriter) end() error {
+func (w *jsonArrayWriter) end() error {
 	text := "\n]\n"
 	if w.count == 0 {
 		text = "[]\n"

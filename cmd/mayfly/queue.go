@@ -144,7 +144,7 @@ func queueSendCommand() *cobra.Command {
 		}
 		question["properties"] = own
 		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/send", question,
-			func(out io.Writer, _ laboratory.SendResult) error {
+			func(out io.Writer, _ laboratory.SendMessagesResult) error {
 				_, err := fmt.Fprintln(out, "sent to", args[0])
 				return err
 			})
@@ -242,7 +242,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 			question["deadLetters"] = dead
 		}
 		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
-			func(out io.Writer, m laboratory.MoveResult) error {
+			func(out io.Writer, m laboratory.ProcessedMessages) error {
 				_, err := fmt.Fprintf(out, "%d %s\n", m.Messages, done)
 				return err
 			})

@@ -109,7 +109,7 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 // printReaper prints the server's response to the request of `mayfly reaper` as text.
 func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
 	if o.purges {
-		var p laboratory.PurgeResult
+		var p laboratory.PurgeItemsResult
 		if err := json.Unmarshal(answer, &p); err != nil {
 			return err
 		}

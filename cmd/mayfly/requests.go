@@ -25,8 +25,8 @@ const requestsPath = "_mayfly/requests"
 // may be stopped during the wait.
 const requestsPoll = 30
 
-// requestsCall is a query of the server's log of requests.
-type requestsCall struct {
+// requestLogCall is a query of the server's log of requests.
+type requestLogCall struct {
 	cli.ServerCall
 	protocol, method, entity, status, text, since string
 	substatus, limit                              int
@@ -36,7 +36,7 @@ type requestsCall struct {
 }
 
 func requestsCommand() *cobra.Command {
-	var c requestsCall
+	var c requestLogCall
 	cmd := &cobra.Command{
 		Use:   "requests [ID]",
 		Short: "Show the latest requests and responses",
@@ -76,7 +76,7 @@ func requestsCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
+func (c *requestLogCall) run(cmd *cobra.Command, args []string) error {
 	modes := 0
 	for _, on := range []bool{len(args) > 0, c.follow, c.har != "", c.clear} {
 		if on {
@@ -102,13 +102,13 @@ func (c *requestsCall) run(cmd *cobra.Command, args []string) error {
 		return c.followAll(cmd)
 	}
 	return sendAndPrint(cmd, &c.ServerCall, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
-		func(out io.Writer, page laboratory.Requests) error {
+		func(out io.Writer, page laboratory.LoggedRequests) error {
 			return (&requestTable{out: out}).print(lastAttempts(page.Requests))
 		})
 }
 
 // query returns the URL parameters that select entries of the log.
-func (c *requestsCall) query() url.Values {
+func (c *requestLogCall) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"status": c.status, "entity": c.entity, "protocol": c.protocol,
 		"method": c.method, "text": c.text, "since": c.since} {
@@ -137,7 +137,7 @@ func (c *requestsCall) query() url.Values {
 }
 
 // followAll prints requests as they arrive.
-func (c *requestsCall) followAll(cmd *cobra.Command) error {
+func (c *requestLogCall) followAll(cmd *cobra.Command) error {
 	t := &requestTable{out: cmd.OutOrStdout()}
 	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
 		page, err := c.page(cmd.Context(), q)
@@ -158,7 +158,7 @@ func (c *requestsCall) followAll(cmd *cobra.Command) error {
 }
 
 // printNew prints new requests. With --json it prints one object per line.
-func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) error {
+func (c *requestLogCall) printNew(t *requestTable, list []laboratory.LoggedRequest) error {
 	if !c.JSON {
 		return t.print(list)
 	}
@@ -174,16 +174,16 @@ func (c *requestsCall) printNew(t *requestTable, list []laboratory.Request) erro
 	return nil
 }
 
-func (c *requestsCall) page(ctx context.Context, q url.Values) (page laboratory.Requests, err error) {
+func (c *requestLogCall) page(ctx context.Context, q url.Values) (page laboratory.LoggedRequests, err error) {
 	req, err := c.Call(ctx, http.MethodGet, requestsPath+"?"+q.Encode(), nil)
 	if err != nil {
 		return page, err
 	}
-	return cli.Ask[laboratory.Requests](req)
+	return cli.Ask[laboratory.LoggedRequests](req)
 }
 
 // archive writes the requests as an HTTP archive (HAR).
-func (c *requestsCall) archive(cmd *cobra.Command) error {
+func (c *requestLogCall) archive(cmd *cobra.Command) error {
 	req, err := c.Call(cmd.Context(), http.MethodGet, requestsPath+".har?"+c.query().Encode(), nil)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *requestsCall) archive(cmd *cobra.Command) error {
 }
 
 // show prints a request with its headers and bodies.
-func (c *requestsCall) show(cmd *cobra.Command, id string) error {
+func (c *requestLogCall) show(cmd *cobra.Command, id string) error {
 	c.Item = id
 	return sendAndPrint(cmd, &c.ServerCall, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
 }

@@ -23,7 +23,7 @@ const (
 	subjectWidth   = 24
 )
 
-func (t *requestTable) print(list []laboratory.Request) error {
+func (t *requestTable) print(list []laboratory.LoggedRequest) error {
 	if !t.headerPrinted {
 		t.headerPrinted = true
 		if _, err := fmt.Fprintf(t.out, requestColumns, "id", "time", "status", "ms", "RU", "operation",
@@ -47,7 +47,7 @@ func (t *requestTable) print(list []laboratory.Request) error {
 }
 
 // requestStatus returns a status with its substatus, or why there is none.
-func requestStatus(r *laboratory.Request) string {
+func requestStatus(r *laboratory.LoggedRequest) string {
 	switch {
 	case r.Status == 0:
 		return "dropped"
@@ -57,14 +57,14 @@ func requestStatus(r *laboratory.Request) string {
 	return strconv.Itoa(r.Status)
 }
 
-func requestCharge(r *laboratory.Request) string {
+func requestCharge(r *laboratory.LoggedRequest) string {
 	if r.Charge == 0 {
 		return ""
 	}
 	return strconv.FormatFloat(r.Charge, 'f', 2, 64)
 }
 
-func requestOperation(r *laboratory.Request) string {
+func requestOperation(r *laboratory.LoggedRequest) string {
 	if r.Operation != "" {
 		return r.Operation
 	}
@@ -73,7 +73,7 @@ func requestOperation(r *laboratory.Request) string {
 
 // requestSubject returns what a request was about, with the number of its attempt and the fault injected
 // into it.
-func requestSubject(r *laboratory.Request) string {
+func requestSubject(r *laboratory.LoggedRequest) string {
 	subject := r.Entity
 	switch {
 	case r.Container != "":
@@ -97,12 +97,12 @@ func requestSubject(r *laboratory.Request) string {
 }
 
 // lastAttempts keeps only the last attempt of each operation.
-func lastAttempts(list []laboratory.Request) []laboratory.Request {
+func lastAttempts(list []laboratory.LoggedRequest) []laboratory.LoggedRequest {
 	last := make(map[uint64]uint64, len(list)) // by the operation's first attempt
 	for i := range list {
 		last[list[i].First] = list[i].ID
 	}
-	out := make([]laboratory.Request, 0, len(list))
+	out := make([]laboratory.LoggedRequest, 0, len(list))
 	for _, r := range list {
 		if last[r.First] == r.ID {
 			out = append(out, r)
@@ -112,15 +112,15 @@ func lastAttempts(list []laboratory.Request) []laboratory.Request {
 }
 
 // printRequest writes a request with its headers and bodies.
-func printRequest(out io.Writer, r laboratory.RequestDetails) error {
+func printRequest(out io.Writer, r laboratory.LoggedRequestDetails) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s (%s)\n", escaped(r.Method), escaped(r.Path), r.Protocol)
 	for _, line := range [][2]string{{"time", r.Time}, {"data time", r.DataTime},
-		{"status", requestStatus(&r.Request) + " " + r.Condition}, {"charge", requestCharge(&r.Request) +
+		{"status", requestStatus(&r.LoggedRequest) + " " + r.Condition}, {"charge", requestCharge(&r.LoggedRequest) +
 			" RU"},
 		{"took", strconv.FormatFloat(r.Ms, 'f', -1, 64) + " ms"}, {"operation", r.Operation},
 		{"client", r.Client}, {"activity id", r.Activity}, {"query", r.Correlated}, {"fault", r.Fault},
-		{"attempt", attemptText(&r.Request)}} {
+		{"attempt", attemptText(&r.LoggedRequest)}} {
 		if text := strings.TrimSpace(line[1]); text != "" && text != "RU" {
 			fmt.Fprintf(&b, "%-12s %s\n", line[0], escaped(text))
 		}
@@ -135,15 +135,15 @@ func printRequest(out io.Writer, r laboratory.RequestDetails) error {
 }
 
 // attemptText returns which attempt of an operation a request was. It returns "" for the first attempt.
-func attemptText(r *laboratory.Request) string {
+func attemptText(r *laboratory.LoggedRequest) string {
 	if r.Attempt < 2 {
 		return ""
 	}
 	return fmt.Sprintf("%d, after %d", r.Attempt, r.First)
 }
 
-func printExchange(b *strings.Builder, what string, head []laboratory.RequestHeader,
-	body *laboratory.RequestBody) {
+func printExchange(b *strings.Builder, what string, head []laboratory.LoggedHeader,
+	body *laboratory.LoggedBody) {
 	if len(head) == 0 && body == nil {
 		return
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/telemetry"
 )
 
-// signalFlags holds the flags that say which traces and metrics a server exports.
-type signalFlags struct {
+// telemetryFlags holds the flags that say which traces and metrics a server exports.
+type telemetryFlags struct {
 	slowQuery time.Duration
 	otlp      string
 	pprof     bool
 }
 
-func (f *signalFlags) register(flags *pflag.FlagSet) {
+func (f *telemetryFlags) register(flags *pflag.FlagSet) {
 	cli.DurationFlag(flags, &f.slowQuery, "slow-query", 0,
 		"log pages of queries that take at least so long, with their plans (default none)")
 	flags.StringVar(&f.otlp, "otlp", "",
@@ -30,7 +30,7 @@ func (f *signalFlags) register(flags *pflag.FlagSet) {
 		"let those who have the key read profiles of the server under /debug/pprof")
 }
 
-func (f *signalFlags) validate() error {
+func (f *telemetryFlags) validate() error {
 	if f.slowQuery < 0 {
 		return cli.Misuse(fmt.Sprintf("--slow-query %v: must not be negative", f.slowQuery))
 	}
@@ -41,7 +41,7 @@ func (f *signalFlags) validate() error {
 	return nil
 }
 
-func (f *signalFlags) telemetry() telemetry.Settings {
+func (f *telemetryFlags) telemetry() telemetry.Settings {
 	return telemetry.Settings{Endpoint: f.otlp, Variable: os.Getenv}
 }
 

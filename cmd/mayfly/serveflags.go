@@ -42,7 +42,7 @@ type serveFlags struct {
 	emulatorVariables                                                        bool
 	limits                                                                   limitFlags
 	servicebus                                                               servicebusFlags
-	signals                                                                  signalFlags
+	signals                                                                  telemetryFlags
 }
 
 // register declares the flags and their defaults.

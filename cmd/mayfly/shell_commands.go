@@ -256,7 +256,7 @@ func (s *shellSession) why(ctx context.Context, args []string) error {
 }
 
 func (s *shellSession) remove(ctx context.Context, args []string) error {
-	i := itemCall{ServerCall: s.ServerCall}
+	i := itemExpiryCall{ServerCall: s.ServerCall}
 	i.Item = args[0]
 	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
 		i.partitionKey = strings.TrimPrefix(rest[0], "--partition-key=")

@@ -170,13 +170,13 @@ func (s *shellSession) flagsOf(name string) (list []string) {
 	return list
 }
 
-// nameCache caches the paths in the items of one container, since users press Tab repeatedly.
-type nameCache struct {
+// propertyPathCache caches the paths in the items of one container, since users press Tab repeatedly.
+type propertyPathCache struct {
 	of    string
 	paths []string
 }
 
-func (n *nameCache) forget() { n.of = "" }
+func (n *propertyPathCache) forget() { n.of = "" }
 
 // sampleSize is the number of items that are read to find paths, and maxDepth the maximum number of steps of
 // a path.
@@ -204,7 +204,7 @@ func (s *shellSession) paths(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	s.names = nameCache{at, slices.Sorted(maps.Keys(found))}
+	s.names = propertyPathCache{at, slices.Sorted(maps.Keys(found))}
 	return s.names.paths
 }
 

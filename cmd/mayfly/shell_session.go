@@ -31,7 +31,7 @@ type shellSession struct {
 	json, timing bool
 	params       []string         // name=value
 	more         *unfinishedQuery // the query of which \more reads the next page; nil: there is none
-	names        nameCache
+	names        propertyPathCache
 	failed       error // the first failure of a script
 	depth        int   // nesting depth of \i
 }

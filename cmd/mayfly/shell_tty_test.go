@@ -24,7 +24,7 @@ func TestShellOnATerminal(t *testing.T) {
 	}
 	state := t.TempDir()
 	cmd := exec.Command(os.Args[0], "shell", "--url", "http://"+b.host, "--db", "db", "--container", "c")
-	cmd.Env = append(os.Environ(), asMain+"=1", "XDG_STATE_HOME="+state, "TERM=xterm")
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "TERM=xterm")
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {
 		t.Skip("no pseudo terminal: ", err)

@@ -216,7 +216,6 @@ func TestKilledImport(t *testing.T) {
 	for stop := 0; stop < documents-1500 && !ended; {
 		stop += r.IntN(1200) + 1
 		proc := exec.Command(os.Args[0], args...)
-		proc.Env = append(os.Environ(), asMain+"=1")
 		if err := proc.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 func waitCommand() *cobra.Command {
-	var c itemCall
+	var c itemExpiryCall
 	var after int64
 	var timeout time.Duration
 	cmd := &cobra.Command{
@@ -47,7 +47,8 @@ func waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerCall, req, func(out io.Writer, answer laboratory.WaitAnswer) error {
+		return cli.Show(cmd, &c.ServerCall, req, func(out io.Writer,
+			answer laboratory.WaitForItemResult) error {
 			text := answer.Until
 			if answer.Item != nil {
 				text = answer.Item.Explain

@@ -253,7 +253,7 @@ func (l *observedResults) acknowledge(pairs map[string]string) {
 // read reads all scopes in a View and waits with Settle until what it has read is durable. From then on these
 // data must survive a power cut, so read records them as acknowledged.
 func (l *observedResults) read(e engine.Engine) error {
-	var at []engine.Position
+	var at []engine.ScopePosition
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if at, err = r.Positions(keys(crashScopes...)); err == nil {

@@ -131,7 +131,7 @@ func (s *testedEngine) crash() {
 }
 
 // update runs fn in the scopes, which are given as strings.
-func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.Position {
+func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.ScopePosition {
 	s.t.Helper()
 	at, err := s.Update(ctx, keys(scopes...), fn)
 	if err != nil {

@@ -83,7 +83,7 @@ func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	getter, _ := s.Engine.(engine.Getter)
 	look := func(fast bool) (value []byte, mark uint64, err error) {
 		if fast && getter != nil {
-			var at engine.Position
+			var at engine.ScopePosition
 			value, at, err = getter.Get(ctx, []byte("a"), []byte("a/1"))
 			return value, at.Mark, err
 		}

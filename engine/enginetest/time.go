@@ -9,7 +9,7 @@ import (
 )
 
 // timeless returns a copy of a Position with Now set to 0, for comparisons.
-func timeless(at engine.Position) engine.Position {
+func timeless(at engine.ScopePosition) engine.ScopePosition {
 	at.Now = 0
 	return at
 }

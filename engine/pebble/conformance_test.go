@@ -66,7 +66,7 @@ func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
 type hasty struct{ *Engine }
 
 func (h hasty) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		tx.Relax()
 		return fn(tx)
@@ -82,7 +82,7 @@ func (boastful) Settle(context.Context, []byte, uint64) error { return nil }
 type torn struct{ *Engine }
 
 func (h torn) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var later [][2][]byte
 	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		later = later[:0]

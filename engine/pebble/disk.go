@@ -125,7 +125,7 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 	}
 	need = max(need, n+need/2) // the log may grow by n bytes before the next probe
 	if free := s.free.Load(); free < need {
-		return &engine.ReserveError{Free: free, Reserve: need}
+		return &engine.DiskReserveError{Free: free, Reserve: need}
 	}
 	return nil
 }

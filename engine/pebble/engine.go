@@ -91,17 +91,17 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := e.enter(); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	defer e.leave()
 	if err := ctx.Err(); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	v, err := e.get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	at, failed := e.position(e.scopes.get(scope))
 	if failed != nil {
@@ -123,13 +123,13 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 // position returns the position of a scope: whether everything read before the call is durable (Settled), the
 // highest durable LSN (the horizon), and the mark. It reads Settled before the horizon, because a sync raises
 // the horizon first.
-func (e *Engine) position(s *scopeState) (engine.Position, error) {
+func (e *Engine) position(s *scopeState) (engine.ScopePosition, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
 	if err != nil {
-		return engine.Position{}, err
+		return engine.ScopePosition{}, err
 	}
-	at := engine.Position{LSN: h, Settled: settled}
+	at := engine.ScopePosition{LSN: h, Settled: settled}
 	if n := s.marked.Load(); n != 0 { // the usual case, which allocates nothing
 		at.Mark = n - 1
 		return at, nil
@@ -138,8 +138,8 @@ func (e *Engine) position(s *scopeState) (engine.Position, error) {
 	return at, err
 }
 
-func (e *Engine) positions(scopes [][]byte) (list []engine.Position, err error) {
-	list = make([]engine.Position, len(scopes))
+func (e *Engine) positions(scopes [][]byte) (list []engine.ScopePosition, err error) {
+	list = make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		if list[i], err = e.position(e.scopes.get(key)); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
+	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
@@ -130,7 +131,11 @@ func TestFaults(t *testing.T) {
 			errored := 0
 			// Steps that grow keep the number of lives in bounds and still hit each kind of operation many
 			// times.
-			for n := int32(1); ; n += 1 + n/60 {
+			stride := int32(racetest.Campaign(1, 3))
+			if racetest.On {
+				stride *= 5
+			}
+			for n := int32(1); ; n += stride * (1 + n/60) {
 				f := &faults{match: test.match, from: n, sticky: test.sticky, err: test.err}
 				mem, l := crashdisk.New(), newLedger()
 				err := life(errorfs.Wrap(mem, f), l)

@@ -158,7 +158,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.it.SeekGE(key)
 }
 
-// Skip moves past up to most keys and returns their number: see engine.Skipper.
+// Skip moves past up to most keys and returns their number: see engine.KeySkipper.
 func (i *iterator) Skip(n int) (skipped int) {
 	if n <= 0 || !i.Next() {
 		return 0

@@ -278,8 +278,8 @@ func TestDiskReserveOfSmallDisks(t *testing.T) {
 		mustPut(t, e, "a/1", []byte("x"))
 		mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: uint64(reserve) - 1, TotalBytes: total})
 		err := put(e, "a/2", []byte("x"))
-		want := engine.ReserveError{Free: reserve - 1, Reserve: reserve}
-		var full *engine.ReserveError
+		want := engine.DiskReserveError{Free: reserve - 1, Reserve: reserve}
+		var full *engine.DiskReserveError
 		if !errors.As(err, &full) || *full != want || !errors.Is(err, engine.ErrDiskFull) {
 			t.Errorf("%d bytes: %v, want %v", total, err, &want)
 		}

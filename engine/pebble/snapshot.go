@@ -67,7 +67,7 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Positions returns the position of each scope: see engine.Reader. It opens the snapshot first, so
 // everything in the snapshot is older than the positions.
-func (s *snapshot) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (s *snapshot) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if _, err := s.points(); err != nil {
 		return nil, err
 	}

@@ -28,17 +28,17 @@ type txn struct {
 	deletes   int
 	ranges    int
 	relaxed   bool
-	marks     []pendingMark // set by this transaction
-	err       error         // first error of a method that returns none
+	marks     []pendingScopeMark // set by this transaction
+	err       error              // first error of a method that returns none
 
 	committing bool
 }
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingMark is the mark of a scope (see engine.TxnControl) that a transaction has set and not committed
-// yet.
-type pendingMark struct {
+// pendingScopeMark is the mark of a scope (see engine.TxnControl) that a transaction has set and not
+// committed yet.
+type pendingScopeMark struct {
 	scope *scopeState
 	mark  uint64
 }
@@ -186,7 +186,7 @@ func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (t *txn) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (t *txn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return t.e.positions(scopes)
 }
 
@@ -285,7 +285,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 // SetMark stores the mark of a scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
-	t.marks = append(t.marks, pendingMark{s, mark})
+	t.marks = append(t.marks, pendingScopeMark{s, mark})
 	if mark == 0 {
 		t.fail(t.write().Delete(engine.MarkKey(key), nil))
 	} else {
@@ -324,7 +324,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := releasedMark{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	m := releasedScope{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
 	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

@@ -24,12 +24,12 @@ type updateRequest struct {
 	scopes []*scopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []releasedMark // progress of its scopes when they were released
+	marks  []releasedScope // progress of its scopes when they were released
 
 	// The position in a scope's queue, guarded by the scope's mutex.
 	queued     bool
 	prev, next *updateRequest
-	ready      chan queueSignal // has at most one message
+	ready      chan queuedUpdateSignal // has at most one message
 
 	// The next member of the group. The first member that waits for the disk also syncs for the others.
 	follower *updateRequest
@@ -42,23 +42,23 @@ type updateRequest struct {
 	exited   bool
 }
 
-// queueSignal tells the goroutine of a queued request how to continue.
-type queueSignal int
+// queuedUpdateSignal tells the goroutine of a queued request how to continue.
+type queuedUpdateSignal int
 
 const (
-	granted  queueSignal = iota // the request now holds the scope
-	finished                    // the request has its outcome
+	granted  queuedUpdateSignal = iota // the request now holds the scope
+	finished                           // the request has its outcome
 	// the request must run the barrier for itself and its followers; then it has its outcome
 	appointed
 	gaveUp // ctx ended while the request was queued
 )
 
-var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan queueSignal, 1)} }}
+var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan queuedUpdateSignal, 1)} }}
 
 // Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
 // the package documentation.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	_ ...[]byte) ([]engine.Position, error) {
+	_ ...[]byte) ([]engine.ScopePosition, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		runtime.Goexit()
 	}
 	err := r.err
-	var at []engine.Position
+	var at []engine.ScopePosition
 	if r.txn.e != nil {
 		at = e.reached(r, scopes)
 	}
@@ -104,8 +104,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // reached returns the positions of the scopes of a request that has run. A position is 0 if its horizon
 // cannot be read.
-func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.Position {
-	at := make([]engine.Position, len(scopes))
+func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.ScopePosition {
+	at := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		at[i], _ = e.position(r.scopes[r.txn.index(key)])
 	}
@@ -126,7 +126,7 @@ func (r *updateRequest) recycle() {
 }
 
 // wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
-func (r *updateRequest) wait(s *scopeState) queueSignal {
+func (r *updateRequest) wait(s *scopeState) queuedUpdateSignal {
 	select {
 	case sig := <-r.ready:
 		return sig
@@ -177,7 +177,7 @@ func (e *Engine) hold(r *updateRequest, s *scopeState) {
 
 // signalGroup signals the members of r's group that need not wait for the disk, and appoints one of the
 // others to wait for all of them.
-func (e *Engine) signalGroup(r *updateRequest, m releasedMark) {
+func (e *Engine) signalGroup(r *updateRequest, m releasedScope) {
 	var first, last *updateRequest
 	for q := r; q != nil; {
 		next := q.follower

@@ -39,13 +39,13 @@ type Engine struct {
 var (
 	_ engine.Engine            = (*Engine)(nil)
 	_ engine.Getter            = (*Engine)(nil)
-	_ engine.Prefetcher        = (*stateReader)(nil)
+	_ engine.Prefetcher        = (*overlayReader)(nil)
 	_ engine.Prefetcher        = (*iterator)(nil)
 	_ engine.ReadAheadIterator = (*iterator)(nil)
-	_ engine.Shared            = (*Engine)(nil)
+	_ engine.SharedEngine      = (*Engine)(nil)
 	_ engine.ClockReporter     = (*Engine)(nil)
-	_ engine.Notifier          = (*Engine)(nil)
-	_ engine.Adviser           = (*Engine)(nil)
+	_ engine.CommitNotifier    = (*Engine)(nil)
+	_ engine.SizeAdviser       = (*Engine)(nil)
 )
 
 // trip counts a round trip to the database.
@@ -62,8 +62,8 @@ func (e *Engine) Shared() bool { return true }
 // a tenth of a second.
 const advisedPurge = 256
 
-// Advice returns how many expired items a transaction should delete: see engine.Advice.
-func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: advisedPurge} }
+// Advice returns how many expired items a transaction should delete: see engine.SizeAdvice.
+func (e *Engine) Advice() engine.SizeAdvice { return engine.SizeAdvice{PurgeBatch: advisedPurge} }
 
 // Told returns the latest time that the database has reported, by its own clock; the zero time before the
 // first.
@@ -100,8 +100,8 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	v := &view{e: e}
-	s := &cachedState{ctx: ctx, e: e, known: map[string][]byte{}}
+	v := &viewTxn{e: e}
+	s := &cachedReader{ctx: ctx, e: e, known: map[string][]byte{}}
 	s.begin = func() (querier, error) { return v.begin(ctx) }
 	defer func() {
 		if s.finish() {
@@ -109,20 +109,20 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		}
 		v.end()
 	}()
-	return fn(&stateReader{s: s})
+	return fn(&overlayReader{s: s})
 }
 
 var errLeak = errors.New("engine/postgres: an iterator was not closed")
 
-// view is the database transaction of an engine.Engine.View: it reads from one connection.
-type view struct {
+// viewTxn is the database transaction of an engine.Engine.View: it reads from one connection.
+type viewTxn struct {
 	e     *Engine
 	c     *pgxpool.Conn
 	began bool
 }
 
 // begin acquires a connection. The transaction begins with the first statement.
-func (v *view) begin(ctx context.Context) (querier, error) {
+func (v *viewTxn) begin(ctx context.Context) (querier, error) {
 	err := withLimit(ctx, beginLimit, func(own context.Context) (err error) {
 		v.c, err = v.e.readers.Acquire(own)
 		return err
@@ -140,7 +140,7 @@ const beginView = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 // Query runs a statement. The first call begins the transaction in the same round trip. If the connection
 // turns out to be broken before anything has been read, it is replaced.
-func (v *view) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+func (v *viewTxn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if v.began {
 		return v.c.Query(ctx, sql, args...)
 	}
@@ -186,7 +186,7 @@ func (r batchRows) Close() {
 }
 
 // end releases the connection in the background.
-func (v *view) end() {
+func (v *viewTxn) end() {
 	if v.c == nil {
 		return
 	}
@@ -195,21 +195,21 @@ func (v *view) end() {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := e.calls.Begin(); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	defer e.calls.End()
 	if err := ctx.Err(); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	found, now, err := e.read(ctx, key, engine.CeilingKey(scope), engine.MarkKey(scope))
 	if err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	at, err := position(found[1], found[2])
 	if err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	at.Now = now
 	if found[0] == nil {

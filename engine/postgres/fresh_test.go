@@ -17,7 +17,7 @@ func TestFresh(t *testing.T) {
 		_, err := e.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
 			tx.NextLSN(scope)
 			fn(tx, func(key, value string) {
-				tx.(engine.FreshKeySetter).SetFresh([]byte(key), []byte(value))
+				tx.(engine.NewKeySetter).SetFresh([]byte(key), []byte(value))
 			})
 			return nil
 		})

@@ -16,7 +16,7 @@ var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs 
 // iterator merges the rows of the table, which it fetches in pages, with the transaction's writes as of the
 // moment at which the iterator was created.
 type iterator struct {
-	s       *cachedState
+	s       *cachedReader
 	overlay txnOverlay
 	written bool // the overlay is not empty
 	r       engine.Range
@@ -27,7 +27,7 @@ type iterator struct {
 	last   []byte // the next page begins after this stored key; nil: at the beginning of the range
 	from   []byte // the stored key at which a seek begins, while last is nil
 	ended  bool   // nothing follows the page
-	paging engine.Paging
+	paging engine.ScanPaging
 
 	wrote      []keyWrite // the remaining writes in the range
 	current    keyValue
@@ -37,7 +37,7 @@ type iterator struct {
 	err        error
 }
 
-func newIterator(r *stateReader, rg engine.Range, reverse bool) *iterator {
+func newIterator(r *overlayReader, rg engine.Range, reverse bool) *iterator {
 	i := &iterator{
 		s:       r.s,
 		r:       engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},

@@ -41,7 +41,7 @@ func channelOf(schema string) string {
 	return "mayfly_" + strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
+// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.CommitNotifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.calls.Begin(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	return toEngine(err)
 }
 
-// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	for ctx.Err() == nil {
 		err := e.listen(ctx, fn)

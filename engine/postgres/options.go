@@ -93,6 +93,11 @@ func (o *Options) config(size int) (*pgxpool.Config, error) {
 	p["search_path"] = quote(o.Schema)
 	p["idle_in_transaction_session_timeout"] = "5000"
 	p["statement_timeout"] = "0"
+	// A connection plans each statement once, since planning takes longer than reading a few keys. The plan
+	// must be good for all arguments and for a table that grows, so it always uses the primary key. If that
+	// is impossible, its estimated cost is so high that jit must be off.
+	p["plan_cache_mode"] = "force_generic_plan"
+	p["enable_seqscan"], p["enable_bitmapscan"], p["jit"] = "off", "off", "off"
 	return c, nil
 }
 

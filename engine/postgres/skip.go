@@ -8,7 +8,7 @@ import (
 // skipKeys is the maximum number of keys that one statement counts, in a few hundredths of a second.
 const skipKeys = 1 << 18
 
-// Skip moves past up to most keys and returns their number: see engine.Skipper. The database counts the
+// Skip moves past up to most keys and returns their number: see engine.KeySkipper. The database counts the
 // keys, unless the order of the stored keys differs or the transaction has written some.
 func (i *iterator) Skip(most int) (n int) {
 	if i.written || i.reverse || len(i.r.Start) > longKeyPrefix || len(i.r.End) > longKeyPrefix {

@@ -14,19 +14,19 @@ const maxNext = engine.MaxLSN + 1
 
 // txn is the transaction of one function within its group's database transaction.
 type txn struct {
-	stateReader
+	overlayReader
 	a      *txnAttempt
 	before txnOverlay // the state to return to on failure
 	starts []uint64   // the next LSNs of the scopes before the function
-	src    *cachedState
+	src    *cachedReader
 	size   engine.TxnSize
 	wrote  bool
 	err    error // first error of a method that returns none
 }
 
 var (
-	_ engine.Txn            = (*txn)(nil)
-	_ engine.FreshKeySetter = (*txn)(nil)
+	_ engine.Txn          = (*txn)(nil)
+	_ engine.NewKeySetter = (*txn)(nil)
 )
 
 func newTxn(a *txnAttempt, ctx context.Context) *txn {
@@ -36,7 +36,7 @@ func newTxn(a *txnAttempt, ctx context.Context) *txn {
 	}
 	// The function has its own context and its own iterators over what the group has read.
 	t.src = a.s.share(ctx)
-	t.stateReader = stateReader{s: t.src, overlay: &a.overlay}
+	t.overlayReader = overlayReader{s: t.src, overlay: &a.overlay}
 	return t
 }
 
@@ -88,7 +88,7 @@ func (t *txn) Set(key, value []byte) {
 	}
 }
 
-// SetFresh sets a key that the caller expects not to be stored: see engine.FreshKeySetter.
+// SetFresh sets a key that the caller expects not to be stored: see engine.NewKeySetter.
 func (t *txn) SetFresh(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.wrote = true

@@ -26,7 +26,7 @@ type txnAttempt struct {
 	c       *pgxpool.Conn
 	stamp   []byte // of the connection
 	n       int64  // number of the transaction, written to the stamp
-	s       *cachedState
+	s       *cachedReader
 	scopes  []*lockedScope
 	overlay txnOverlay
 	wrote   bool
@@ -55,7 +55,7 @@ const (
 // attempt begins a transaction for the group of r: it locks the scopes and reads the keys in ahead.
 func (e *Engine) attempt(r *updateRequest, first bool, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, overlay: newOverlay()}
-	a.s = &cachedState{ctx: context.Background(), e: e, known: map[string][]byte{}}
+	a.s = &cachedReader{ctx: context.Background(), e: e, known: map[string][]byte{}}
 	for _, l := range r.queues {
 		a.scopes = append(
 			a.scopes,
@@ -380,11 +380,11 @@ func (a *txnAttempt) named(key []byte) *lockedScope {
 }
 
 // positions returns the positions of scopes after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
-	list := make([]engine.Position, len(scopes))
+func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		s := a.named(key)
-		list[i] = engine.Position{Settled: true, Now: a.s.now}
+		list[i] = engine.ScopePosition{Settled: true, Now: a.s.now}
 		if s.bad == nil {
 			list[i].LSN = s.next - 1
 		}

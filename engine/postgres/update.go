@@ -28,7 +28,7 @@ type updateRequest struct {
 
 	// The outcome.
 	err      error
-	at       []engine.Position
+	at       []engine.ScopePosition
 	started  bool // fn has run or is running
 	wrote    bool
 	panicked bool
@@ -42,7 +42,7 @@ func (r *updateRequest) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}

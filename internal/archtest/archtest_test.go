@@ -187,7 +187,7 @@ import "github.com/mayflydb/mayfly/store"
 func a(c *store.Container) store.ContainerInfo { return c.Info() } // bad
 func b(d *store.Database) *store.Container { f := d.Container; c, _ := f("c"); return c } // bad
 func c(r store.Resources) []store.Resource { return r.List() } // bad
-func d(db *store.DB) *store.Memory { return db.Memory() }
+func d(db *store.DB) *store.MemoryBudget { return db.Memory() }
 `},
 	{"comments", "store/x.go", `package store // bad
 func Bare() {} // bad

@@ -12,7 +12,7 @@
 //   - state: no package variable is changed after its declaration, and none holds a lock (sync.Pool
 //     excepted).
 //   - keys: outside the engines, only tx*.go and catalog*.go of the store and of its packages write keys.
-//   - views: the store takes a snapshot of an engine in store/stopwatch.go alone, which makes each
+//   - views: the store takes a snapshot of an engine in package work alone, which makes each
 //     iteration check its context.
 //   - docs: every package has a doc.go, every exported identifier has a comment.
 //   - sizes: the largest cycle of files in package store does not grow, and neither does the number of

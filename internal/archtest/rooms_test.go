@@ -435,7 +435,7 @@ var rooms = map[string]room{
 // testLibraries may be imported by every test file and by the packages that exist for tests.
 var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "go.uber.org/goleak",
 	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2",
-	"github.com/getkin/kin-openapi/openapi3",
+	"github.com/getkin/kin-openapi/openapi3", "github.com/tetratelabs/wazero",
 	"github.com/santhosh-tekuri/jsonschema/v6"}
 
 // arrows reports imports that the table of rooms does not allow.

@@ -44,8 +44,9 @@ func initFuncs(_ *house, p *pkg) (bad []violation) {
 	return bad
 }
 
-// views reports snapshots of an engine that the store takes elsewhere than in store/stopwatch.go: that one
-// watches their walks, which end with the context of who waits for them.
+// views reports snapshots of an engine that the store takes elsewhere than in
+// store/internal/work/scan_limiter.go: that one watches their walks, which end with the context of who waits
+// for them.
 func views(_ *house, p *pkg) (bad []violation) {
 	if p.path != "store" {
 		return nil

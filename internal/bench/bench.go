@@ -191,7 +191,7 @@ func (b *Bench) finish() error {
 		return err
 	}
 	if worse := dropped(b.changes, b.MaxDrop); b.MaxDrop > 0 && len(worse) > 0 {
-		return &DropError{worse}
+		return &RegressionError{worse}
 	}
 	return nil
 }

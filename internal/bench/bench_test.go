@@ -187,7 +187,7 @@ func TestBenchNumbers(t *testing.T) {
 }
 
 func TestDuel(t *testing.T) {
-	d := sliceTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
+	d := workSliceTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
 	f := d.speed("x", ratioAtLeast(0.5))
 	if f.Value != 4 || *f.Against != 1 || *f.Ratio != 0.5 || !f.Budget.holds(&f) {
 		t.Errorf("speed %+v, against %v, ratio %v", f, *f.Against, *f.Ratio)

@@ -46,7 +46,7 @@ func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Contex
 	if err != nil {
 		return nil, nil, err
 	}
-	var a storedResponse
+	var a cannedResponse
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, nil, err
 	}
@@ -126,7 +126,7 @@ type benchServer struct {
 	*childProcess
 	address string
 	counts  bool // the system reports its CPU time
-	conns   []*rawConn
+	conns   []*rawHTTPConn
 }
 
 func startBenchServer(ctx context.Context, kind, arg string) (*benchServer, error) {

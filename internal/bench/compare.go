@@ -31,11 +31,11 @@ const (
 	minSamples = 5
 )
 
-// DropError reports that ratios are worse than those of an older result by more than --max-drop.
-type DropError struct{ Changes []FigureChange }
+// RegressionError reports that ratios are worse than those of an older result by more than --max-drop.
+type RegressionError struct{ Changes []FigureChange }
 
 // Error names the worst figure.
-func (e *DropError) Error() string {
+func (e *RegressionError) Error() string {
 	w := e.Changes[0]
 	return fmt.Sprintf("%d figures are worse by more than --max-drop; the worst: %s, %s by %.0f %%",
 		len(e.Changes), w.Section, w.Name, -100*w.Gain)

@@ -15,14 +15,14 @@ import (
 // epoch after the other expires within a minute.
 type expiringDataset struct {
 	dir       string
-	epochs    []expiryEpoch
+	epochs    []sameSecondDocuments
 	end       time.Time // after the last epoch
 	asWritten int64     // bytes on disk when it was closed
 	compacted int64     // bytes on disk now
 }
 
-// expiryEpoch is the documents [from, to), all with the same second of writing.
-type expiryEpoch struct {
+// sameSecondDocuments is the documents [from, to), all with the same second of writing.
+type sameSecondDocuments struct {
 	from, to int
 	at       time.Time
 }
@@ -74,18 +74,18 @@ func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 
 // epochs divides the documents into groups; all documents of a group are written, and so expire, in the same
 // second. All write times are in the past, so that the data can be served with the system's clock.
-func (b *Bench) epochs() []expiryEpoch {
+func (b *Bench) epochs() []sameSecondDocuments {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)
 	sliced := purgeSlices * size
-	var all []expiryEpoch
+	var all []sameSecondDocuments
 	from := 0
 	for i := range allEpochs {
 		to := from + size
 		if i >= purgeSlices {
 			to = sliced + (b.docs()-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
-		all = append(all, expiryEpoch{from, to, at.Add(time.Duration(i) * epochGap)})
+		all = append(all, sameSecondDocuments{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to
 	}
 	return all

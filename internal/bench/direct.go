@@ -52,7 +52,7 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	if server.counts {
 		b.report.add(d.speed("server CPU (user + system) a request", nil))
 	}
-	against, pairs := median(rates[1]), sliceTimes{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(pairs.ratios(quotient))
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
@@ -70,7 +70,7 @@ func (s *benchServer) connectTLS(ctx context.Context, requests [][]byte, direct 
 		if err != nil {
 			return err
 		}
-		w := newRawConn(conn, requests, i)
+		w := newRawHTTPConn(conn, requests, i)
 		s.conns = append(s.conns, w)
 		if direct {
 			if err := w.greet(); err != nil {
@@ -116,7 +116,7 @@ func directRead(d document) []byte {
 }
 
 // greet exchanges the contexts of a connection of direct mode.
-func (w *rawConn) greet() error {
+func (w *rawHTTPConn) greet() error {
 	greeting := directFrame(0, 0, func(b []byte) []byte {
 		b = append(binary.LittleEndian.AppendUint16(b, 0), tokenULong)
 		b = binary.LittleEndian.AppendUint32(b, 1)
@@ -134,7 +134,7 @@ func (w *rawConn) greet() error {
 }
 
 // head reads a frame up to its payload.
-func (w *rawConn) head() (status uint32, tokens []byte, err error) {
+func (w *rawHTTPConn) head() (status uint32, tokens []byte, err error) {
 	var head [24]byte
 	if _, err := io.ReadFull(w.in, head[:]); err != nil {
 		return 0, nil, err
@@ -152,7 +152,7 @@ func (w *rawConn) head() (status uint32, tokens []byte, err error) {
 var payloadPresent = []byte{0, 0, 0, 1}
 
 // frame reads one response of direct mode.
-func (w *rawConn) frame() error {
+func (w *rawHTTPConn) frame() error {
 	status, tokens, err := w.head()
 	if err != nil {
 		return err

@@ -33,13 +33,14 @@ type comparedStore struct {
 	close func() error
 }
 
-// engineRow is a row of the table of CompareEngines: an operation, and the number of clients that run it.
-type engineRow struct {
+// engineTableRow is a row of the table of CompareEngines: an operation, and the number of clients that run
+// it.
+type engineTableRow struct {
 	name, op string
 	clients  int
 }
 
-var engineRows = []engineRow{
+var engineRows = []engineTableRow{
 	{"create", "create", 1},
 	{"create, 16 clients", "create", 16},
 	{"point read", "read", 1},
@@ -130,7 +131,7 @@ const batchSize = 100
 
 // measure runs an operation for some seconds. It returns the text for the table: the median time, the rate
 // and the round trips of one operation.
-func (s *comparedStore) measure(ctx context.Context, row engineRow, next *int, seconds float64) (string,
+func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *int, seconds float64) (string,
 	error) {
 	var mu sync.Mutex
 	var times []time.Duration
@@ -183,7 +184,7 @@ func openPebbleSubject(ctx context.Context, o EngineOptions) (*comparedStore, er
 	if err != nil {
 		return nil, err
 	}
-	return newStoreSubject(ctx, "pebble", e)
+	return newContainerOperations(ctx, "pebble", e)
 }
 
 func openPostgresSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {
@@ -191,16 +192,16 @@ func openPostgresSubject(ctx context.Context, o EngineOptions) (*comparedStore, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := newStoreSubject(ctx, "postgres", e)
+	s, err := newContainerOperations(ctx, "postgres", e)
 	if err == nil {
 		s.trips = e.Trips
 	}
 	return s, err
 }
 
-// newStoreSubject returns a comparedStore that runs the operations on a new container with one partition
-// range, in a store over e.
-func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*comparedStore, error) {
+// newContainerOperations returns a comparedStore that runs the operations on a new container with one
+// partition range, in a store over e.
+func newContainerOperations(ctx context.Context, name string, e engine.Engine) (*comparedStore, error) {
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := store.Open(ctx, e, store.Options{Clock: clock, Ranges: 1, ManualReaper: true})
 	if err != nil {
@@ -210,7 +211,7 @@ func newStoreSubject(ctx context.Context, name string, e engine.Engine) (*compar
 	if err != nil {
 		return nil, err
 	}
-	p := &storeSubject{c: c}
+	p := &containerOperations{c: c}
 	purge := func(ctx context.Context) (int, error) {
 		clock.Advance(2 * engineTTL * time.Second)
 		return db.SweepNow(ctx)

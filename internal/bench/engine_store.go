@@ -42,10 +42,10 @@ func engineContainer(ctx context.Context, db *store.DB) (*store.Container, error
 // enginePage is the number of rows of a page.
 const enginePage = 20
 
-// storeSubject runs the operations on a container.
-type storeSubject struct{ c *store.Container }
+// containerOperations runs the operations on a container.
+type containerOperations struct{ c *store.Container }
 
-func (p *storeSubject) ops() map[string]func(context.Context, int) error {
+func (p *containerOperations) ops() map[string]func(context.Context, int) error {
 	return map[string]func(context.Context, int) error{
 		"create": func(ctx context.Context, n int) error {
 			_, _, err := p.c.Create(ctx, engineKey(n), engineDoc(n), store.WriteOptions{})
@@ -83,7 +83,7 @@ func engineReplaced(id, n int) []byte {
 	return fmt.Appendf(doc[:len(doc)-1], `,"version":%d}`, n)
 }
 
-func (p *storeSubject) query(text func(n int) string) func(context.Context, int) error {
+func (p *containerOperations) query(text func(n int) string) func(context.Context, int) error {
 	return func(ctx context.Context, n int) error {
 		o := store.ListOptions{MaxItems: enginePage}
 		_, _, err := p.c.Query(ctx, store.QueryRequest{Text: text(n), ListOptions: o})
@@ -92,7 +92,7 @@ func (p *storeSubject) query(text func(n int) string) func(context.Context, int)
 }
 
 // batch creates documents in one transaction, all with one partition key.
-func (p *storeSubject) batch(ctx context.Context, n int) error {
+func (p *containerOperations) batch(ctx context.Context, n int) error {
 	ops := make([]store.Operation, batchSize)
 	for i := range ops {
 		ops[i] = store.Operation{Kind: store.OperationUpsert, NoContent: true, Body: engineDoc(n + i)}

@@ -73,7 +73,7 @@ func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*fanOutCompa
 	return &fanOutComparison{b, read, n}, err
 }
 
-func (f *fanOutComparison) slice(ctx context.Context) sliceFunc {
+func (f *fanOutComparison) slice(ctx context.Context) workSliceFunc {
 	return func() (int, time.Duration, error) {
 		var ops atomic.Int64
 		began := f.b.clock.Now()

@@ -72,7 +72,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	} else {
 		b.report.note("server CPU a request: not measured on this system")
 	}
-	against, pairs := median(rates[1]), sliceTimes{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(rates[0]) / against
 	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
@@ -117,8 +117,8 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// storedResponse is the response that the empty server sends, as it is stored in a file.
-type storedResponse struct {
+// cannedResponse is the response that the empty server sends, as it is stored in a file.
+type cannedResponse struct {
 	Header http.Header `json:"header"`
 	Body   []byte      `json:"body"`
 }
@@ -138,7 +138,7 @@ func (s *benchServer) saveAnswer(request []byte, file string) error {
 		return err
 	}
 	defer res.Body.Close()
-	a := storedResponse{Header: res.Header}
+	a := cannedResponse{Header: res.Header}
 	if a.Body, err = io.ReadAll(res.Body); err != nil {
 		return err
 	}
@@ -160,14 +160,14 @@ func (s *benchServer) connect(requests [][]byte) error {
 		if err != nil {
 			return err
 		}
-		s.conns = append(s.conns, newRawConn(conn, requests, i))
+		s.conns = append(s.conns, newRawHTTPConn(conn, requests, i))
 	}
 	return nil
 }
 
-// loaded returns a sliceFunc of requests over all connections. It measures the server's own CPU time if the
-// system reports it, otherwise elapsed time; it appends the number of requests per second to rates.
-func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) sliceFunc {
+// loaded returns a workSliceFunc of requests over all connections. It measures the server's own CPU time if
+// the system reports it, otherwise elapsed time; it appends the number of requests per second to rates.
+func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
 		if err != nil {
@@ -193,9 +193,9 @@ func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) sl
 	}
 }
 
-// rawConn is one connection with a minimal client, since the client uses the same processors as the measured
-// server.
-type rawConn struct {
+// rawHTTPConn is one connection with a minimal client, since the client uses the same processors as the
+// measured server.
+type rawHTTPConn struct {
 	conn     net.Conn
 	in       *bufio.Reader
 	requests [][]byte
@@ -203,14 +203,14 @@ type rawConn struct {
 	read     func() error // reads a response
 }
 
-func newRawConn(conn net.Conn, requests [][]byte, next int) *rawConn {
-	w := &rawConn{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
+func newRawHTTPConn(conn net.Conn, requests [][]byte, next int) *rawHTTPConn {
+	w := &rawHTTPConn{conn: conn, in: bufio.NewReaderSize(conn, 8<<10), requests: requests, next: next}
 	w.read = w.answer
 	return w
 }
 
 // ask sends the next request and reads the response.
-func (w *rawConn) ask() error {
+func (w *rawHTTPConn) ask() error {
 	w.next = (w.next + 1) % len(w.requests)
 	if _, err := w.conn.Write(w.requests[w.next]); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (w *rawConn) ask() error {
 }
 
 // run reads one document after the other until the slice is over.
-func (w *rawConn) run(b *Bench, began time.Time) (n int, err error) {
+func (w *rawHTTPConn) run(b *Bench, began time.Time) (n int, err error) {
 	const between = 16 // requests between two readings of the clock
 	for {
 		for range between {
@@ -234,7 +234,7 @@ func (w *rawConn) run(b *Bench, began time.Time) (n int, err error) {
 }
 
 // answer reads one response: a status line, headers, and a body of the length in the headers.
-func (w *rawConn) answer() error {
+func (w *rawHTTPConn) answer() error {
 	length := -1
 	for first := true; ; first = false {
 		line, err := w.in.ReadSlice('\n')

@@ -69,7 +69,8 @@ func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (
 
 // sweepEpoch moves the clock so that the documents of one epoch, written in the same second, expire, and
 // purges them.
-func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual, e expiryEpoch) (n int,
+func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual,
+	e sameSecondDocuments) (n int,
 	took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
 	began := b.clock.Now()

@@ -133,7 +133,7 @@ func querySpec() definition.ContainerSpec {
 	spec.Indexing = index.Policy{
 		Included: []index.PathSpec{{Path: "/*"}},
 		Excluded: []index.PathSpec{{Path: "/weight/?"}, {Path: "/nothing/?"}, {Path: "/note/?"}},
-		Composite: [][]index.CompositePath{{{Path: "/status"}, {Path: "/n"}},
+		Composite: [][]index.CompositePathSpec{{{Path: "/status"}, {Path: "/n"}},
 			{{Path: "/cat"}, {Path: "/ts"}}},
 	}
 	return spec

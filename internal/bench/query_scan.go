@@ -28,8 +28,8 @@ func scans() []fullScanQuery {
 	}
 }
 
-// stretch returns a sliceFunc that repeats the scan. It counts each document as an operation.
-func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) sliceFunc {
+// stretch returns a workSliceFunc that repeats the scan. It counts each document as an operation.
+func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {
@@ -57,7 +57,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error)
 		return err
 	}
 	defer closing(bare, &err)
-	s, err := newRawScan(bare, set.docs)
+	s, err := newPebbleScan(bare, set.docs)
 	if err != nil {
 		return err
 	}
@@ -87,18 +87,18 @@ func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error)
 	return nil
 }
 
-// rawScan iterates over the stored documents, which are contiguous.
-type rawScan struct {
+// pebbleScan iterates over the stored documents, which are contiguous.
+type pebbleScan struct {
 	bare   *raw.DB
 	docs   int
 	bounds raw.IterOptions
 	quotes int // number of quotes in all documents that were read
 }
 
-// newRawScan returns a scan over the keys of the stored documents, whose first and last key it finds by
+// newPebbleScan returns a scan over the keys of the stored documents, whose first and last key it finds by
 // reading all values. It fails if the documents are not contiguous.
-func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
-	s = &rawScan{bare: bare, docs: docs}
+func newPebbleScan(bare *raw.DB, docs int) (s *pebbleScan, err error) {
+	s = &pebbleScan{bare: bare, docs: docs}
 	err = eachRawDocument(bare, func(_ int, key []byte) {
 		if s.bounds.LowerBound == nil {
 			s.bounds.LowerBound = append([]byte(nil), key...)
@@ -117,7 +117,7 @@ func newRawScan(bare *raw.DB, docs int) (s *rawScan, err error) {
 
 // once iterates over all documents. With touch it reads all bytes of each document as fast as possible;
 // without touch it reads none, and most of them are not even loaded into the processor's cache.
-func (s *rawScan) once(touch bool) (n int, err error) {
+func (s *pebbleScan) once(touch bool) (n int, err error) {
 	it, err := s.bare.NewIter(&s.bounds)
 	if err != nil {
 		return 0, err
@@ -139,7 +139,7 @@ func (s *rawScan) once(touch bool) (n int, err error) {
 	return n, nil
 }
 
-func (s *rawScan) stretch(b *Bench, touch bool) sliceFunc {
+func (s *pebbleScan) stretch(b *Bench, touch bool) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {

@@ -13,29 +13,29 @@ import (
 type queryShape struct {
 	name string
 	text string
-	with turnParameters // nil: the query has no parameters
+	with queryParametersFunc // nil: the query has no parameters
 	// partition returns the partition key of the header; nil: the query covers the whole container.
 	partition func(l documentLayout, k int) string
 	page      int          // maximum number of rows of the only page that is read; 0: all pages are read
 	growth    *figureLimit // limit for the largest set compared with the smallest one
 }
 
-// turnParameters returns the parameters of a query for its k-th turn.
-type turnParameters func(l documentLayout, k int) []store.Parameter
+// queryParametersFunc returns the parameters of a query for its k-th turn.
+type queryParametersFunc func(l documentLayout, k int) []store.Parameter
 
 // served is the budget of queries that use an index and whose result has the same size in any set: at most
 // 1.5 times the CPU time of the smallest set.
 func served() *figureLimit { return ratioAtMost(1.5) }
 
 // last returns @from, the lowest of the count highest numbers below the size of the set.
-func last(count int) turnParameters {
+func last(count int) queryParametersFunc {
 	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
 // one returns @v, a text formatted from the k-th of the numbers below fewGroups.
-func one(format string) turnParameters {
+func one(format string) queryParametersFunc {
 	return func(l documentLayout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
@@ -47,7 +47,7 @@ func cat(_ documentLayout, k int) []store.Parameter {
 }
 
 // all returns a function that returns the parameters of all functions in list together.
-func all(list ...turnParameters) turnParameters {
+func all(list ...queryParametersFunc) queryParametersFunc {
 	return func(l documentLayout, k int) (joined []store.Parameter) {
 		for _, v := range list {
 			joined = append(joined, v(l, k)...)
@@ -200,7 +200,7 @@ func orderShapes() []queryShape {
 }
 
 // skip returns @skip, the number of documents that is percent of the set.
-func skip(percent int) turnParameters {
+func skip(percent int) queryParametersFunc {
 	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}
 	}

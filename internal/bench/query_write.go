@@ -19,7 +19,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error)
 	indexed.ID, bare.ID = "indexed", "bare"
 	bare.Indexing = index.Policy{Mode: index.None}
 
-	var sides [2]sliceFunc
+	var sides [2]workSliceFunc
 	var keys [2]float64
 	for i, spec := range []definition.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
@@ -29,7 +29,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error)
 			return openErr
 		}
 		defer closing(db, &err)
-		w := &indexingSide{b: b, c: c, writers: writers, size: 8 * writers}
+		w := &comparedIndexing{b: b, c: c, writers: writers, size: 8 * writers}
 		sides[i] = func() (int, time.Duration, error) { return w.slice(ctx) }
 		if keys[i], err = b.keysOfCreate(ctx, spec); err != nil {
 			return err
@@ -71,8 +71,8 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// indexingSide is the state of one side of measureIndexing: it creates documents, slice by slice.
-type indexingSide struct {
+// comparedIndexing is the state of one side of measureIndexing: it creates documents, slice by slice.
+type comparedIndexing struct {
 	b       *Bench
 	c       *store.Container
 	writers int
@@ -82,7 +82,7 @@ type indexingSide struct {
 
 // slice creates documents whose text has been prepared. It computes the size of the next slice from the
 // time that this took.
-func (w *indexingSide) slice(ctx context.Context) (int, time.Duration, error) {
+func (w *comparedIndexing) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)
 	for i := range docs {

@@ -19,14 +19,14 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// queueSide is one side of measureQueue: a store with a queue, and a receiver of the queue.
-type queueSide struct {
+// comparedQueue is one side of measureQueue: a store with a queue, and a receiver of the queue.
+type comparedQueue struct {
 	db     *store.DB
 	queues *queue.Queues
 	from   *queue.Receiver
 }
 
-func (b *Bench) openQueue(ctx context.Context, o openOptions) (s queueSide, err error) {
+func (b *Bench) openQueue(ctx context.Context, o openOptions) (s comparedQueue, err error) {
 	s.queues = queue.New(queue.Options{})
 	o.queues = s.queues
 	if s.db, _, err = b.open(ctx, o); err != nil {
@@ -43,7 +43,7 @@ func (b *Bench) openQueue(ctx context.Context, o openOptions) (s queueSide, err 
 }
 
 // pingPong sends a message, receives one and completes it.
-func (s *queueSide) pingPong(ctx context.Context, text []byte) error {
+func (s *comparedQueue) pingPong(ctx context.Context, text []byte) error {
 	a := entity.Address{Entity: benchQueue}
 	if err := s.queues.Send(ctx, a, []*message.Message{message.New(text)}, nil); err != nil {
 		return err
@@ -130,7 +130,7 @@ type pingPongComparison struct {
 	b       *Bench
 	clients int
 	size    int // messages of a slice
-	ours    *queueSide
+	ours    *comparedQueue
 	bare    *raw.DB
 	text    []byte
 	txns    [][]byte // transactions of recorded messages; each message has the same number of them

@@ -95,7 +95,7 @@ type recordingEngine struct {
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (r *recordingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var ops *raw.Batch
 	at, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		ops = new(raw.Batch)

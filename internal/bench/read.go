@@ -109,15 +109,16 @@ func newOrder(n int) readOrder {
 	return o
 }
 
-// reader reads documents in rounds. The keys of a round are built before it, so that this is not measured.
-// Keys for all documents at once would give the garbage collector more work than the reads themselves.
-type reader struct {
+// documentReader reads documents in rounds. The keys of a round are built before it, so that this is not
+// measured. Keys for all documents at once would give the garbage collector more work than the reads
+// themselves.
+type documentReader struct {
 	prepare func(k, i int)    // prepares the k-th read of the next round, of the i-th document
 	read    func(k int) error // runs the k-th read of the round
 }
 
 // turn returns a function that prepares the next round. Rounds go through the order again and again.
-func (r reader) turn(o readOrder) (prepare func()) {
+func (r documentReader) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {
 		for k := range round {
@@ -128,7 +129,7 @@ func (r reader) turn(o readOrder) (prepare func()) {
 }
 
 // readAll reads every document at least once.
-func (r reader) readAll(o readOrder) error {
+func (r documentReader) readAll(o readOrder) error {
 	prepare := r.turn(o)
 	for range len(o)/round + 1 {
 		prepare()
@@ -141,9 +142,9 @@ func (r reader) readAll(o readOrder) error {
 	return nil
 }
 
-func storeReader(ctx context.Context, c *store.Container) reader {
+func storeReader(ctx context.Context, c *store.Container) documentReader {
 	var keys [round]store.Key
-	return reader{
+	return documentReader{
 		prepare: func(k, i int) {
 			d := newDocument(i)
 			keys[k] = store.Key{Partition: d.key(), ID: d.id}
@@ -155,9 +156,9 @@ func storeReader(ctx context.Context, c *store.Container) reader {
 	}
 }
 
-func rawReader(bare *raw.DB, stored *rawKeys) reader {
+func rawReader(bare *raw.DB, stored *pebbleKeys) documentReader {
 	var keys [round][]byte
-	return reader{
+	return documentReader{
 		prepare: func(k, i int) { keys[k] = append(keys[k][:0], stored.key(i)...) },
 		read: func(k int) error {
 			_, closer, err := bare.Get(keys[k])
@@ -169,14 +170,14 @@ func rawReader(bare *raw.DB, stored *rawKeys) reader {
 	}
 }
 
-// rawKeys are the keys of the stored documents. They are in one slice, so that the garbage collector has
+// pebbleKeys are the keys of the stored documents. They are in one slice, so that the garbage collector has
 // little work.
-type rawKeys struct {
+type pebbleKeys struct {
 	text []byte
 	at   [][2]uint32 // begin and end of the i-th document's key
 }
 
-func (r *rawKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
+func (r *pebbleKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
 
 // eachRawDocument calls fn with the number and the key of each stored document, in key order. The key is
 // valid until fn returns.
@@ -199,8 +200,8 @@ func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 }
 
 // findRawKeys finds the keys of n documents by reading the values.
-func findRawKeys(bare *raw.DB, n int) (keys *rawKeys, err error) {
-	keys = &rawKeys{at: make([][2]uint32, n)}
+func findRawKeys(bare *raw.DB, n int) (keys *pebbleKeys, err error) {
+	keys = &pebbleKeys{at: make([][2]uint32, n)}
 	found := 0
 	err = eachRawDocument(bare, func(i int, key []byte) {
 		if i < n && keys.at[i][1] == 0 {

@@ -17,13 +17,13 @@ import (
 // benchSlices is the number of slices of each side of a comparison.
 const benchSlices = 10
 
-// sliceFunc does the work of one side for one slice. It returns the number of operations and their total
+// workSliceFunc does the work of one side for one slice. It returns the number of operations and their total
 // time.
-type sliceFunc func() (ops int, took time.Duration, err error)
+type workSliceFunc func() (ops int, took time.Duration, err error)
 
-// sliceTimes holds the seconds per operation of both sides, slice by slice, and the resources that Mayfly's
-// side has used in this process.
-type sliceTimes struct {
+// workSliceTimes holds the seconds per operation of both sides, slice by slice, and the resources that
+// Mayfly's side has used in this process.
+type workSliceTimes struct {
 	mayfly, baseline []float64
 	ops              int
 	spent            resourceUsage
@@ -59,7 +59,7 @@ func (u *resourceUsage) add(from, to resourceUsage) {
 }
 
 // costs returns the average cost of an operation of Mayfly's side.
-func (d sliceTimes) costs() *Cost {
+func (d workSliceTimes) costs() *Cost {
 	n := float64(max(d.ops, 1))
 	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
 		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
@@ -67,11 +67,12 @@ func (d sliceTimes) costs() *Cost {
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
 // each is an uncounted warm-up.
-func (b *Bench) compare(ctx context.Context, what string, ours, theirs sliceFunc) (d sliceTimes, err error) {
+func (b *Bench) compare(ctx context.Context, what string, ours, theirs workSliceFunc) (d workSliceTimes,
+	err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
-			run sliceFunc
+			run workSliceFunc
 			to  *[]float64
 		}{{ours, &d.mayfly}, {theirs, &d.baseline}} {
 			if err := ctx.Err(); err != nil {
@@ -105,8 +106,8 @@ func (b *Bench) sliceTime() time.Duration {
 // round is the number of operations between two readings of the clock in repeat.
 const round = 64
 
-// repeat returns a sliceFunc that repeats an operation. prepare runs before each round and is not timed.
-func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
+// repeat returns a workSliceFunc that repeats an operation. prepare runs before each round and is not timed.
+func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
 			prepare()
@@ -125,7 +126,7 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) sliceFunc {
 
 // speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
 // bare Pebble's.
-func (d sliceTimes) speed(name string, limit *figureLimit) Figure {
+func (d workSliceTimes) speed(name string, limit *figureLimit) Figure {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
 	return Figure{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
@@ -139,7 +140,7 @@ func (f Figure) with(c *Cost) Figure {
 }
 
 // rate returns the same Figure as speed, but as operations per second.
-func (d sliceTimes) rate(name string, limit *figureLimit) Figure {
+func (d workSliceTimes) rate(name string, limit *figureLimit) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond
@@ -148,7 +149,7 @@ func (d sliceTimes) rate(name string, limit *figureLimit) Figure {
 
 // ratios calls of with the seconds per operation of both sides, for each pair of a slice of Mayfly and a
 // slice of the baseline, and returns the results.
-func (d sliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
+func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
 		pairs[i] = of(d.mayfly[i], d.baseline[i])
@@ -160,7 +161,9 @@ func quotient(ours, theirs float64) float64 { return ours / theirs }
 
 // ratio returns the median of ratios: of is called with the seconds per operation of both sides in each pair
 // of slices.
-func (d sliceTimes) ratio(of func(ours, theirs float64) float64) float64 { return median(d.ratios(of)) }
+func (d workSliceTimes) ratio(of func(ours, theirs float64) float64) float64 {
+	return median(d.ratios(of))
+}
 
 func median(of []float64) float64 {
 	sorted := slices.Sorted(slices.Values(of))

@@ -141,7 +141,7 @@ func askOnce(ctx context.Context, address string, request []byte) (err error) {
 		return err
 	}
 	defer closing(conn, &err)
-	w := newRawConn(conn, [][]byte{request}, 0)
+	w := newRawHTTPConn(conn, [][]byte{request}, 0)
 	return w.ask()
 }
 

@@ -87,7 +87,7 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir str
 // passMinute runs the reader and the writer while the clock moves through the minute in which all documents
 // expire, and then until the reaper has purged everything.
 func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foregroundClients,
-	first time.Time) (all waveFigures, err error) {
+	first time.Time) (all expiryWaveResult, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0
 	for second := 0; second < allEpochs || known < b.docs(); second++ {
@@ -203,20 +203,20 @@ type foregroundClients struct {
 	at       int // the reader's position
 }
 
-// waveFigures holds the latencies in a number of windows, and the maximum memory in use at the end of a
+// expiryWaveResult holds the latencies in a number of windows, and the maximum memory in use at the end of a
 // window.
-type waveFigures struct {
+type expiryWaveResult struct {
 	reads, writes  latencies
 	heap, resident int64 // bytes; resident is 0 if the system does not report it
 }
 
-func (all *waveFigures) sort() {
+func (all *expiryWaveResult) sort() {
 	all.reads.sorted()
 	all.writes.sorted()
 }
 
 // windows runs the reader and the writer for n slices.
-func (f *foregroundClients) windows(ctx context.Context, n int) (all waveFigures, err error) {
+func (f *foregroundClients) windows(ctx context.Context, n int) (all expiryWaveResult, err error) {
 	for range n {
 		if err := f.window(ctx, &all); err != nil {
 			return all, err
@@ -229,7 +229,7 @@ func (f *foregroundClients) windows(ctx context.Context, n int) (all waveFigures
 
 // window runs the reader and the writer for a slice, each at least once. It records the time of each
 // operation and the memory at the end.
-func (f *foregroundClients) window(ctx context.Context, to *waveFigures) error {
+func (f *foregroundClients) window(ctx context.Context, to *expiryWaveResult) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{
 		func() error {
@@ -264,7 +264,7 @@ func (f *foregroundClients) window(ctx context.Context, to *waveFigures) error {
 	return err
 }
 
-func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *figureLimit) {
+func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit *figureLimit) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -281,7 +281,7 @@ func (b *Bench) addLatencies(when string, then, before *waveFigures, limit *figu
 	}
 }
 
-func (b *Bench) addMemory(then, before *waveFigures) {
+func (b *Bench) addMemory(then, before *expiryWaveResult) {
 	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
 	if then.resident > 0 {
 		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident),

@@ -29,7 +29,7 @@ func tokenOf(tag []byte) (u message.UUID) {
 }
 
 // conditions are what the codes are called here.
-func conditionOf(code entity.Code) wire.Symbol {
+func conditionOf(code entity.ErrorCode) wire.Symbol {
 	switch code {
 	case entity.CodeEntityNotFound:
 		return "amqp:not-found"
@@ -47,7 +47,7 @@ func conditionOf(code entity.Code) wire.Symbol {
 	return "?"
 }
 
-func (*peer) refused(err error, code entity.Code) bool {
+func (*peer) refused(err error, code entity.ErrorCode) bool {
 	var e *frame.Error
 	return errors.As(err, &e) && e.Condition == conditionOf(code)
 }
@@ -129,7 +129,7 @@ func (p *peer) deliver(l *link, format uint32, done bool, payload []byte) {
 	}
 }
 
-func (p *peer) receive(address string, mode queue.Mode, most int) ([]got, error) {
+func (p *peer) receive(address string, mode queue.ReceiveMode, most int) ([]got, error) {
 	l, err := p.attach(fmt.Sprint("from ", address, mode), address, true, func(a *frame.Attach) {
 		if mode == queue.ReceiveAndDelete {
 			a.SndSettleMode, a.RcvSettleMode = frame.SenderSettled, frame.ReceiverFirst
@@ -185,7 +185,7 @@ func (p *peer) completeUnheard(m got) {
 func modified(s queue.Settlement) (m wire.Map) {
 	for _, c := range s.Modify {
 		v, _, _ := wire.Value(c.Value)
-		m = append(m, wire.Pair{Key: c.Name, Value: v})
+		m = append(m, wire.MapEntry{Key: c.Name, Value: v})
 	}
 	return m
 }
@@ -201,10 +201,10 @@ func stateOf(s queue.Settlement) frame.State {
 	case queue.DeadLetter:
 		e := &frame.Error{Condition: "com.microsoft:dead-letter", Info: modified(s)}
 		if s.Reason != nil {
-			e.Info = append(e.Info, wire.Pair{Key: wire.Symbol("DeadLetterReason"), Value: *s.Reason})
+			e.Info = append(e.Info, wire.MapEntry{Key: wire.Symbol("DeadLetterReason"), Value: *s.Reason})
 		}
 		if s.Description != nil {
-			e.Info = append(e.Info, wire.Pair{Key: wire.Symbol("DeadLetterErrorDescription"),
+			e.Info = append(e.Info, wire.MapEntry{Key: wire.Symbol("DeadLetterErrorDescription"),
 				Value: *s.Description})
 		}
 		return &frame.Rejected{Error: e}

@@ -49,12 +49,12 @@ func (p *peer) ask(address, operation string, body wire.Map) (wire.Map, error) {
 }
 
 func (p *peer) settleByToken(address string, m got, s queue.Settlement) error {
-	status := map[queue.Outcome]string{queue.Complete: "completed", queue.Abandon: "abandoned",
+	status := map[queue.SettlementOutcome]string{queue.Complete: "completed", queue.Abandon: "abandoned",
 		queue.DeadLetter: "suspended", queue.Defer: "defered", queue.Release: "released"}[s.Outcome]
 	body := wire.Map{{Key: "disposition-status", Value: status},
 		{Key: "lock-tokens", Value: wire.UUIDs([]wire.UUID{m.token})}}
 	if s.Reason != nil {
-		body = append(body, wire.Pair{Key: "deadletter-reason", Value: *s.Reason})
+		body = append(body, wire.MapEntry{Key: "deadletter-reason", Value: *s.Reason})
 	}
 	_, err := p.ask(address, "update-disposition", body)
 	return err
@@ -124,7 +124,7 @@ func (p *peer) cancel(address string, numbers ...int64) error {
 	return err
 }
 
-func (p *peer) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {
+func (p *peer) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error) {
 	settle := uint32(1)
 	if mode == queue.ReceiveAndDelete {
 		settle = 0

@@ -109,7 +109,7 @@ func (b *bench) must(err error) {
 }
 
 // refuses expects an error of a code, as the surface tells it.
-func (b *bench) refuses(err error, code entity.Code) {
+func (b *bench) refuses(err error, code entity.ErrorCode) {
 	b.Helper()
 	if err == nil || !b.messages.refused(err, code) {
 		b.Fatalf("the error is %v, not of code %d", err, code)
@@ -183,7 +183,7 @@ func (b *bench) get(path string) entity.Entity {
 func (b *bench) exists(path string, want bool) {
 	b.Helper()
 	_, err := b.entities.get(path)
-	if (err == nil) != want || err != nil && entity.CodeOf(err) != entity.CodeEntityNotFound {
+	if (err == nil) != want || err != nil && entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
 		b.Fatalf("%s: %v", path, err)
 	}
 }
@@ -254,7 +254,7 @@ func (b *bench) expect(address, want string) []got {
 	return b.expectOf(address, queue.PeekLock, 100, want)
 }
 
-func (b *bench) expectOf(address string, mode queue.Mode, most int, want string) []got {
+func (b *bench) expectOf(address string, mode queue.ReceiveMode, most int, want string) []got {
 	b.Helper()
 	list, err := b.messages.receive(address, mode, most)
 	b.must(err)
@@ -281,19 +281,21 @@ func (b *bench) shows(address, want string) []got {
 	return list
 }
 
-func (b *bench) settle(address string, m got, o queue.Outcome, modify ...message.Property) {
+func (b *bench) settle(address string, m got, o queue.SettlementOutcome,
+	modify ...message.ApplicationProperty) {
 	b.Helper()
 	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: o, Modify: modify}))
 }
 
 // loses expects that a lock is lost.
-func (b *bench) loses(address string, m got, o queue.Outcome) {
+func (b *bench) loses(address string, m got, o queue.SettlementOutcome) {
 	b.Helper()
 	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), entity.CodeMessageLockLost)
 }
 
 // kill dead-letters a message with a reason.
-func (b *bench) kill(address string, m got, reason, description string, modify ...message.Property) {
+func (b *bench) kill(address string, m got, reason, description string,
+	modify ...message.ApplicationProperty) {
 	b.Helper()
 	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason,
 		Description: &description, Modify: modify}))
@@ -322,8 +324,8 @@ func equal[T comparable](b *bench, what string, have, want T) {
 	}
 }
 
-func property(name, value string) message.Property {
-	return message.Property{Name: name, Value: wire.AppendString(nil, value)}
+func property(name, value string) message.ApplicationProperty {
+	return message.ApplicationProperty{Name: name, Value: wire.AppendString(nil, value)}
 }
 
 // after is a moment of the case.
@@ -336,5 +338,5 @@ func (b *bench) invalid(err error) {
 	if errors.As(err, &web) && web.status == http.StatusBadRequest {
 		return
 	}
-	equal(b, "the refusal", entity.CodeOf(err), entity.CodeArgumentOutOfRange)
+	equal(b, "the refusal", entity.ErrorCodeOf(err), entity.CodeArgumentOutOfRange)
 }

@@ -31,7 +31,7 @@ func transferCases() []row {
 			for _, c := range []struct {
 				address string
 				m       *message.Message
-				code    entity.Code
+				code    entity.ErrorCode
 			}{{"none", msg("A"), entity.CodeEntityNotFound},
 				{"off", msg("A"), entity.CodeEntityDisabled},
 				{"q", large(), entity.CodeMessageTooLarge}} {

@@ -38,12 +38,16 @@ func TestCases(t *testing.T) {
 	for _, c := range cases() {
 		name := fmt.Sprintf("%03d-%s", c.number, strings.ReplaceAll(c.title, " ", "-"))
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // some wait for seconds
 			if c.skip != "" {
 				t.Skip(c.skip)
 			}
 			for _, s := range surfaces {
 				if strings.Contains(c.via, s.letter) && (s.letter != "" || !c.alone) {
-					t.Run(s.name, func(t *testing.T) { c.steps(newBench(t, c.options, s.connect)) })
+					t.Run(s.name, func(t *testing.T) {
+						t.Parallel()
+						c.steps(newBench(t, c.options, s.connect))
+					})
 				}
 			}
 		})

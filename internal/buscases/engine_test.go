@@ -30,7 +30,7 @@ func parse(address string) entity.Address {
 	return a
 }
 
-func (e *engine) receive(address string, mode queue.Mode, most int) ([]got, error) {
+func (e *engine) receive(address string, mode queue.ReceiveMode, most int) ([]got, error) {
 	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{Mode: mode})
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (e *engine) renew(address string, m got) (time.Time, error) {
 	return list[0], nil
 }
 
-func (*engine) refused(err error, code entity.Code) bool { return entity.CodeOf(err) == code }
+func (*engine) refused(err error, code entity.ErrorCode) bool { return entity.ErrorCodeOf(err) == code }
 
 func (e *engine) peek(address string) ([]got, error) {
 	list, err := e.b.q.Peek(e.b.ctx, parse(address), queue.PeekOptions{Max: 10_000, MaxBytes: 1 << 30})
@@ -108,7 +108,7 @@ func (e *engine) cancel(address string, numbers ...int64) error {
 	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
-func (e *engine) deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error) {
+func (e *engine) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error) {
 	list, err := e.b.q.ReceiveDeferred(e.b.ctx, parse(address), numbers, mode, nil)
 	return gotten(list), err
 }

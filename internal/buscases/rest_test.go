@@ -71,10 +71,10 @@ func (w *web) do(method, path, body string, headers ...string) (*httptest.Respon
 }
 
 // refused implements messenger: the service has one status for several codes.
-func (*web) refused(err error, code entity.Code) bool {
+func (*web) refused(err error, code entity.ErrorCode) bool {
 	e, ok := err.(*statusError)
 	if !ok {
-		return entity.CodeOf(err) == code // of what the engine does instead
+		return entity.ErrorCodeOf(err) == code // of what the engine does instead
 	}
 	switch code {
 	case entity.CodeEntityNotFound:
@@ -153,7 +153,7 @@ func (w *web) batch(address string, list ...*message.Message) error {
 	return err
 }
 
-func (w *web) receive(address string, mode queue.Mode, most int) (list []got, err error) {
+func (w *web) receive(address string, mode queue.ReceiveMode, most int) (list []got, err error) {
 	method := "POST"
 	if mode == queue.ReceiveAndDelete {
 		method = "DELETE"
@@ -195,7 +195,7 @@ func (w *web) read(res *httptest.ResponseRecorder) got {
 }
 
 func (w *web) settle(address string, m got, s queue.Settlement) error {
-	method := map[queue.Outcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
+	method := map[queue.SettlementOutcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
 	if method == "" { // REST has no word for it
 		return (&engine{w.b}).settle(address, m, s)
 	}

@@ -37,11 +37,11 @@ func (g got) property(name string) string { return g.values[strings.ToLower(name
 type messenger interface {
 	send(address string, list ...*message.Message) error
 	// receive takes up to most of the messages that there are, and does not wait.
-	receive(address string, mode queue.Mode, most int) ([]got, error)
+	receive(address string, mode queue.ReceiveMode, most int) ([]got, error)
 	settle(address string, m got, s queue.Settlement) error
 	renew(address string, m got) (time.Time, error)
 	// refused reports whether an error is what the surface says for a code.
-	refused(err error, code entity.Code) bool
+	refused(err error, code entity.ErrorCode) bool
 }
 
 // browser peeks.
@@ -53,7 +53,7 @@ type browser interface {
 type planner interface {
 	schedule(address string, list ...*message.Message) ([]int64, error)
 	cancel(address string, numbers ...int64) error
-	deferred(address string, mode queue.Mode, numbers ...int64) ([]got, error)
+	deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error)
 }
 
 // talker accepts sessions.

@@ -27,7 +27,7 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,`
 
 // readAccount responds to a read of the account, the first request of every client. The client sends its
 // further requests to the locations in the response.
-func (s *Service) readAccount(c *operationCall) error {
+func (s *Service) readAccount(c *activeOperation) error {
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
 		jsondoc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
 	location = append(location, `}]`...)
@@ -57,7 +57,7 @@ func (s *Service) readAccount(c *operationCall) error {
 }
 
 // listNothing returns the feeds that are always empty in a single-region store: conflicts and attachments.
-func (s *Service) listNothing(c *operationCall) error {
+func (s *Service) listNothing(c *activeOperation) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Service) listNothing(c *operationCall) error {
 
 // queryNothing returns the empty result of a query over a feed that is always empty: see listNothing. The
 // query must be valid, and needs the header that allows cross-partition queries, as a query over items does.
-func (s *Service) queryNothing(c *operationCall) error {
+func (s *Service) queryNothing(c *activeOperation) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Service) queryNothing(c *operationCall) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) emptyFeed(c *operationCall) (resourceFeed[struct{}], error) {
+func (s *Service) emptyFeed(c *activeOperation) (resourceFeed[struct{}], error) {
 	container, err := s.container(c)
 	if err != nil {
 		return resourceFeed[struct{}]{}, err
@@ -91,12 +91,12 @@ func (s *Service) emptyFeed(c *operationCall) (resourceFeed[struct{}], error) {
 }
 
 // refuseAttachment refuses the creation of an attachment.
-func (s *Service) refuseAttachment(*operationCall) error {
+func (s *Service) refuseAttachment(*activeOperation) error {
 	return BadRequest("Attachments are not supported by this server.")
 }
 
 // readNothing returns 404 for a request for a single conflict or attachment.
-func (s *Service) readNothing(c *operationCall) error {
+func (s *Service) readNothing(c *activeOperation) error {
 	if _, err := s.container(c); err != nil {
 		return err
 	}

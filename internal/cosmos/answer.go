@@ -56,12 +56,12 @@ type Answer struct {
 	MinThroughput    int  // of an offer, in RU/s
 	ReplacePending   bool // of an offer
 
-	Expiry *inspect.Expiry // the item's expiry
-	Lint   definition.Lint // lint rules that the written time to live violates
+	Expiry *inspect.Expiry           // the item's expiry
+	Lint   definition.LintViolations // lint rules that the written time to live violates
 
 	pooled   *bodyBuffer // pooled buffer of Body; nil: none
 	reserved int64       // bytes reserved in memory
-	memory   *store.Memory
+	memory   *store.MemoryBudget
 }
 
 // Release frees the body. It is called after the response has been sent or discarded.

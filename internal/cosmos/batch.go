@@ -13,10 +13,10 @@ import (
 )
 
 // A batch arrives as a JSON array or, from .NET, as a stream of rows. The response has the same form as the
-// request. Both forms decode to a list of wireOperation; both encode a list of wireResult.
+// request. Both forms decode to a list of batchOperation; both encode a list of wireResult.
 
-// wireOperation is an operation of a batch as the client sent it.
-type wireOperation struct {
+// batchOperation is an operation of a batch as the client sent it.
+type batchOperation struct {
 	kind                 store.OperationKind
 	id                   string
 	partitionKey         string // JSON text; empty: the partition key of the batch
@@ -26,7 +26,7 @@ type wireOperation struct {
 }
 
 // runBatch runs a batch, as one transaction or in bulk.
-func (s *Service) runBatch(c *operationCall) error {
+func (s *Service) runBatch(c *activeOperation) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *Service) runBatch(c *operationCall) error {
 
 // operation converts the operation to one of the store. If the operation is invalid, the result contains an
 // error, so that only this operation fails.
-func (w *wireOperation) operation() store.Operation {
+func (w *batchOperation) operation() store.Operation {
 	op := store.Operation{
 		Kind: w.kind, ID: w.id, NoContent: w.minimal,
 		WriteOptions: store.WriteOptions{IfMatch: w.ifMatch, IfNoneMatch: w.ifNoneMatch},
@@ -111,8 +111,8 @@ func malformed(err error) error {
 	return failed
 }
 
-// wireResult is the result of an operation in the form that the client receives.
-type wireResult struct {
+// batchResult is the result of an operation in the form that the client receives.
+type batchResult struct {
 	status, substatus int
 	etag              string
 	body              []byte  // the document; nil: none
@@ -129,8 +129,9 @@ var successes = map[store.OperationKind]int{
 
 // wireResult converts the result of an operation of a batch to the form that the client receives. It writes
 // the document's JSON to scratch.
-func (c *operationCall) wireResult(op *store.Operation, r *store.OperationResult, scratch []byte) wireResult {
-	out := wireResult{charge: r.Charge}
+func (c *activeOperation) wireResult(op *store.Operation, r *store.OperationResult,
+	scratch []byte) batchResult {
+	out := batchResult{charge: r.Charge}
 	if r.Item.Body() != nil {
 		out.etag = r.Item.ETag()
 	}
@@ -162,7 +163,7 @@ func (c *operationCall) wireResult(op *store.Operation, r *store.OperationResult
 
 // sendBatch responds with the results. The status is 207 if at least one operation failed. rows says that the
 // response is a stream of rows, as the request was.
-func (c *operationCall) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
+func (c *activeOperation) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
 		status = StatusMultiStatus
@@ -215,7 +216,7 @@ func mismatchIn(results []store.OperationResult) int {
 	return 0
 }
 
-func appendJSONResult(dst []byte, r wireResult) []byte {
+func appendJSONResult(dst []byte, r batchResult) []byte {
 	dst = strconv.AppendInt(append(dst, `{"statusCode":`...), int64(r.status), 10)
 	if r.substatus != 0 {
 		dst = strconv.AppendInt(append(dst, `,"subStatusCode":`...), int64(r.substatus), 10)
@@ -246,7 +247,7 @@ var batchKinds = map[string]store.OperationKind{
 const batchDepth = 2
 
 // parseJSONBatch parses a JSON array of operations.
-func parseJSONBatch(body []byte) ([]wireOperation, error) {
+func parseJSONBatch(body []byte) ([]batchOperation, error) {
 	text, err := jsondoc.Compact(body, jsondoc.Limits{MaxDepth: jsondoc.DefaultMaxDepth + patchDepth + batchDepth})
 	if err != nil {
 		return nil, BadRequest("The batch is invalid: " + err.Error())
@@ -256,9 +257,9 @@ func parseJSONBatch(body []byte) ([]wireOperation, error) {
 		return nil, BadRequest("A batch must be a JSON array of operations, not " + array.Kind().String() +
 			".")
 	}
-	var list []wireOperation
+	var list []batchOperation
 	array.Each(func(_ string, v jsondoc.Value) bool {
-		var w wireOperation
+		var w batchOperation
 		if w, err = parseJSONOperation(v); err != nil {
 			err = BadRequest("The batch is invalid: operation " + strconv.Itoa(len(list)+1) + ": " +
 				err.Error())
@@ -269,7 +270,7 @@ func parseJSONBatch(body []byte) ([]wireOperation, error) {
 	return list, err
 }
 
-func parseJSONOperation(v jsondoc.Value) (w wireOperation, err error) {
+func parseJSONOperation(v jsondoc.Value) (w batchOperation, err error) {
 	if v.Kind() != jsondoc.Object {
 		return w, BadRequest("it must be an object, not " + v.Kind().String())
 	}

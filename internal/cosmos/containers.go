@@ -21,7 +21,7 @@ type containerRef struct {
 // locate returns the container that the path names. As in Cosmos DB, its error says whether the container or
 // the database is missing. If the container is not found, locate loads the definitions that other servers
 // have changed, and tries again.
-func (s *Service) locate(c *operationCall) (p containerRef, err error) {
+func (s *Service) locate(c *activeOperation) (p containerRef, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) locate(c *operationCall) (p containerRef, err error) {
 
 // locateCached returns the container that the path names, as this server knows it: unlike locate, it does not
 // load definitions that other servers have changed.
-func (s *Service) locateCached(c *operationCall) (p containerRef, err error) {
+func (s *Service) locateCached(c *activeOperation) (p containerRef, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
 	}
@@ -46,7 +46,7 @@ func (s *Service) locateCached(c *operationCall) (p containerRef, err error) {
 }
 
 // addressed returns the container for a request about the container itself.
-func (s *Service) addressed(c *operationCall) (containerRef, error) {
+func (s *Service) addressed(c *activeOperation) (containerRef, error) {
 	p, err := s.locate(c)
 	if err == nil {
 		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
@@ -57,7 +57,7 @@ func (s *Service) addressed(c *operationCall) (containerRef, error) {
 // within returns the container for a request about something inside it, with its rid. The request may contain
 // the rid that the client has cached for the container's name, or that it intends: within fails if this rid
 // is that of another container, because the container was deleted and created again.
-func (s *Service) within(c *operationCall) (p containerRef, rid string, err error) {
+func (s *Service) within(c *activeOperation) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()
@@ -80,12 +80,12 @@ func (s *Service) within(c *operationCall) (p containerRef, rid string, err erro
 }
 
 // container returns the container for a request about something inside it.
-func (s *Service) container(c *operationCall) (*store.Container, error) {
+func (s *Service) container(c *activeOperation) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
 }
 
-func (s *Service) listContainers(c *operationCall) error {
+func (s *Service) listContainers(c *activeOperation) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Service) listContainers(c *operationCall) error {
 	return sendFeed(c, f)
 }
 
-func (s *Service) queryContainers(c *operationCall) error {
+func (s *Service) queryContainers(c *activeOperation) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Service) queryContainers(c *operationCall) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) containerFeed(c *operationCall) (resourceFeed[store.ContainerInfo], error) {
+func (s *Service) containerFeed(c *activeOperation) (resourceFeed[store.ContainerInfo], error) {
 	d, _, err := s.database(c)
 	if err != nil {
 		return resourceFeed[store.ContainerInfo]{}, fault.Owner(err)
@@ -119,7 +119,7 @@ func (s *Service) containerFeed(c *operationCall) (resourceFeed[store.ContainerI
 	return f, nil
 }
 
-func (s *Service) createContainer(c *operationCall) error {
+func (s *Service) createContainer(c *activeOperation) error {
 	d, _, err := s.database(c)
 	if err != nil {
 		return fault.Owner(err)
@@ -141,7 +141,7 @@ func (s *Service) createContainer(c *operationCall) error {
 // decodeContainer parses the settings of a container. In strict mode, unknown properties are refused, as in
 // Cosmos DB. Otherwise they are logged and ignored, since newer clients may send properties that Mayfly does
 // not have.
-func (s *Service) decodeContainer(c *operationCall) (definition.ContainerSpec, error) {
+func (s *Service) decodeContainer(c *activeOperation) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
 		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored,
@@ -150,7 +150,7 @@ func (s *Service) decodeContainer(c *operationCall) (definition.ContainerSpec, e
 	return spec, err
 }
 
-func (s *Service) readContainer(c *operationCall) error {
+func (s *Service) readContainer(c *activeOperation) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	return append(dst, ']')
 }
 
-func (s *Service) replaceContainer(c *operationCall) error {
+func (s *Service) replaceContainer(c *activeOperation) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (s *Service) replaceContainer(c *operationCall) error {
 	return c.sendContainer(StatusOK, coll)
 }
 
-func (s *Service) deleteContainer(c *operationCall) error {
+func (s *Service) deleteContainer(c *activeOperation) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -227,12 +227,12 @@ func (s *Service) deleteContainer(c *operationCall) error {
 
 // sendContainer responds with a container. If the client asks for quota information, the response includes
 // the percentage of items that are indexed by the current policy.
-func (c *operationCall) sendContainer(status int, coll *store.Container) error {
+func (c *activeOperation) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
 // sendContainerWith responds with a container, to whose JSON it adds a member.
-func (c *operationCall) sendContainerWith(status int, coll *store.Container, member []byte) error {
+func (c *activeOperation) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.out.setETag(info.ETag)
@@ -249,14 +249,14 @@ func (c *operationCall) sendContainerWith(status int, coll *store.Container, mem
 
 // setPosition sets the session token of a response about a container as a whole. It is that of the first
 // range.
-func (c *operationCall) setPosition(coll *store.Container) {
+func (c *activeOperation) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
 	c.out.Version = coll.SessionVersion()
 	c.setReceipt(id, lsn, 0)
 }
 
 // setQuota computes the current usage and sets the limits and the usage of a container.
-func (c *operationCall) setQuota(coll *store.Container) error {
+func (c *activeOperation) setQuota(coll *store.Container) error {
 	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (c *operationCall) setQuota(coll *store.Container) error {
 
 // setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last one
 // that was computed.
-func (c *operationCall) setScriptQuota(coll *store.Container) {
+func (c *activeOperation) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
 	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
@@ -275,6 +275,6 @@ func (c *operationCall) setScriptQuota(coll *store.Container) {
 }
 
 // setItemQuota sets the limits and the usage for items. The usage is the last one that was computed.
-func (c *operationCall) setItemQuota(coll *store.Container) {
+func (c *activeOperation) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

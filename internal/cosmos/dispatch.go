@@ -1,7 +1,7 @@
 package cosmos
 
 // handler runs one operation. It fills in the call's response or returns an error.
-type handler func(s *Service, c *operationCall) error
+type handler func(s *Service, c *activeOperation) error
 
 // handlers maps each kind and operation to its handler.
 var handlers = [kindCount]struct{ feed, single [opCount]handler }{

@@ -147,7 +147,7 @@ func Classify(err error) (w Error, internal bool) {
 func queryError(err error) error {
 	var wrong *query.Error
 	var memory *query.MemoryError
-	var match *query.MatchError
+	var match *query.RegexTimeoutError
 	var cursor *query.CursorError
 	var late *query.TimeError
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}

@@ -106,8 +106,8 @@ const documentType = 2 // resource type of items
 func isRowStream(body []byte) bool { return len(body) > 0 && body[0] == rowStart }
 
 // parseRowBatch parses a stream of rows. The error is a 400.
-func parseRowBatch(body []byte) (list []wireOperation, err error) {
-	r := rowReader{rest: body}
+func parseRowBatch(body []byte) (list []batchOperation, err error) {
+	r := hybridRowReader{rest: body}
 	for len(r.rest) > 0 && r.err == nil {
 		switch schema := r.header(); schema {
 		case segmentSchema:
@@ -139,8 +139,8 @@ func parseRowBatch(body []byte) (list []wireOperation, err error) {
 }
 
 // parseRowOperation parses the body row of one operation.
-func parseRowOperation(row []byte) (w wireOperation, err error) {
-	r := rowReader{rest: row}
+func parseRowOperation(row []byte) (w batchOperation, err error) {
+	r := hybridRowReader{rest: row}
 	if schema := r.header(); schema != requestSchema {
 		r.fail("an operation of schema %d", schema)
 	}
@@ -172,7 +172,7 @@ func parseRowOperation(row []byte) (w wireOperation, err error) {
 }
 
 // sparse reads one sparse column into w, or skips it.
-func (r *rowReader) sparse(w *wireOperation) {
+func (r *hybridRowReader) sparse(w *batchOperation) {
 	code, token := r.byte(), r.varuint()
 	if token >= requestTokens {
 		r.take(token - requestTokens) // the name of a column that this schema does not have
@@ -203,20 +203,20 @@ func (r *rowReader) sparse(w *wireOperation) {
 	}
 }
 
-// rowReader parses a HybridRow. After the first failure all reads return zeros.
-type rowReader struct {
+// hybridRowReader parses a HybridRow. After the first failure all reads return zeros.
+type hybridRowReader struct {
 	rest []byte
 	err  error
 }
 
-func (r *rowReader) fail(format string, args ...any) {
+func (r *hybridRowReader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = BadRequest("The batch is not a valid stream of rows: " + fmt.Sprintf(format, args...) + ".")
 	}
 	r.rest = nil
 }
 
-func (r *rowReader) take(n uint64) []byte {
+func (r *hybridRowReader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.fail("it ends early")
 		return nil
@@ -226,21 +226,21 @@ func (r *rowReader) take(n uint64) []byte {
 	return b
 }
 
-func (r *rowReader) byte() byte {
+func (r *hybridRowReader) byte() byte {
 	if b := r.take(1); b != nil {
 		return b[0]
 	}
 	return 0
 }
 
-func (r *rowReader) uint32() uint32 {
+func (r *hybridRowReader) uint32() uint32 {
 	if b := r.take(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
 }
 
-func (r *rowReader) varuint() uint64 {
+func (r *hybridRowReader) varuint() uint64 {
 	n, size := binary.Uvarint(r.rest)
 	if size <= 0 {
 		r.fail("a length is malformed")
@@ -251,7 +251,7 @@ func (r *rowReader) varuint() uint64 {
 }
 
 // header reads the first bytes of a HybridRow and returns the number of its schema.
-func (r *rowReader) header() uint32 {
+func (r *hybridRowReader) header() uint32 {
 	if b := r.byte(); b != rowStart {
 		r.fail("a row begins with %#02x", b)
 	}
@@ -268,7 +268,7 @@ func appendRowSegment(dst []byte) []byte {
 }
 
 // appendRowResult appends the record row and the body row of one result.
-func appendRowResult(dst []byte, w wireResult) []byte {
+func appendRowResult(dst []byte, w batchResult) []byte {
 	record := len(dst)
 	dst = append(dst, make([]byte, recordLength)...)
 	body := len(dst)

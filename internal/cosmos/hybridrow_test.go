@@ -14,11 +14,11 @@ import (
 const resultRow = "81 71 54 e1 7f 0f c9 00 00 00 00 00 00 00 03 22 78 22 0a 7b 22 69 64 22 3a 22 31 22 7d 10 06 29 5c 8f c2 f5 28 19 40"
 
 func TestReadRows(t *testing.T) {
-	create := wireOperation{kind: store.OperationCreate, body: []byte(`{"id":"1"}`)}
-	remove := wireOperation{kind: store.OperationDelete, id: "1", ifMatch: `"e"`}
+	create := batchOperation{kind: store.OperationCreate, body: []byte(`{"id":"1"}`)}
+	remove := batchOperation{kind: store.OperationDelete, id: "1", ifMatch: `"e"`}
 	stream := append(rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create), rowtest.Record(rowtest.Bytes(t, rowtest.Delete))...)
 	got, err := parseRowBatch(stream)
-	if want := []wireOperation{create, remove}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []batchOperation{create, remove}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
 	if got, err := parseRowBatch(append(stream, stream...)); err != nil || len(got) != 4 {
@@ -31,7 +31,7 @@ func TestReadRows(t *testing.T) {
 		"14 08 07 49 6e 63 6c 75 64 65"+"14 09 01 65"+"14 0a 01 2a"+"07 0b 0a 00 00 00"+"03 0c"+
 		"10 0f 6e 65 00 00 00 00 00 00 00 00"+"15 0e 78 01 ff"+"02 0e 79"+"01 0e 7a")
 	got, err = parseRowBatch(rowtest.Record(all))
-	want := wireOperation{kind: store.OperationReplace, id: "1", partitionKey: `["a"]`, body: []byte("{}"), ifMatch: "e", ifNoneMatch: "*", minimal: true}
+	want := batchOperation{kind: store.OperationReplace, id: "1", partitionKey: `["a"]`, body: []byte("{}"), ifMatch: "e", ifNoneMatch: "*", minimal: true}
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
@@ -93,11 +93,13 @@ func TestWriteRows(t *testing.T) {
 	if got := appendRowSegment(nil); !bytes.Equal(got, rowtest.Bytes(t, rowtest.Segment)) {
 		t.Errorf("segment %x", got)
 	}
-	got := appendRowResult([]byte("before"), wireResult{status: 201, etag: `"x"`, body: []byte(`{"id":"1"}`), charge: 6.29})
+	got := appendRowResult([]byte("before"),
+		batchResult{status: 201, etag: `"x"`, body: []byte(`{"id":"1"}`), charge: 6.29})
 	if want := append([]byte("before"), rowtest.Record(rowtest.Bytes(t, resultRow))...); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
-	got = appendRowResult(nil, wireResult{status: 429, substatus: 3200, retryAfter: 300, charge: 1, message: "is not told"})
+	got = appendRowResult(nil,
+		batchResult{status: 429, substatus: 3200, retryAfter: 300, charge: 1, message: "is not told"})
 	if want := rowtest.Record(rowtest.Bytes(t, "81 71 54 e1 7f 03 ad 01 00 00 80 0c 00 00 0b 05 2c 01 00 00 10 06 00 00 00 00 00 00 f0 3f")); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}

@@ -24,7 +24,7 @@ const (
 
 // reserve reserves memory for a response before it is made. It is not needed for a read of a single item:
 // see readOnce.
-func (c *operationCall) reserve() error {
+func (c *activeOperation) reserve() error {
 	switch c.req.Operation {
 	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:
 	case OpPatch:
@@ -40,13 +40,13 @@ func (c *operationCall) reserve() error {
 }
 
 // holdPage reserves the memory that may be needed to make a page, but at most the share of one request.
-func (c *operationCall) holdPage() error {
+func (c *activeOperation) holdPage() error {
 	return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share()))
 }
 
 // hold changes the memory reserved for the response to n bytes. If there is not enough, it waits. It fails
 // with 429 when the call's context ends or answerWait has passed.
-func (c *operationCall) hold(n int64) error {
+func (c *activeOperation) hold(n int64) error {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n)
@@ -63,7 +63,7 @@ func (c *operationCall) hold(n int64) error {
 
 // tryHold changes the memory reserved for the response to n bytes. If there is not enough memory, it returns
 // false at once; hold would wait.
-func (c *operationCall) tryHold(n int64) bool {
+func (c *activeOperation) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n) == nil
@@ -75,14 +75,14 @@ func (c *operationCall) tryHold(n int64) bool {
 	return true
 }
 
-func (c *operationCall) shrink(n int64) error {
+func (c *activeOperation) shrink(n int64) error {
 	c.srv.memory.Give(c.out.reserved - n)
 	c.out.reserved = n
 	return nil
 }
 
 // counted returns how many of n bytes count against the memory limit.
-func (c *operationCall) counted(n int64) int64 {
+func (c *activeOperation) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0
 	}
@@ -96,12 +96,12 @@ func noMemory() error {
 }
 
 // size returns the number of bytes of memory that the response uses.
-func (c *operationCall) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
+func (c *activeOperation) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
 
 // readOnce runs a read and reserves the memory of its response. If there is not enough memory, readOnce
 // drops the response, waits until the memory is reserved, and runs the read again. While memory is scarce
 // only a few reads run at the same time, which limits the number of responses without a reservation.
-func (c *operationCall) readOnce(run func() error) error {
+func (c *activeOperation) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
 		m.Give(min(largestItem, m.Size()))
@@ -129,7 +129,7 @@ func (c *operationCall) readOnce(run func() error) error {
 }
 
 // enterScarce waits until a read may run while memory is scarce. It returns nil if the call ends first.
-func (c *operationCall) enterScarce() (leave func()) {
+func (c *activeOperation) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
 		return func() { <-c.srv.scarce }
@@ -140,7 +140,7 @@ func (c *operationCall) enterScarce() (leave func()) {
 
 // holdAnswer reserves the memory of the finished response. Only reads fail if there is not enough memory: a
 // write has already happened, so its response is sent with or without a reservation.
-func (c *operationCall) holdAnswer() error {
+func (c *activeOperation) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil
 	}

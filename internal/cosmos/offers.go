@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-func (s *Service) listOffers(c *operationCall) error {
+func (s *Service) listOffers(c *activeOperation) error {
 	return sendFeed(c, s.offerFeed())
 }
 
 // queryOffers responds to queries over offers. Clients use them to find the throughput of a container or a
 // database, by its rid or its self link.
-func (s *Service) queryOffers(c *operationCall) error {
+func (s *Service) queryOffers(c *activeOperation) error {
 	return queryFeed(c, s.offerFeed())
 }
 
@@ -27,7 +27,7 @@ func (s *Service) offerFeed() resourceFeed[store.Offer] {
 	}
 }
 
-func (s *Service) readOffer(c *operationCall) error {
+func (s *Service) readOffer(c *activeOperation) error {
 	o, err := s.db.Offer(c.req.Address.Leaf())
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *Service) readOffer(c *operationCall) error {
 }
 
 // replaceOffer changes a throughput. The body is the complete modified offer. Its identity is checked first.
-func (s *Service) replaceOffer(c *operationCall) error {
+func (s *Service) replaceOffer(c *activeOperation) error {
 	body, err := decodeObject(c.req.Body)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func migrated(old definition.Throughput, content jsondoc.Value,
 	return definition.Throughput{Manual: ru}, err
 }
 
-func (c *operationCall) sendOffer(o store.Offer) error {
+func (c *activeOperation) sendOffer(o store.Offer) error {
 	c.out.setETag(o.ETag)
 	c.out.ReplacePending, c.out.MinThroughput = o.Pending, 400
 	if o.Throughput.Autoscale > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-func (s *Service) queryItems(c *operationCall) error {
+func (s *Service) queryItems(c *activeOperation) error {
 	p, rid, err := s.within(c)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (s *Service) queryItems(c *operationCall) error {
 	if err != nil {
 		return err
 	}
-	var resume *store.Resume
+	var resume *store.ResumePosition
 	if !c.req.BareText {
 		if resume, err = decodeResume(jsondoc.Of(c.req.Body).Member("resumeFilter")); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *Service) queryItems(c *operationCall) error {
 
 // crossPartition returns whether a query without a partition key may read several partitions, and whether
 // the server merges the results. This depends on the client's headers and the server's options.
-func (s *Service) crossPartition(c *operationCall) store.CrossPartition {
+func (s *Service) crossPartition(c *activeOperation) store.CrossPartition {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
 		return store.CrossServe
@@ -55,7 +55,7 @@ func (s *Service) crossPartition(c *operationCall) store.CrossPartition {
 
 // queryFeed responds with one page of a query over the rows of a feed. The query runs on the JSON text that a
 // read returns. Paging is stateless: the continuation token contains the position of a row.
-func queryFeed[T any](c *operationCall, f resourceFeed[T]) error {
+func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func queryFeed[T any](c *operationCall, f resourceFeed[T]) error {
 	if _, ordered := plan.Ordered(); ordered {
 		return BadRequest("Order-by is not supported for the target resource type.")
 	}
-	list := make([]query.Value, len(f.rows))
+	list := make([]query.InMemoryObject, len(f.rows))
 	for i, row := range f.rows {
 		list[i].Text = f.render(nil, row)
 		if list[i].Position, err = strconv.ParseUint(f.position(row), 16, 64); err != nil {
@@ -103,7 +103,7 @@ func queryFeed[T any](c *operationCall, f resourceFeed[T]) error {
 
 // sendResult responds with a page of a query's result. took is the time that was needed to make it. The rows
 // are dropped before the response is sent.
-func (c *operationCall) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
+func (c *activeOperation) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {
 		size += len(row) + 1
@@ -123,7 +123,7 @@ func (c *operationCall) sendResult(owner, key string, p *store.QueryPage, took t
 
 // decodeQuery parses the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
 // the plain text. Unknown members, which some clients send, are ignored.
-func decodeQuery(c *operationCall) (text string, params []store.Parameter, err error) {
+func decodeQuery(c *activeOperation) (text string, params []store.Parameter, err error) {
 	if c.req.BareText {
 		if !utf8.Valid(c.req.Body) {
 			return "", nil, BadRequest("The query is not valid UTF-8.")

@@ -12,7 +12,7 @@ import (
 const planPrefix = "Gateway Failed to Retrieve Query Plan: "
 
 // queryPlan responds with the plan that a client needs to run a query over several partition ranges.
-func (s *Service) queryPlan(c *operationCall) error {
+func (s *Service) queryPlan(c *activeOperation) error {
 	p, _, err := s.within(c)
 	if err != nil {
 		return err
@@ -42,13 +42,13 @@ func (s *Service) queryPlan(c *operationCall) error {
 //
 // An empty array stands for undefined. An object stands for an ORDER BY value that is an array or an object;
 // it contains the hash of that value.
-func decodeResume(filter jsondoc.Value) (*store.Resume, error) {
+func decodeResume(filter jsondoc.Value) (*store.ResumePosition, error) {
 	switch filter.Kind() {
 	case jsondoc.Undefined, jsondoc.Null:
 		return nil, nil
 	}
 	values, rid, exclude := filter.Member("value"), filter.Member("rid"), filter.Member("exclude")
-	r := &store.Resume{Exclude: exclude.Bool()}
+	r := &store.ResumePosition{Exclude: exclude.Bool()}
 	if k := rid.Kind(); k == jsondoc.String {
 		r.RID = rid.Str()
 	} else if k != jsondoc.Undefined && k != jsondoc.Null {

@@ -14,7 +14,7 @@ import (
 // request until they get it. Otherwise the response contains the ranges created since then: the children of
 // split ranges. If the container is addressed by rid and was deleted, the response contains the ranges of
 // the container that now has its name: see store.DB.Successor.
-func (s *Service) listRanges(c *operationCall) error {
+func (s *Service) listRanges(c *activeOperation) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
 		return err
@@ -37,31 +37,31 @@ func (s *Service) listRanges(c *operationCall) error {
 
 // ranges returns the container and the ranges for listRanges. A resource token is valid for one container
 // but not for another container that later has the same name.
-func (s *Service) ranges(c *operationCall) (*store.Container, store.RangeSet, error) {
+func (s *Service) ranges(c *activeOperation) (*store.Container, store.PartitionRanges, error) {
 	p, _, err := s.within(c)
 	if err == nil {
 		return p.container, p.container.Ranges(), nil
 	}
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.req.Address.ByRID || !c.req.Trusted {
-		return nil, store.RangeSet{}, err
+		return nil, store.PartitionRanges{}, err
 	}
 	d, next, set, missing := s.db.Successor(c.ctx, c.req.Address.Container())
 	if fault.ErrorCode(missing) == fault.CodeNotFound {
-		return nil, store.RangeSet{}, err
+		return nil, store.PartitionRanges{}, err
 	} else if missing != nil {
-		return nil, store.RangeSet{}, missing
+		return nil, store.PartitionRanges{}, missing
 	}
 	c.out.setContainerPaths(next.RID(), d.ID(), next.ID())
 	return next, set, nil
 }
 
-func rangeFeed(rows []store.Range, in store.ContainerInfo) resourceFeed[store.Range] {
-	return resourceFeed[store.Range]{
+func rangeFeed(rows []store.PartitionRange, in store.ContainerInfo) resourceFeed[store.PartitionRange] {
+	return resourceFeed[store.PartitionRange]{
 		key:      "PartitionKeyRanges",
 		owner:    in.RID,
 		rows:     rows,
-		position: func(r store.Range) string { return r.Min },
-		render:   func(dst []byte, r store.Range) []byte { return appendRange(dst, r, in) },
+		position: func(r store.PartitionRange) string { return r.Min },
+		render:   func(dst []byte, r store.PartitionRange) []byte { return appendRange(dst, r, in) },
 	}
 }
 
@@ -69,7 +69,7 @@ func rangeFeed(rows []store.Range, in store.ContainerInfo) resourceFeed[store.Ra
 // add or remove.
 func bareETag(etag string) string { return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`) }
 
-func appendRange(dst []byte, r store.Range, in store.ContainerInfo) []byte {
+func appendRange(dst []byte, r store.PartitionRange, in store.ContainerInfo) []byte {
 	dst = appendSystem(append(dst, '{'), r.RID, containerSelf(in.DatabaseRID, in.RID)+"pkranges/"+r.RID+"/",
 		r.ETag, r.Timestamp)
 	dst = jsondoc.AppendString(append(dst, `,"id":`...), r.ID)

@@ -21,7 +21,7 @@ type Request struct {
 	Trusted bool
 	// Grant is the payload of the client's resource token. It is nil if the client has no such token and may
 	// do everything.
-	Grant *Grant
+	Grant *TokenGrant
 
 	// Replica reports whether the request came in direct mode. Errors then have the body that a replica
 	// sends, without the parts that a gateway adds.

@@ -37,7 +37,7 @@ type resourceRef struct {
 
 // resources returns the database, user or container in which the path addresses a user, permission, client
 // encryption key or script, or all of one kind.
-func (s *Service) resources(c *operationCall) (p resourceRef, err error) {
+func (s *Service) resources(c *activeOperation) (p resourceRef, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
 	case KindSproc, KindTrigger, KindUDF:
@@ -76,7 +76,7 @@ func (p resourceRef) named(id string) (store.Resource, error) {
 	return p.Read(id)
 }
 
-func (s *Service) listResources(c *operationCall) error {
+func (s *Service) listResources(c *activeOperation) error {
 	f, err := s.resourceFeed(c)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Service) listResources(c *operationCall) error {
 	return sendFeed(c, f)
 }
 
-func (s *Service) queryResources(c *operationCall) error {
+func (s *Service) queryResources(c *activeOperation) error {
 	f, err := s.resourceFeed(c)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Service) queryResources(c *operationCall) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) resourceFeed(c *operationCall) (f resourceFeed[store.Resource], err error) {
+func (s *Service) resourceFeed(c *activeOperation) (f resourceFeed[store.Resource], err error) {
 	p, err := s.resources(c)
 	if err != nil {
 		return f, err
@@ -119,14 +119,14 @@ func resourcePosition(rid string) string {
 	return fmt.Sprintf("%016X", binary.LittleEndian.Uint64(b[len(b)-8:]))
 }
 
-func (s *Service) createResource(c *operationCall) error {
+func (s *Service) createResource(c *activeOperation) error {
 	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		r, err := p.Create(c.ctx, c.req.Body)
 		return r, StatusCreated, err
 	})
 }
 
-func (s *Service) upsertResource(c *operationCall) error {
+func (s *Service) upsertResource(c *activeOperation) error {
 	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
 		if inserted {
@@ -136,7 +136,7 @@ func (s *Service) upsertResource(c *operationCall) error {
 	})
 }
 
-func (s *Service) replaceResource(c *operationCall) error {
+func (s *Service) replaceResource(c *activeOperation) error {
 	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
 		old, err := p.named(c.req.Address.Leaf())
 		if err != nil {
@@ -148,7 +148,7 @@ func (s *Service) replaceResource(c *operationCall) error {
 }
 
 // writeResource calls write and responds with the resource that write returns.
-func (s *Service) writeResource(c *operationCall, write func(resourceRef) (store.Resource, int,
+func (s *Service) writeResource(c *activeOperation, write func(resourceRef) (store.Resource, int,
 	error)) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -162,14 +162,14 @@ func (s *Service) writeResource(c *operationCall, write func(resourceRef) (store
 }
 
 // resource returns the addressed resource and its location.
-func (s *Service) resource(c *operationCall) (p resourceRef, r store.Resource, err error) {
+func (s *Service) resource(c *activeOperation) (p resourceRef, r store.Resource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
 	}
 	return p, r, err
 }
 
-func (s *Service) readResource(c *operationCall) error {
+func (s *Service) readResource(c *activeOperation) error {
 	p, r, err := s.resource(c)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Service) readResource(c *operationCall) error {
 	return c.sendResource(p, StatusOK, r)
 }
 
-func (s *Service) deleteResource(c *operationCall) error {
+func (s *Service) deleteResource(c *activeOperation) error {
 	p, r, err := s.resource(c)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Service) deleteResource(c *operationCall) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *operationCall) sendResource(p resourceRef, status int, r store.Resource) error {
+func (c *activeOperation) sendResource(p resourceRef, status int, r store.Resource) error {
 	c.out.setETag(r.ETag)
 	if p.in != nil {
 		c.setScriptQuota(p.in)
@@ -202,7 +202,7 @@ func (c *operationCall) sendResource(p resourceRef, status int, r store.Resource
 
 // appendResource appends the JSON of a user, permission, client encryption key or script: the members that
 // the client sent, followed by those of the server.
-func (c *operationCall) appendResource(dst []byte, r store.Resource) []byte {
+func (c *activeOperation) appendResource(dst []byte, r store.Resource) []byte {
 	dst = append(dst, r.Body...)
 	dst[len(dst)-1] = ',' // replaces the closing brace
 	dst = appendSystem(dst, r.RID, r.Self, r.ETag, r.Timestamp)

@@ -23,8 +23,8 @@ import (
 type secondWire struct {
 	t      *testing.T
 	svc    *cosmos.Service
-	tokens *cosmos.Tokens
-	memory *store.Memory
+	tokens *cosmos.ResourceTokens
+	memory *store.MemoryBudget
 }
 
 // frame is an answer as this wire writes it.
@@ -56,7 +56,7 @@ func newSecondWire(t *testing.T, change func(*cosmos.Options)) *secondWire {
 		}
 	})
 	o := cosmos.Options{DB: db, Wall: clock, Logger: slog.New(slog.DiscardHandler),
-		Tokens:    cosmos.NewTokens([]byte("key")),
+		Tokens:    cosmos.NewResourceTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)
 	return &secondWire{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}

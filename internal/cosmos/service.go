@@ -15,9 +15,9 @@ import (
 // Options configure a Service. DB, Wall, Logger and Tokens are required.
 type Options struct {
 	DB     *store.DB
-	Wall   ttl.Clock    // clock of real time; it must not be the clock of the data
-	Logger *slog.Logger // receives bugs (error), disk problems and slow queries (warn)
-	Tokens *Tokens      // resource tokens
+	Wall   ttl.Clock       // clock of real time; it must not be the clock of the data
+	Logger *slog.Logger    // receives bugs (error), disk problems and slow queries (warn)
+	Tokens *ResourceTokens // resource tokens
 
 	AccountID   string
 	Consistency Consistency // default level of the account
@@ -40,7 +40,7 @@ type Service struct {
 	opt    Options
 	db     *store.DB
 	log    *slog.Logger
-	memory *store.Memory
+	memory *store.MemoryBudget
 	scarce chan struct{} // semaphore of item reads while memory is scarce
 }
 
@@ -50,9 +50,9 @@ func New(o Options) *Service {
 		scarce: make(chan struct{}, scarceReads)}
 }
 
-// operationCall is a request in progress, with what its handler needs: the service, the request and the
+// activeOperation is a request in progress, with what its handler needs: the service, the request and the
 // response.
-type operationCall struct {
+type activeOperation struct {
 	ctx         context.Context
 	srv         *Service
 	req         *Request
@@ -64,7 +64,7 @@ type operationCall struct {
 }
 
 // calls is the pool of calls. All calls in it are empty.
-var calls = sync.Pool{New: func() any { return new(operationCall) }}
+var calls = sync.Pool{New: func() any { return new(activeOperation) }}
 
 // Serve runs a request and fills in its response, also on failure. The caller must release the response.
 // Serve refuses a request that exceeds its grant.
@@ -77,18 +77,18 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 }
 
 // begin takes a call from the pool; end returns it.
-func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *operationCall {
-	c := calls.Get().(*operationCall)
-	*c = operationCall{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
+func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *activeOperation {
+	c := calls.Get().(*activeOperation)
+	*c = activeOperation{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
 	return c
 }
 
-func (c *operationCall) end() {
-	*c = operationCall{}
+func (c *activeOperation) end() {
+	*c = activeOperation{}
 	calls.Put(c)
 }
 
-func (c *operationCall) run() error {
+func (c *activeOperation) run() error {
 	if err := c.srv.Permit(c.ctx, c.req); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (c *operationCall) run() error {
 
 // catchUp loads the definitions that other servers over the same data have changed. It is called for
 // requests about definitions; a request for items does this only if it does not find its container.
-func (c *operationCall) catchUp() error {
+func (c *activeOperation) catchUp() error {
 	switch c.req.Kind {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
 		return nil
@@ -131,7 +131,7 @@ func (c *operationCall) catchUp() error {
 
 // retryRecreated calls run. If run fails because its container has been deleted, retryRecreated calls run
 // again, for the container that now has the same name: another server may have created one in the meantime.
-func (c *operationCall) retryRecreated(run func(*Service, *operationCall) error) error {
+func (c *activeOperation) retryRecreated(run func(*Service, *activeOperation) error) error {
 	err := run(c.srv, c)
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {
 		return err
@@ -230,7 +230,7 @@ func (k Kind) owner() Kind {
 
 // setReceipt sets the partition range that served the request, the LSN of that range, and the charge in RU.
 // If rangeID is empty, it sets only the charge. A charge of 0 is not set.
-func (c *operationCall) setReceipt(rangeID string, lsn uint64, charge float64) {
+func (c *activeOperation) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
 		c.out.Charge = charge
@@ -242,19 +242,19 @@ func (c *operationCall) setReceipt(rangeID string, lsn uint64, charge float64) {
 }
 
 // json responds with a JSON body.
-func (c *operationCall) json(status int, body []byte) error {
+func (c *activeOperation) json(status int, body []byte) error {
 	c.out.Status, c.out.Body = status, body
 	return nil
 }
 
 // sendBuffer responds with a body in a pooled buffer. Answer.Release returns the buffer to the pool.
-func (c *operationCall) sendBuffer(status int, body *bodyBuffer) error {
+func (c *activeOperation) sendBuffer(status int, body *bodyBuffer) error {
 	c.out.Status, c.out.Body, c.out.pooled = status, body.b, body
 	return nil
 }
 
 // noContent responds without a body.
-func (c *operationCall) noContent(status int) error {
+func (c *activeOperation) noContent(status int) error {
 	c.out.Status = status
 	return nil
 }

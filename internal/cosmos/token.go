@@ -29,8 +29,8 @@ const (
 	defaultTokenLife = 3600
 )
 
-// Grant is the payload of a resource token.
-type Grant struct {
+// TokenGrant is the payload of a resource token.
+type TokenGrant struct {
 	Permission string          `json:"p"`           // rid of the permission
 	Container  string          `json:"c,omitempty"` // rid of the container
 	Type       string          `json:"t,omitempty"` // of a child: docs, sprocs, triggers, udfs
@@ -55,8 +55,8 @@ func (h *Headers) checkTokenLife() error {
 
 // issueToken returns a new token for a permission. If the resource of the permission no longer exists, the
 // token grants nothing.
-func (c *operationCall) issueToken(permission store.Resource) string {
-	g := Grant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
+func (c *activeOperation) issueToken(permission store.Resource) string {
+	g := TokenGrant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
 	life := c.in.TokenLife
 	if life == 0 {
 		life = defaultTokenLife
@@ -76,21 +76,21 @@ func (c *operationCall) issueToken(permission store.Resource) string {
 	return "type=resource&ver=1&sig=" + c.srv.opt.Tokens.seal(text) + ";" + text + ";"
 }
 
-// Tokens issues and verifies resource tokens.
-type Tokens struct {
+// ResourceTokens issues and verifies resource tokens.
+type ResourceTokens struct {
 	macs sync.Pool // hash.Hash, pooled because initializing one with the key costs as much as using it
 }
 
-// NewTokens returns Tokens for the account's decoded key.
-func NewTokens(key []byte) *Tokens {
-	t := new(Tokens)
+// NewResourceTokens returns Tokens for the account's decoded key.
+func NewResourceTokens(key []byte) *ResourceTokens {
+	t := new(ResourceTokens)
 	t.macs.New = func() any { return hmac.New(sha256.New, key) }
 	return t
 }
 
 // seal returns the MAC of a token's payload, in base64. The prefix "token" distinguishes it from signatures
 // of requests.
-func (t *Tokens) seal(payload string) string {
+func (t *ResourceTokens) seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)
 	mac.Reset()
@@ -99,7 +99,7 @@ func (t *Tokens) seal(payload string) string {
 }
 
 // Open verifies a resource token and returns its payload. signature is the part after sig=.
-func (t *Tokens) Open(signature string) (*Grant, error) {
+func (t *ResourceTokens) Open(signature string) (*TokenGrant, error) {
 	mac, rest, _ := strings.Cut(signature, ";")
 	payload, _, _ := strings.Cut(rest, ";")
 	if payload == "" {
@@ -109,7 +109,7 @@ func (t *Tokens) Open(signature string) (*Grant, error) {
 		return nil, Failure(StatusUnauthorized, 0, "The input authorization token can't serve the request. "+
 			"The resource token was not issued with this server's key, or it was changed.")
 	}
-	g := new(Grant)
+	g := new(TokenGrant)
 	raw, err := base64.StdEncoding.DecodeString(payload)
 	if err == nil {
 		err = json.Unmarshal(raw, g)
@@ -141,7 +141,7 @@ func ParseDate(s string) (time.Time, error) {
 }
 
 // checkLife returns an error if the token has expired.
-func (g *Grant) checkLife(now time.Time) error {
+func (g *TokenGrant) checkLife(now time.Time) error {
 	if now.Unix() < g.Expires {
 		return nil
 	}

@@ -90,7 +90,7 @@ func (s *Service) Permit(ctx context.Context, req *Request) error {
 }
 
 // permit checks a request against its resource token's grant.
-func (s *Service) permit(c *operationCall, g *Grant) error {
+func (s *Service) permit(c *activeOperation, g *TokenGrant) error {
 	if err := g.checkLife(s.db.Now()); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Service) permit(c *operationCall, g *Grant) error {
 
 // permitInside checks a request inside the token's container against the grant. want is the right that the
 // request requires.
-func (s *Service) permitInside(c *operationCall, p containerRef, g *Grant, want requiredRight) error {
+func (s *Service) permitInside(c *activeOperation, p containerRef, g *TokenGrant, want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
 	}
@@ -149,7 +149,7 @@ func (s *Service) permitInside(c *operationCall, p containerRef, g *Grant, want 
 
 // childType returns the keyword of the resource in a container that a request addresses. For an attachment
 // it is that of the item.
-func (c *operationCall) childType() string {
+func (c *activeOperation) childType() string {
 	if c.req.Kind == KindAttachment {
 		return "docs"
 	}
@@ -158,7 +158,7 @@ func (c *operationCall) childType() string {
 
 // permitItems checks the partition key and the item. For a request by rid it checks the partition key of the
 // item with that rid.
-func (s *Service) permitItems(c *operationCall, p containerRef, g *Grant) error {
+func (s *Service) permitItems(c *activeOperation, p containerRef, g *TokenGrant) error {
 	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address contains the id of an item
 	if !single || g.Type == "" && !p.byRID {
 		// If a batch is not a transaction, its operations may have different partition keys.
@@ -194,7 +194,7 @@ func (s *Service) permitItems(c *operationCall, p containerRef, g *Grant) error 
 
 // covers reports whether the token is valid for a partition key. A token for a prefix of a hierarchical key
 // covers all keys with that prefix.
-func (g *Grant) covers(pk definition.PartitionKey) bool {
+func (g *TokenGrant) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true
 	}

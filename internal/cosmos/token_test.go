@@ -8,7 +8,7 @@ import (
 
 // FuzzToken: a token that this server did not make is refused, and with a typed error.
 func FuzzToken(f *testing.F) {
-	a := NewTokens([]byte("key"))
+	a := NewResourceTokens([]byte("key"))
 	payload := base64.StdEncoding.EncodeToString([]byte(`{"p":"x","c":"AQAAAJ0fgTc=","k":["a"],"n":1,"x":2}`))
 	f.Add(a.seal(payload)[:43] + "x;" + payload + ";")
 	f.Add(";;")

@@ -16,7 +16,7 @@ type SharedEngine struct {
 	mu      sync.Mutex
 	open    int             // guarded by mu
 	awaited map[string]bool // scopes whose changes servers wait for; guarded by mu
-	listen  map[*serverDoor]func(scope []byte)
+	listen  map[*serverHandle]func(scope []byte)
 }
 
 // Share returns a SharedEngine for an engine, which must implement engine.Getter.
@@ -34,7 +34,7 @@ func (s *SharedEngine) Door() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
-	return &engineDoor{Engine: s.engine, Getter: s.getter, shared: s}
+	return &engineHandle{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
 // leave is called when a door is closed. It closes the engine after the last door.
@@ -49,8 +49,9 @@ func (s *SharedEngine) leave() error {
 	return s.engine.Close()
 }
 
-// engineDoor is the Engine of one user of a shared engine. After its Close, calls fail with engine.ErrClosed.
-type engineDoor struct {
+// engineHandle is the Engine of one user of a shared engine. After its Close, calls fail with
+// engine.ErrClosed.
+type engineHandle struct {
 	engine.Engine
 	engine.Getter
 	shared *SharedEngine
@@ -60,7 +61,7 @@ type engineDoor struct {
 }
 
 // call runs a call to the engine, unless the door is closed.
-func (d *engineDoor) call(call func() error) error {
+func (d *engineHandle) call(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.closed {
@@ -69,12 +70,12 @@ func (d *engineDoor) call(call func() error) error {
 	return call()
 }
 
-func (d *engineDoor) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (d *engineHandle) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return d.call(func() error { return d.Engine.View(ctx, fn) })
 }
 
-func (d *engineDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.Position, err error) {
+func (d *engineHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) (at []engine.ScopePosition, err error) {
 	err = d.call(func() error {
 		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -82,7 +83,8 @@ func (d *engineDoor) Update(ctx context.Context, scopes [][]byte, fn func(engine
 	return at, err
 }
 
-func (d *engineDoor) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+func (d *engineHandle) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+	err error) {
 	err = d.call(func() error {
 		v, at, err = d.Getter.Get(ctx, scope, key)
 		return err
@@ -90,7 +92,7 @@ func (d *engineDoor) Get(ctx context.Context, scope, key []byte) (v []byte, at e
 	return v, at, err
 }
 
-func (d *engineDoor) Close() error {
+func (d *engineHandle) Close() error {
 	d.mu.Lock()
 	was := d.closed
 	d.closed = true

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ReadableEngine is an engine that also reads single keys.
-type ReadableEngine interface {
+// GetterEngine is an engine that also reads single keys.
+type GetterEngine interface {
 	engine.Engine
 	engine.Getter
 }
@@ -18,7 +18,7 @@ type ReadableEngine interface {
 // TimedEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
 // and reports the time with each call. It passes on the optional interfaces of Readers and Txns.
 type TimedEngine struct {
-	ReadableEngine
+	GetterEngine
 	clock ttl.Clock
 
 	mu   sync.Mutex
@@ -26,8 +26,8 @@ type TimedEngine struct {
 }
 
 // WithClock returns an engine whose database has a given clock.
-func WithClock(e ReadableEngine, clock ttl.Clock) *TimedEngine {
-	return &TimedEngine{ReadableEngine: e, clock: clock}
+func WithClock(e GetterEngine, clock ttl.Clock) *TimedEngine {
+	return &TimedEngine{GetterEngine: e, clock: clock}
 }
 
 // Told implements engine.ClockReporter: it returns the latest time of the clock that a call has reported, or
@@ -53,14 +53,14 @@ func (e *TimedEngine) tell() int64 {
 // View implements engine.Engine.
 func (e *TimedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	now := e.tell()
-	return e.ReadableEngine.View(ctx, func(r engine.Reader) error { return fn(timedReader{r, now}) })
+	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(timedReader{r, now}) })
 }
 
 // Update implements engine.Engine.
 func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var now int64
-	at, err := e.ReadableEngine.Update(ctx, scopes, func(t engine.Txn) error {
+	at, err := e.GetterEngine.Update(ctx, scopes, func(t engine.Txn) error {
 		now = e.tell()
 		return fn(timedTxn{t, now})
 	}, ahead...)
@@ -71,9 +71,9 @@ func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 }
 
 // Get implements engine.Getter.
-func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	now := e.tell()
-	v, at, err := e.ReadableEngine.Get(ctx, scope, key)
+	v, at, err := e.GetterEngine.Get(ctx, scope, key)
 	at.Now = now
 	return v, at, err
 }
@@ -83,7 +83,7 @@ type timedReader struct {
 	now int64
 }
 
-func (r timedReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r timedReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
@@ -95,23 +95,23 @@ type timedTxn struct {
 	now int64
 }
 
-func (t timedTxn) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (t timedTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(t.Txn, scopes, t.now)
 }
 
 // Prefetch implements engine.Prefetcher.
 func (t timedTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
 
-// SetFresh implements engine.FreshKeySetter.
+// SetFresh implements engine.NewKeySetter.
 func (t timedTxn) SetFresh(key, value []byte) {
-	if f, ok := t.Txn.(engine.FreshKeySetter); ok {
+	if f, ok := t.Txn.(engine.NewKeySetter); ok {
 		f.SetFresh(key, value)
 		return
 	}
 	t.Set(key, value)
 }
 
-func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.Position, error) {
+func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.ScopePosition, error) {
 	at, err := r.Positions(scopes)
 	for i := range at {
 		at[i].Now = now

@@ -111,7 +111,7 @@ func TestChangesWait(t *testing.T) {
 	g.write(0, 2, "")
 	pause := <-g.wall.asleep
 	if s := g.d.Status(); len(s) != 1 || s[0].ChangesTo != "news" || s[0].Failures != 1 ||
-		entity.CodeOf(s[0].Err) != entity.CodeEntityNotFound {
+		entity.ErrorCodeOf(s[0].Err) != entity.CodeEntityNotFound {
 		t.Errorf("%+v", s)
 	}
 	g.entity(entity.Queue, "news", entity.Properties{})

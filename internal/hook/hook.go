@@ -29,11 +29,11 @@ type Options struct {
 	Batch int
 	// Queues receives the changes of containers whose settings name a queue or a topic. Default: changes
 	// are not sent and stay in the feed.
-	Queues Queues
+	Queues QueueSender
 }
 
-// Queues sends messages to queues and topics: *queue.Queues.
-type Queues interface {
+// QueueSender sends messages to queues and topics: *queue.Queues.
+type QueueSender interface {
 	// Put sends messages, each of any size. It sends all of them or none.
 	Put(ctx context.Context, path string, list []*message.Message) error
 }
@@ -55,7 +55,7 @@ type Deliverer struct {
 	done   sync.WaitGroup
 
 	mu      sync.Mutex
-	workers map[store.Subscription]*deliveryWorker
+	workers map[store.EventSubscription]*deliveryWorker
 }
 
 // Open starts a Deliverer. Close must be called before the store is closed.
@@ -73,7 +73,7 @@ func Open(o Options) *Deliverer {
 		o.Batch = 100
 	}
 	ctx, end := context.WithCancel(context.Background())
-	d := &Deliverer{o: o, end: end, workers: make(map[store.Subscription]*deliveryWorker),
+	d := &Deliverer{o: o, end: end, workers: make(map[store.EventSubscription]*deliveryWorker),
 		client: &http.Client{
 			Timeout:       o.Timeout,
 			Transport:     newTransport(o.Allow),
@@ -121,7 +121,7 @@ func (d *Deliverer) run(ctx context.Context) {
 
 // follow ends the workers of removed subscriptions, and then starts those of new ones. A webhook whose
 // secret has changed therefore never has two workers at a time.
-func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
+func (d *Deliverer) follow(ctx context.Context, wanted []store.EventSubscription) {
 	d.mu.Lock()
 	var gone []*deliveryWorker
 	for sub, w := range d.workers {
@@ -146,7 +146,7 @@ func (d *Deliverer) follow(ctx context.Context, wanted []store.Subscription) {
 	}
 }
 
-func (d *Deliverer) start(ctx context.Context, sub store.Subscription) *deliveryWorker {
+func (d *Deliverer) start(ctx context.Context, sub store.EventSubscription) *deliveryWorker {
 	w := &deliveryWorker{Deliverer: d, sub: sub, ended: make(chan struct{})}
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {

@@ -50,7 +50,7 @@ type rig struct {
 	wall  tapped
 	db    *store.DB
 	q     *queue.Queues
-	to    hook.Queues // where changes go; nil: q
+	to    hook.QueueSender // where changes go; nil: q
 	c     *store.Container
 	d     *hook.Deliverer
 	allow hook.AllowedAddresses

@@ -14,8 +14,8 @@ import (
 
 const authorityName = "authority"
 
-// authorityRecord is the stored form of the certificate authority that the servers share.
-type authorityRecord struct {
+// certAuthorityRecord is the stored form of the certificate authority that the servers share.
+type certAuthorityRecord struct {
 	PEM string `json:"pem"` // the certificate and its key
 }
 
@@ -27,7 +27,7 @@ func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) 
 		if errors.Is(err, engine.ErrNotFound) {
 			return fn(nil)
 		}
-		var rec authorityRecord
+		var rec certAuthorityRecord
 		if err == nil {
 			err = DecodeRecord(v, &rec)
 		}
@@ -50,7 +50,7 @@ func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) 
 			if err != nil || changed == nil {
 				return err
 			}
-			return SetRecord(t, ownKey(0, authorityName), authorityRecord{string(changed)})
+			return SetRecord(t, ownKey(0, authorityName), certAuthorityRecord{string(changed)})
 		})
 		in.catalog.Unlock()
 		if !errors.Is(err, ErrCatalogMoved) {

@@ -17,8 +17,9 @@ import (
 
 const pauseName = "reaper"
 
-// pauseRecord is the stored record that says that the purging of a container, or of all data, is paused.
-type pauseRecord struct {
+// reaperPauseRecord is the stored record that says that the purging of a container, or of all data, is
+// paused.
+type reaperPauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }
 
@@ -45,11 +46,11 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 	err := in.catalog.Change(ctx, func(t *CatalogChange) error {
 		t.Delete(key)
 		if paused {
-			if err := SetRecord(t, key, pauseRecord{in.ServerID()}); err != nil {
+			if err := SetRecord(t, key, reaperPauseRecord{in.ServerID()}); err != nil {
 				return err
 			}
 		}
-		return eachPause(t, func(number uint32, _ pauseRecord) { list = append(list, number) })
+		return eachPause(t, func(number uint32, _ reaperPauseRecord) { list = append(list, number) })
 	})
 	if err == nil {
 		in.pauses.Store(&list)
@@ -75,7 +76,7 @@ func (in *Instance) followPauses(r engine.Reader) error {
 		return nil
 	}
 	var list []uint32
-	err := eachPause(r, func(number uint32, _ pauseRecord) { list = append(list, number) })
+	err := eachPause(r, func(number uint32, _ reaperPauseRecord) { list = append(list, number) })
 	if err == nil {
 		in.pauses.Store(&list)
 	}
@@ -88,7 +89,7 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 	var found, left []uint32
 	read := func(r engine.Reader) error {
 		found, left = nil, nil
-		return eachPause(r, func(number uint32, rec pauseRecord) {
+		return eachPause(r, func(number uint32, rec reaperPauseRecord) {
 			if ended(rec.Owner) {
 				found = append(found, number)
 			} else {
@@ -113,7 +114,7 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 
 // eachPause calls fn for each stored record that says that the purging of a container, or of all data, is
 // paused.
-func eachPause(r engine.Reader, fn func(number uint32, rec pauseRecord)) (err error) {
+func eachPause(r engine.Reader, fn func(number uint32, rec reaperPauseRecord)) (err error) {
 	it := r.Scan(CatalogKind(kindHost), false)
 	defer func() {
 		if cerr := it.Close(); err == nil {
@@ -124,7 +125,7 @@ func eachPause(r engine.Reader, fn func(number uint32, rec pauseRecord)) (err er
 		if !bytes.Equal(it.Key()[min(CatalogHead, len(it.Key())):], append([]byte(pauseName), 0, 1)) {
 			continue
 		}
-		var rec pauseRecord
+		var rec reaperPauseRecord
 		if err := DecodeRecord(it.Value(), &rec); err != nil {
 			return err
 		}

@@ -79,10 +79,11 @@ func (c *Clock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At converts a time of the engine's database server (engine.Position.Now, microseconds since 1970) to the
-// time of this clock at the same moment. It returns the zero time if now is 0. A read that came from a shared
-// engine must not use a time before At when it decides which items have expired: another server may already
-// have answered a read with that later time, and an item that has expired there must not appear again.
+// At converts a time of the engine's database server (engine.ScopePosition.Now, microseconds since 1970) to
+// the time of this clock at the same moment. It returns the zero time if now is 0. A read that came from a
+// shared engine must not use a time before At when it decides which items have expired: another server may
+// already have answered a read with that later time, and an item that has expired there must not appear
+// again.
 func (c *Clock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}
@@ -152,24 +153,24 @@ func (c *Clock) virtual() *ttl.Virtual {
 	return v
 }
 
-// BehindError is the error for a clock that is more than maxStepBack behind the data. The clock would have
-// to stop for that long, and nothing would expire.
-type BehindError struct {
+// ClockBehindError is the error for a clock that is more than maxStepBack behind the data. The clock would
+// have to stop for that long, and nothing would expire.
+type ClockBehindError struct {
 	Of          string // the owner of the clock, as given to NewClock; empty: the server
 	Data, Clock int64  // seconds since 1970
 }
 
-func (e *BehindError) Error() string {
+func (e *ClockBehindError) Error() string {
 	return fmt.Sprintf("host: the clock %sis %d seconds behind the data", e.Of, e.Data-e.Clock)
 }
 
-// CheckStepBack returns a *BehindError if data dated by the clock are well ahead of it.
+// CheckStepBack returns a *ClockBehindError if data dated by the clock are well ahead of it.
 func (c *Clock) CheckStepBack() error {
 	floor, now := c.floor.Load(), c.base.Now()
 	if floor == nil || time.Unix(*floor, 0).Sub(now) <= maxStepBack {
 		return nil
 	}
-	return &BehindError{Of: c.of, Data: *floor, Clock: now.Unix()}
+	return &ClockBehindError{Of: c.of, Data: *floor, Clock: now.Unix()}
 }
 
 // clockKey returns the key of the state of a virtual clock: the server's for 0, otherwise that of the group

@@ -18,20 +18,20 @@ var ErrSeveralServers = errors.New("host: several servers are running: their clo
 // ErrSystemClock is returned by an attempt to move the system's clock.
 var ErrSystemClock = errors.New("host: the clock is the system's")
 
-// TooFarBackError is the error for setting a clock back before a stored moment, or before the expiry of an
-// item.
-type TooFarBackError struct {
+// ClockTooFarBackError is the error for setting a clock back before a stored moment, or before the expiry of
+// an item.
+type ClockTooFarBackError struct {
 	To           time.Time
 	StoredMoment // the stored moment after To
 }
 
-func (e *TooFarBackError) Error() string {
+func (e *ClockTooFarBackError) Error() string {
 	return fmt.Sprintf("host: the clock cannot be set to %s: %s at %s", e.To.UTC(), e.What, e.At.UTC())
 }
 
 // SetClock moves the server's virtual clock, with all group clocks that follow it, and makes the new state
 // durable. It may set the clock back, but not before any stored moment or before the expiry of an item. It
-// fails with ErrSystemClock, *ttl.ClockChangeError and *TooFarBackError.
+// fails with ErrSystemClock, *ttl.ClockChangeError and *ClockTooFarBackError.
 func (in *Instance) SetClock(ctx context.Context, change ttl.ClockChange) (ttl.ClockState, error) {
 	v := in.clock.virtual()
 	if v == nil {
@@ -103,7 +103,7 @@ func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() e
 }
 
 // Follow makes the clock of a group follow the server's again. It fails with ErrSystemClock, with a
-// *TooFarBackError if the server's clock is before a moment stored in the group, and with the error of
+// *ClockTooFarBackError if the server's clock is before a moment stored in the group, and with the error of
 // exists, which Follow calls to check that the group has not been deleted.
 func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	if c.virtual() == nil {
@@ -214,7 +214,7 @@ func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) er
 	return nil
 }
 
-func (m *clockMove) observers() (list []ClockObserver) {
+func (m *clockMove) observers() (list []ClockedData) {
 	for _, r := range m.in.tenants {
 		if r.ClockObserver != nil {
 			list = append(list, r.ClockObserver)
@@ -252,7 +252,7 @@ func (m *clockMove) check(ctx context.Context, to time.Time) error {
 		}
 	}
 	if to.Before(last.At) {
-		return &TooFarBackError{to, last}
+		return &ClockTooFarBackError{to, last}
 	}
 	for _, d := range m.observers() {
 		died, err := d.Expired(ctx, m.clocks, to)
@@ -260,7 +260,7 @@ func (m *clockMove) check(ctx context.Context, to time.Time) error {
 			return err
 		}
 		if died.At.After(to) {
-			return &TooFarBackError{to, died}
+			return &ClockTooFarBackError{to, died}
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestClockGoesBack(t *testing.T) {
 	}
 	refused := func(to time.Time, by time.Time) {
 		t.Helper()
-		var far *host.TooFarBackError
+		var far *host.ClockTooFarBackError
 		before := w.h.Instance().Clock().Millis()
 		if err := w.set(to); !errors.As(err, &far) || !far.At.Equal(by) {
 			t.Fatalf("set to %s: %v", to, err)
@@ -79,7 +79,7 @@ func TestClockBehind(t *testing.T) {
 	}
 	w.must(w.h.Close())
 	w.base.Advance(-2 * time.Minute)
-	var behind *host.BehindError
+	var behind *host.ClockBehindError
 	if _, err := w.tryOpen(); !errors.As(err, &behind) || behind.Data != start.Unix() {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestClockBehind(t *testing.T) {
 // before the move, and forbids it.
 func TestClockWaitsForWrites(t *testing.T) {
 	g := &gated{gate: host.NewGate()}
-	tenant := with(host.OpenTenant{ClockObserver: g})
+	tenant := with(host.TenantState{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
 	w.must(g.gate.Share(t.Context()))
@@ -107,13 +107,13 @@ func TestClockWaitsForWrites(t *testing.T) {
 	go func() { done <- w.set(to) }()
 	g.latest = host.StoredMoment{At: start.Add(time.Minute), What: "a test"}
 	g.gate.Leave()
-	var far *host.TooFarBackError
+	var far *host.ClockTooFarBackError
 	if err := <-done; !errors.As(err, &far) {
 		t.Fatal(err)
 	}
 }
 
-// gated is a ClockObserver whose gate a test holds.
+// gated is a ClockedData whose gate a test holds.
 type gated struct {
 	gate   host.Gate
 	clocks []*host.Clock
@@ -134,7 +134,7 @@ func (g *gated) Moved(clocks []*host.Clock) { g.moved = clocks }
 // A group's clock follows the server's until it is moved by itself, and again when it is told to.
 func TestClocksOfGroups(t *testing.T) {
 	g := &gated{gate: host.NewGate()}
-	tenant := with(host.OpenTenant{ClockObserver: g})
+	tenant := with(host.TenantState{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()
 	one, two := in.NewClock(101, "of one"), in.NewClock(102, "of two")

@@ -11,7 +11,7 @@
 // engine.ErrClosed on its next engine call.
 //
 // A Tenant is a kind of data. It declares its KeySpace and is opened in each Instance, where it reads its
-// stored data. Its state in the Instance is its OpenTenant. The host calls the parts of the OpenTenant for
+// stored data. Its state in the Instance is its TenantState. The host calls the parts of the TenantState for
 // operations that concern all tenants: the reaper's rounds, moving a clock, snapshots, closing.
 //
 // # What the host owns
@@ -22,7 +22,7 @@
 //   - The clocks: the server's, and those that a tenant makes for a group of its data. No clock goes back,
 //     except by a move that no tenant has refused (clock.go, clock_move.go).
 //   - The reaper, one for all tenants, so that they share one pace (reaper.go), and the walk along keys that
-//     are ordered by deadline (deadline.go, pass_position.go).
+//     are ordered by deadline (deadline.go, sweep_pass_position.go).
 //   - Snapshots and Restore. After a restore every scope of every tenant continues above the highest LSN that
 //     any scope has issued before (snapshot.go, restore.go).
 //   - The classes of errors (error_class.go).
@@ -31,12 +31,12 @@
 // # Several hosts on one engine
 //
 // The catalog is cached in memory, and its scope's mark counts its changes. If another host has changed the
-// catalog, Catalog.Lock reads the records again (OpenTenant.Reload). If another host changes it while the
+// catalog, Catalog.Lock reads the records again (TenantState.Reload). If another host changes it while the
 // lock is held, a CatalogChange fails with ErrCatalogMoved. For other data that a tenant caches, the tenant
 // uses the marks of its own scopes.
 //
-// If the engine says that other processes may have its data open (engine.Shared), the hosts are servers of
-// one set of data:
+// If the engine says that other processes may have its data open (engine.SharedEngine), the hosts are servers
+// of one set of data:
 //
 //   - Each has a record, which it renews (membership.go). The background work is divided by leases, which are
 //     renewed with it: the reaper's, and those that tenants ask for (lease.go).

@@ -77,7 +77,7 @@ func Classify(err error) ErrorClass {
 // Reserve returns the free bytes of the disk and the bytes that must be free for a write. ok is false
 // unless err is a DiskFull because less than that is free.
 func Reserve(err error) (free, reserve int64, ok bool) {
-	var full *engine.ReserveError
+	var full *engine.DiskReserveError
 	if !errors.As(err, &full) {
 		return 0, 0, false
 	}

@@ -14,10 +14,10 @@ import (
 //
 // The source runs the transaction, which is its purge:
 //
-//	lock both sides, in the order of their tenants   // see OrderedSink.First
-//	scopes := those of the source, and SinkTx.Scopes
+//	lock both sides, in the order of their tenants   // see OrderedExpirySink.First
+//	scopes := those of the source, and ExpirySinkTx.Scopes
 //	Update(scopes): Begin; for each item: Take, then delete; Finish
-//	SinkTx.Leave
+//	ExpirySinkTx.Leave
 //
 // The transaction holds, shared, the locks by which both tenants keep their data unchanged. A transaction
 // over several tenants takes these locks in the order of the tenants given to Open. A move of a clock uses
@@ -34,13 +34,13 @@ type ExpiredItem struct {
 
 // ExpirySink receives items that have expired in another tenant or container.
 type ExpirySink interface {
-	// Enter takes the sink's locks, shared, until SinkTx.Leave. It returns the error of ctx, or an error if
-	// the sink is deleted or accepts no items at the moment; then the items are not purged.
-	Enter(ctx context.Context) (SinkTx, error)
+	// Enter takes the sink's locks, shared, until ExpirySinkTx.Leave. It returns the error of ctx, or an
+	// error if the sink is deleted or accepts no items at the moment; then the items are not purged.
+	Enter(ctx context.Context) (ExpirySinkTx, error)
 }
 
-// SinkTx stores expired items in their sink, within the transaction that purges them.
-type SinkTx interface {
+// ExpirySinkTx stores expired items in their sink, within the transaction that purges them.
+type ExpirySinkTx interface {
 	// Scopes returns the scopes that a transaction needs to store the items. r reads the state before the
 	// transaction.
 	Scopes(r engine.Reader, items []ExpiredItem) ([][]byte, error)
@@ -58,53 +58,53 @@ type SinkTx interface {
 	Leave(committed bool)
 }
 
-// FindSinkFunc returns the sink with the given name. It fails if there is none.
-type FindSinkFunc func(name string) (ExpirySink, error)
+// FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
+type FindExpirySinkFunc func(name string) (ExpirySink, error)
 
-// OrderedSink is a sink with its position in the lock order.
-type OrderedSink struct {
+// OrderedExpirySink is a sink with its position in the lock order.
+type OrderedExpirySink struct {
 	ExpirySink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
 	// source takes its own locks, otherwise after.
 	First bool
 }
 
-// sinkTable maps the kinds of sinks to the tenants that have them.
-type sinkTable map[string]sinkKind
+// expirySinkTable maps the kinds of sinks to the tenants that have them.
+type expirySinkTable map[string]expirySinkKind
 
-// sinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function that
-// finds one.
-type sinkKind struct {
+// expirySinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function
+// that finds one.
+type expirySinkKind struct {
 	tenant int
-	find   FindSinkFunc
+	find   FindExpirySinkFunc
 }
 
 // add registers the kinds of sinks of a tenant.
-func (h sinkTable) add(tenant int, kinds map[string]FindSinkFunc) error {
+func (h expirySinkTable) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)
 		}
-		h[kind] = sinkKind{tenant, find}
+		h[kind] = expirySinkKind{tenant, find}
 	}
 	return nil
 }
 
-// NoSinkError reports that no tenant has sinks of this kind.
-type NoSinkError struct{ Kind string }
+// NoExpirySinkError reports that no tenant has sinks of this kind.
+type NoExpirySinkError struct{ Kind string }
 
-func (e *NoSinkError) Error() string {
+func (e *NoExpirySinkError) Error() string {
 	return fmt.Sprintf("host: there are no expiry sinks of the kind %q", e.Kind)
 }
 
 // Sink returns the sink of a kind with a name, for items that expire in the tenant source (its name in
-// KeySpace). It fails with a *NoSinkError if no tenant has sinks of this kind, or with the error of the
+// KeySpace). It fails with a *NoExpirySinkError if no tenant has sinks of this kind, or with the error of the
 // tenant that has them.
-func (in *Instance) Sink(source, kind, name string) (OrderedSink, error) {
+func (in *Instance) Sink(source, kind, name string) (OrderedExpirySink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {
-		return OrderedSink{}, &NoSinkError{kind}
+		return OrderedExpirySink{}, &NoExpirySinkError{kind}
 	}
 	h, err := k.find(name)
-	return OrderedSink{h, k.tenant < in.tenantIndex[source]}, err
+	return OrderedExpirySink{h, k.tenant < in.tenantIndex[source]}, err
 }

@@ -10,13 +10,15 @@ import (
 )
 
 // A server that shares its data follows the changes of the others: it reads a changed catalog again, and
-// wakes the requests that wait for a change. Both happen when the engine reports a commit (engine.Notifier),
-// and once a second in any case, since a report may be lost and not every engine sends them.
+// wakes the requests that wait for a change. Both happen when the engine reports a commit
+// (engine.CommitNotifier), and once a second in any case, since a report may be lost and not every engine
+// sends them.
 
 const (
 	// followEvery is the time between two checks for changes by other servers.
 	followEvery = time.Second
-	// awaitAgain is the time after which the follower calls engine.Notifier.Await again for the same scope.
+	// awaitAgain is the time after which the follower calls engine.CommitNotifier.Await again for the same
+	// scope.
 	awaitAgain = engine.AwaitTime / 3
 )
 
@@ -32,7 +34,7 @@ type serverFollower struct {
 }
 
 // Awaiting must be called by a caller that begins to wait for a change in one of the scopes. Its tenant
-// must return the scopes from OpenTenant.Awaited. Awaiting does not block.
+// must return the scopes from TenantState.Awaited. Awaiting does not block.
 func (in *Instance) Awaiting(scopes [][]byte) {
 	f := in.follower
 	if f == nil {
@@ -64,7 +66,7 @@ func (in *Instance) startFollowing() {
 		return
 	}
 	m.running.Go(func() { in.follower.run(m.life) })
-	if n, ok := in.eng.(engine.Notifier); ok {
+	if n, ok := in.eng.(engine.CommitNotifier); ok {
 		m.running.Go(func() { n.Listen(m.life, in.follower.report) })
 	}
 }
@@ -105,7 +107,7 @@ func (f *serverFollower) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
 	}
-	n, ok := f.in.eng.(engine.Notifier)
+	n, ok := f.in.eng.(engine.CommitNotifier)
 	if !ok {
 		return
 	}

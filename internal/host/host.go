@@ -68,10 +68,10 @@ type Host struct {
 // of the tenants is the order of their locks. Open takes ownership of the engine: Close closes it, and so
 // does an Open that fails.
 //
-// Data of an older format are upgraded, after a snapshot of them has been taken: see format.go. Open fails
-// with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt for
-// an invalid catalog, a *BehindError if a clock is more than five minutes behind the data, a tenant's
-// error, and an error if the key spaces of two tenants overlap.
+// Data of an older format are upgraded, after a snapshot of them has been taken: see data_format.go. Open
+// fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt
+// for an invalid catalog, a *ClockBehindError if a clock is more than five minutes behind the data, a
+// tenant's error, and an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
 	h.started = h.opts.Wall.Now()

@@ -184,9 +184,11 @@ type busy struct {
 	held    chan struct{} // nil: a sweep does not wait
 }
 
-func (b *busy) Ranges(context.Context) ([]ttl.Range, error) { return []ttl.Range{{Owner: 1}}, nil }
-func (b *busy) Clock(ttl.Range) ttl.Clock                   { return nil }
-func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.SweepResult, error) {
+func (b *busy) Ranges(context.Context) ([]ttl.SweepRange, error) {
+	return []ttl.SweepRange{{Owner: 1}}, nil
+}
+func (b *busy) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (b *busy) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (ttl.SweepResult, error) {
 	select {
 	case b.started <- struct{}{}:
 	default:
@@ -203,7 +205,7 @@ func (b *busy) Sweep(ctx context.Context, r ttl.Range, _ int) (ttl.SweepResult, 
 // Two tenants share one reaper: a batch each in turn, whatever one of them has left.
 func TestReaperIsShared(t *testing.T) {
 	b := &busy{started: make(chan struct{}, 1)}
-	tenant := with(host.OpenTenant{Sweep: b})
+	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
 	for range 7 {
 		w.add("x", time.Millisecond)
@@ -232,7 +234,7 @@ func TestReaperIsShared(t *testing.T) {
 func TestListingThatFails(t *testing.T) {
 	b := &busy{}
 	b.end.Store(true)
-	tenant := with(host.OpenTenant{Sweep: b})
+	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	w.books.Unlisted = errBroken
 	n, err := w.h.Instance().SweepNow(t.Context())
@@ -244,7 +246,7 @@ func TestListingThatFails(t *testing.T) {
 // Close ends a sweep that runs, and waits for it.
 func TestCloseWhileSweeping(t *testing.T) {
 	b := &busy{started: make(chan struct{}, 1), held: make(chan struct{})}
-	tenant := with(host.OpenTenant{Sweep: b})
+	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{}, tenant)
 	<-b.started
 	w.must(w.h.Close())

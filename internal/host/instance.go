@@ -27,7 +27,7 @@ type Instance struct {
 
 	membership  *membership     // this server among those that share the data; nil: they are not shared
 	follower    *serverFollower // nil if there is no membership
-	tenants     []OpenTenant    // in the order of the tenants
+	tenants     []TenantState   // in the order of the tenants
 	incarnation uint32          // fixed once open
 	found       int             // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
@@ -36,11 +36,11 @@ type Instance struct {
 	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	tenantIndex map[string]int // positions of the tenants, by name
-	sinks       sinkTable
+	sinks       expirySinkTable
 }
 
 // GetFunc reads one key outside of any view, like engine.Getter's method.
-type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error)
+type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error)
 
 // hostState is the state of a host that outlasts its instances: a restore keeps it.
 type hostState struct {
@@ -54,7 +54,7 @@ func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts [
 	if h != nil {
 		in.state = &h.state
 	}
-	in.tenantIndex, in.sinks = make(map[string]int), make(sinkTable)
+	in.tenantIndex, in.sinks = make(map[string]int), make(expirySinkTable)
 	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewMutex()
 	in.clock.in = in
 	in.get = in.viewGet
@@ -232,9 +232,9 @@ func (in *Instance) Elapsed() func() time.Duration {
 }
 
 // viewGet reads one key through a View, for an engine without a Getter.
-func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	var value []byte
-	var at engine.Position
+	var at engine.ScopePosition
 	err := in.eng.View(ctx, func(r engine.Reader) error {
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {

@@ -22,7 +22,7 @@ func TestLayout(t *testing.T) {
 		{clockKey(0), "\x00m\x00\x00\x00\x00clock\x00\x01"},
 		{clockKey(0x01020304), "\x00m\x01\x02\x03\x04clock\x00\x01"},
 		{CatalogScope(), "\x00"},
-		{AppendEntry([]byte("p"), DeadlineEntry{At: 1, ID: 2}),
+		{AppendEntry([]byte("p"), DeadlineIndexEntry{At: 1, ID: 2}),
 			"p\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02"},
 	} {
 		if string(c.key) != c.want {

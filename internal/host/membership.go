@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -158,7 +159,8 @@ func (m *membership) setLeases(until time.Time, held map[string]bool, count int)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.until, m.count = until, count
-	for name, l := range m.leases {
+	for _, name := range slices.Sorted(maps.Keys(m.leases)) { // the order in which their work begins
+		l := m.leases[name]
 		if l.held != held[name] {
 			l.held = held[name]
 			l.changed.Notify()
@@ -179,8 +181,8 @@ func (m *membership) lapsed() {
 	if m.wall.Now().Before(m.until) {
 		return
 	}
-	for _, l := range m.leases {
-		if l.held {
+	for _, name := range slices.Sorted(maps.Keys(m.leases)) {
+		if l := m.leases[name]; l.held {
 			l.held = false
 			l.changed.Notify()
 		}

@@ -11,6 +11,9 @@ import (
 // share of the reaper's time by the number of its ranges, and no tenant waits for another's backlog. Of
 // several servers that share the data, the one that has the lease purges in the background.
 
+// reaperLease is the name of the lease of the server that purges in the background.
+const reaperLease = "reaper"
+
 func (in *Instance) openReaper() {
 	o := ttl.ReaperOptions{
 		Clock:  in.clock.base,
@@ -23,8 +26,14 @@ func (in *Instance) openReaper() {
 			}
 		},
 	}
-	in.purging = in.Lease("reaper")
+	in.purging = in.Lease(reaperLease)
 	in.reaper = ttl.OpenReaper(o, &tenantSweeper{in: in})
+	if m := in.membership; m != nil {
+		// A round that began before the server had the lease has purged nothing.
+		m.running.Go(func() {
+			in.WhileLeased(m.life, reaperLease, func(context.Context) { in.WakeReaper() })
+		})
+	}
 }
 
 // tenantSweeper is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.
@@ -36,12 +45,12 @@ type tenantSweeper struct {
 // unlisted returns a placeholder for the ranges of a tenant that could not be listed. Its sweep fails with
 // the reason. So the other tenants are swept, the reaper retries after a while, and the caller of a sweep
 // gets the error.
-func unlisted(tenant uint8) ttl.Range {
-	return ttl.Range{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
+func unlisted(tenant uint8) ttl.SweepRange {
+	return ttl.SweepRange{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
 }
 
 // Ranges returns the ranges of all tenants.
-func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error) {
+func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.tenants {
 		if r.Sweep == nil {
@@ -57,7 +66,7 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error)
 		}
 		if err != nil {
 			s.failed[tenant] = err
-			list = []ttl.Range{unlisted(tenant)}
+			list = []ttl.SweepRange{unlisted(tenant)}
 		}
 		for _, rg := range list {
 			rg.Tenant = tenant
@@ -68,7 +77,7 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.Range, err error)
 }
 
 // Sweep sweeps a range through its tenant.
-func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.SweepResult, error) {
+func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	if r == unlisted(r.Tenant) {
 		return ttl.SweepResult{Next: Never}, s.failed[r.Tenant]
 	}
@@ -76,7 +85,7 @@ func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.Range, limit int) (ttl.
 }
 
 // Clock returns the clock by which a range expires.
-func (s *tenantSweeper) Clock(r ttl.Range) ttl.Clock {
+func (s *tenantSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
 	}
@@ -88,30 +97,30 @@ func (s *tenantSweeper) Clock(r ttl.Range) ttl.Clock {
 // move of a clock are complete. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
 // tenants' errors, joined.
 func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
-	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepKey{}, true))
+	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepContextKey{}, true))
 }
 
 // SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
 // Result and errors are those of SweepNow.
 func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
-	return in.SweepNow(context.WithValue(ctx, sweepAllKey{}, true))
+	return in.SweepNow(context.WithValue(ctx, sweepAllContextKey{}, true))
 }
 
-// onDemandSweepKey marks the context of the sweeps of SweepNow.
-type onDemandSweepKey struct{}
+// onDemandSweepContextKey marks the context of the sweeps of SweepNow.
+type onDemandSweepContextKey struct{}
 
 // Sweeps reports whether this server purges in the round of the reaper that has the context ctx: because the
 // round was requested (SweepNow, SweepAll), or because the server has the reaper's lease.
 func (in *Instance) Sweeps(ctx context.Context) bool {
-	return ctx.Value(onDemandSweepKey{}) != nil || in.purging.Held()
+	return ctx.Value(onDemandSweepContextKey{}) != nil || in.purging.Held()
 }
 
-// sweepAllKey marks the context of the sweeps of SweepAll.
-type sweepAllKey struct{}
+// sweepAllContextKey marks the context of the sweeps of SweepAll.
+type sweepAllContextKey struct{}
 
 // Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It
 // returns false for the sweeps of SweepAll.
-func Held(ctx context.Context) bool { return ctx.Value(sweepAllKey{}) == nil }
+func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == nil }
 
 // HoldReaper runs fn while the reaper does not run, for a tenant whose purge does not follow the rules of a
 // sweep. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.

@@ -22,7 +22,7 @@ type Tenant interface {
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
 	// host.Open are open there already. It starts no background work: Life.Start is called once the instance
 	// is the host's. An error makes host.Open or Restore fail.
-	Open(ctx context.Context, in *Instance) (OpenTenant, error)
+	Open(ctx context.Context, in *Instance) (TenantState, error)
 }
 
 // KeySpace describes the keys that belong to one tenant. Open fails if the key spaces of two tenants
@@ -37,11 +37,11 @@ type KeySpace struct {
 	First, Last byte
 }
 
-// OpenTenant is a tenant's state in one instance. A part that the tenant does not need is nil.
-type OpenTenant struct {
+// TenantState is a tenant's state in one instance. A part that the tenant does not need is nil.
+type TenantState struct {
 	Life          TenantLifecycle
-	Sweep         ttl.Sweeper   // purges expired items. The host sets Range.Tenant
-	ClockObserver ClockObserver // access to the items that a clock dates
+	Sweep         ttl.Sweeper // purges expired items. The host sets Range.Tenant
+	ClockObserver ClockedData // access to the items that a clock dates
 	// Reload loads the catalog's records of this tenant from r. It is called after another host over the
 	// same engine has changed records, of this tenant or of another. The caller holds the catalog's lock.
 	Reload func(ctx context.Context, r engine.Reader) error
@@ -55,7 +55,7 @@ type OpenTenant struct {
 	// catalog is locked.
 	SnapshotNote func() (member string, value any)
 	// Sinks are the expiry sinks that the tenant offers to all tenants, by kind.
-	Sinks map[string]FindSinkFunc
+	Sinks map[string]FindExpirySinkFunc
 }
 
 // TenantLifecycle contains the phases of an open tenant, from its opening to its end.
@@ -76,10 +76,10 @@ type TenantLifecycle interface {
 	Gone()
 }
 
-// ClockObserver gives the host access to the data of a tenant that clocks date: the server's clock
+// ClockedData gives the host access to the data of a tenant that clocks date: the server's clock
 // (Instance.Clock) and those that the tenant has created (Instance.NewClock). The host uses it to move
 // clocks. A parameter clocks is a list of clocks that move together.
-type ClockObserver interface {
+type ClockedData interface {
 	// Clocks returns the clocks that the tenant has created. The caller holds the catalog's lock.
 	Clocks() []*Clock
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks

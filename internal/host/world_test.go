@@ -132,14 +132,14 @@ var errBroken = errors.New("broken")
 // other is a tenant whose claim is given, and that has nothing.
 type other struct {
 	claim host.KeySpace
-	r     host.OpenTenant
+	r     host.TenantState
 }
 
-func (o *other) KeySpace() host.KeySpace                                       { return o.claim }
-func (o *other) Scopes(engine.Reader) ([][]byte, error)                        { return nil, nil }
-func (o *other) Open(context.Context, *host.Instance) (host.OpenTenant, error) { return o.r, nil }
+func (o *other) KeySpace() host.KeySpace                                        { return o.claim }
+func (o *other) Scopes(engine.Reader) ([][]byte, error)                         { return nil, nil }
+func (o *other) Open(context.Context, *host.Instance) (host.TenantState, error) { return o.r, nil }
 
 // with is a tenant that has this and nothing else.
-func with(r host.OpenTenant) host.Tenant {
+func with(r host.TenantState) host.Tenant {
 	return &other{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

@@ -25,7 +25,7 @@ type ReminderTenant struct {
 	// Broken is the error that Open returns, and Unlisted the error of the list of ranges for the reaper;
 	// nil: none.
 	Broken, Unlisted error
-	live             atomic.Pointer[openTenant]
+	live             atomic.Pointer[reminderTenantState]
 }
 
 // Kind is the name of books as a kind of expiry sink.
@@ -34,33 +34,35 @@ const Kind = "book"
 // ErrNoBook is returned for a book that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
-// bookRecord is the stored record of a book.
-type bookRecord struct {
+// reminderBookRecord is the stored record of a book.
+type reminderBookRecord struct {
 	Number uint32 `json:"number"`
 }
 
-// book is a book of reminders, with its keys' scope.
-type book struct {
+// reminderBook is a book of reminders, with its keys' scope.
+type reminderBook struct {
 	scope  []byte
-	pass   host.PassPosition
+	pass   host.SweepPassPosition
 	rescan atomic.Bool
 }
 
-// openTenant is the tenant over one open engine.
-type openTenant struct {
+// reminderTenantState is the tenant over one open engine.
+type reminderTenantState struct {
 	tenant *ReminderTenant
 	in     *host.Instance
 	gate   host.Gate    // shared by writes and purges; held exclusively while a clock is set back
 	mu     sync.RWMutex // guards books
-	books  map[string]*book
+	books  map[string]*reminderBook
 	latest atomic.Int64 // the latest millisecond that is stored
 }
 
 func bookScope(number uint32) []byte { return binary.BigEndian.AppendUint32(nil, number|1<<30) }
 
-func (b *book) key(family byte) []byte { return append(append([]byte(nil), b.scope...), family) }
+func (b *reminderBook) key(family byte) []byte {
+	return append(append([]byte(nil), b.scope...), family)
+}
 
-func (b *book) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
+func (b *reminderBook) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
 
 // KeySpace returns the range of keys that belongs to the tenant: see host.Tenant.
 func (t *ReminderTenant) KeySpace() host.KeySpace {
@@ -69,7 +71,7 @@ func (t *ReminderTenant) KeySpace() host.KeySpace {
 
 // Scopes returns the scopes that are in use: see host.Tenant.
 func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
-	err = host.ScanRecords(r, 'n', func(_ []byte, rec bookRecord) error {
+	err = host.ScanRecords(r, 'n', func(_ []byte, rec reminderBookRecord) error {
 		scopes = append(scopes, bookScope(rec.Number))
 		return nil
 	})
@@ -77,11 +79,11 @@ func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open opens the tenant on an engine: see host.Tenant.
-func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.OpenTenant, error) {
-	m := &openTenant{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*book)}
+func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
+	m := &reminderTenantState{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*reminderBook)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, 'n', func(key []byte, rec bookRecord) error {
-			b := &book{scope: bookScope(rec.Number)}
+		return host.ScanRecords(r, 'n', func(key []byte, rec reminderBookRecord) error {
+			b := &reminderBook{scope: bookScope(rec.Number)}
 			m.books[string(key[host.CatalogHead:len(key)-2])] = b
 			if v, err := r.Get(b.key('w')); err == nil {
 				m.note(int64(binary.BigEndian.Uint64(v)))
@@ -89,48 +91,49 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.Open
 			return nil
 		})
 	})
-	return host.OpenTenant{Life: m, Sweep: m, ClockObserver: m,
-		Sinks:        map[string]host.FindSinkFunc{Kind: m.sink},
+	return host.TenantState{Life: m, Sweep: m, ClockObserver: m,
+		Sinks:        map[string]host.FindExpirySinkFunc{Kind: m.sink},
 		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
 
 // Recover, Start, Stop and Leave implement host.TenantLifecycle.
-func (m *openTenant) Recover(context.Context) error { return nil }
+func (m *reminderTenantState) Recover(context.Context) error { return nil }
 
 // Start makes the tenant over this engine the current one: see host.TenantLifecycle.
-func (m *openTenant) Start() { m.tenant.live.Store(m) }
+func (m *reminderTenantState) Start() { m.tenant.live.Store(m) }
 
 // Stop does nothing: see host.TenantLifecycle.
-func (m *openTenant) Stop() {}
+func (m *reminderTenantState) Stop() {}
 
 // Leave does nothing: see host.TenantLifecycle.
-func (m *openTenant) Leave(context.Context) error { return nil }
+func (m *reminderTenantState) Leave(context.Context) error { return nil }
 
 // Gone does nothing: see host.TenantLifecycle.
-func (m *openTenant) Gone() {}
+func (m *reminderTenantState) Gone() {}
 
-func (m *openTenant) note(ms int64) {
+func (m *reminderTenantState) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // Ranges returns the ranges to sweep, one for each book: see ttl.Sweeper.
-func (m *openTenant) Ranges(context.Context) (list []ttl.Range, err error) {
+func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
-		list = append(list, ttl.Range{Owner: binary.BigEndian.Uint32(b.scope)})
+		list = append(list, ttl.SweepRange{Owner: binary.BigEndian.Uint32(b.scope)})
 	}
 	return list, m.tenant.Unlisted
 }
 
 // Clock returns nil: all ranges have the reaper's clock.
-func (m *openTenant) Clock(ttl.Range) ttl.Clock { return nil }
+func (m *reminderTenantState) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep purges reminders of one book that are due: see ttl.Sweeper.
-func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept ttl.SweepResult, err error) {
-	b := m.find(func(b *book) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
+func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (swept ttl.SweepResult,
+	err error) {
+	b := m.find(func(b *reminderBook) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
@@ -142,9 +145,9 @@ func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept 
 		b.pass.Restart(0)
 	}
 	now := m.in.Clock().Millis()
-	step := host.PassStep{Pass: &b.pass, Prefix: b.key('x'), Cutoff: now}
+	step := host.SweepPassStep{Pass: &b.pass, Prefix: b.key('x'), Cutoff: now}
 	step.Announce()
-	var due []host.DeadlineEntry
+	var due []host.DeadlineIndexEntry
 	next := int64(host.Never)
 	err = m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		if due, err = step.Walk(r, nil, limit, nil); err == nil {
@@ -179,12 +182,12 @@ func (m *openTenant) Sweep(ctx context.Context, rg ttl.Range, limit int) (swept 
 }
 
 // recordTime stores the millisecond of a write.
-func (m *openTenant) recordTime(t engine.Txn, b *book, now int64) {
+func (m *reminderTenantState) recordTime(t engine.Txn, b *reminderBook, now int64) {
 	m.note(now)
 	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
 }
 
-func (m *openTenant) find(is func(*book) bool) *book {
+func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -195,11 +198,11 @@ func (m *openTenant) find(is func(*book) bool) *book {
 	return nil
 }
 
-// Clocks, Hold, Latest, Expired and Moved implement host.ClockObserver. The times of all reminders come from
+// Clocks, Hold, Latest, Expired and Moved implement host.ClockedData. The times of all reminders come from
 // the server's clock.
-func (m *openTenant) Clocks() []*host.Clock { return nil }
+func (m *reminderTenantState) Clocks() []*host.Clock { return nil }
 
-func (m *openTenant) isAffected(clocks []*host.Clock) bool {
+func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
 	for _, c := range clocks {
 		if c == m.in.Clock() {
 			return true
@@ -208,31 +211,31 @@ func (m *openTenant) isAffected(clocks []*host.Clock) bool {
 	return false
 }
 
-// Hold stops writes and purges until release is called: see host.ClockObserver.
-func (m *openTenant) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+// Hold stops writes and purges until release is called: see host.ClockedData.
+func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
 	}
 	return m.gate.Open, m.gate.Shut(ctx)
 }
 
-// Latest returns the latest time that is stored: see host.ClockObserver.
-func (m *openTenant) Latest(clocks []*host.Clock) host.StoredMoment {
+// Latest returns the latest time that is stored: see host.ClockedData.
+func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.StoredMoment{}
 	}
 	return host.StoredMoment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Expired returns the latest deadline after to that has passed: see host.ClockObserver.
-func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
+// Expired returns the latest deadline after to that has passed: see host.ClockedData.
+func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {
 		return died, nil
 	}
 	err = m.in.Engine().View(ctx, func(r engine.Reader) error {
 		for _, b := range m.books {
-			err := host.EachDue(r, b.key('x'), m.in.Clock().Millis(), func(e host.DeadlineEntry) (bool,
+			err := host.EachDue(r, b.key('x'), m.in.Clock().Millis(), func(e host.DeadlineIndexEntry) (bool,
 				error) {
 				if at := time.UnixMilli(e.At); at.After(to) && at.After(died.At) {
 					died = host.StoredMoment{At: at, What: "a reminder has come due"}
@@ -248,8 +251,8 @@ func (m *openTenant) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, err
 }
 
-// Moved makes the reaper look at all books again: see host.ClockObserver.
-func (m *openTenant) Moved([]*host.Clock) {
+// Moved makes the reaper look at all books again: see host.ClockedData.
+func (m *reminderTenantState) Moved([]*host.Clock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)
 	}

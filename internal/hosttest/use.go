@@ -16,10 +16,10 @@ func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 		return err
 	}
 	defer m.in.Catalog().Unlock()
-	var b *book
+	var b *reminderBook
 	err := m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
-		rec := bookRecord{Number: t.Number()}
-		b = &book{scope: bookScope(rec.Number)}
+		rec := reminderBookRecord{Number: t.Number()}
+		b = &reminderBook{scope: bookScope(rec.Number)}
 		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
 		return host.SetRecord(t, append(key, 0, 1), rec)
 	})
@@ -31,7 +31,7 @@ func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	return err
 }
 
-func (m *openTenant) book(name string) (*book, error) {
+func (m *reminderTenantState) book(name string) (*reminderBook, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if b := m.books[name]; b != nil {
@@ -67,11 +67,11 @@ func (t *ReminderTenant) Add(ctx context.Context, name, text string, in int64) (
 }
 
 // write writes a reminder that is due at the millisecond due. With host.Never it is never due.
-func (m *openTenant) write(t engine.Txn, b *book, text string, due int64) (id uint64) {
+func (m *reminderTenantState) write(t engine.Txn, b *reminderBook, text string, due int64) (id uint64) {
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
 	if due < host.Never {
-		t.Set(host.AppendEntry(b.key('x'), host.DeadlineEntry{At: due, ID: id}), nil)
+		t.Set(host.AppendEntry(b.key('x'), host.DeadlineIndexEntry{At: due, ID: id}), nil)
 	}
 	return id
 }
@@ -88,7 +88,7 @@ func (t *ReminderTenant) Stored(ctx context.Context, name string) ([]string, err
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
 
-func (m *openTenant) texts(ctx context.Context, name string, is func(due int64) bool) (list []string,
+func (m *reminderTenantState) texts(ctx context.Context, name string, is func(due int64) bool) (list []string,
 	err error) {
 	b, err := m.book(name)
 	if err != nil {
@@ -108,36 +108,36 @@ func (m *openTenant) texts(ctx context.Context, name string, is func(due int64) 
 
 // sink returns a book as an expiry sink: it stores items that have expired elsewhere as reminders that are
 // never due.
-func (m *openTenant) sink(name string) (host.ExpirySink, error) {
+func (m *reminderTenantState) sink(name string) (host.ExpirySink, error) {
 	b, err := m.book(name)
-	return &sinkTx{m: m, b: b}, err
+	return &reminderSinkTx{m: m, b: b}, err
 }
 
-// sinkTx moves expired items into a book, in one transaction: see host.SinkTx.
-type sinkTx struct {
-	m *openTenant
-	b *book
+// reminderSinkTx moves expired items into a book, in one transaction: see host.ExpirySinkTx.
+type reminderSinkTx struct {
+	m *reminderTenantState
+	b *reminderBook
 	t engine.Txn
 }
 
 // Enter begins to move items into the book: see host.ExpirySink.
-func (h *sinkTx) Enter(ctx context.Context) (host.SinkTx, error) {
-	return &sinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
+func (h *reminderSinkTx) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
+	return &reminderSinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
-// Scopes returns the book's scope: see host.SinkTx.
-func (h *sinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+// Scopes returns the book's scope: see host.ExpirySinkTx.
+func (h *reminderSinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
-// Begin sets the transaction in which the items are moved: see host.SinkTx.
-func (h *sinkTx) Begin(t engine.Txn) { h.t = t }
+// Begin sets the transaction in which the items are moved: see host.ExpirySinkTx.
+func (h *reminderSinkTx) Begin(t engine.Txn) { h.t = t }
 
 // ErrRefused is the error of a book for an item with the text "refused".
 var ErrRefused = errors.New("the book refuses")
 
-// Take stores an expired item as a reminder that is never due: see host.SinkTx.
-func (h *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
+// Take stores an expired item as a reminder that is never due: see host.ExpirySinkTx.
+func (h *reminderSinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
 	}
@@ -145,8 +145,8 @@ func (h *sinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return true, nil
 }
 
-// Finish stores the time of the write: see host.SinkTx.
-func (h *sinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
+// Finish stores the time of the write: see host.ExpirySinkTx.
+func (h *reminderSinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
 
-// Leave ends the use of the book: see host.SinkTx.
-func (h *sinkTx) Leave(bool) { h.m.gate.Leave() }
+// Leave ends the use of the book: see host.ExpirySinkTx.
+func (h *reminderSinkTx) Leave(bool) { h.m.gate.Leave() }

@@ -1,10 +1,10 @@
 // Package inject implements fault rules: they decide which operations fail, how and how often. The package
-// does not act on operations itself. The implementation of a protocol calls RuleList.Match once for each
+// does not act on operations itself. The implementation of a protocol calls FaultRules.Match once for each
 // operation, and applies the returned fault before or after it carries out the operation.
 //
 //	operation.go       the operations on documents and messages, by name
-//	rule.go            the definition and validation of a rule
-//	rule_list.go       the list of rules, and the choice of the fault for an operation
+//	fault_rule.go            the definition and validation of a rule
+//	fault_rules.go       the list of rules, and the choice of the fault for an operation
 //	matched_fault.go   the result for one operation
 //
 // # Rules

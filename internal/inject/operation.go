@@ -56,13 +56,13 @@ func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
 // OperationNames returns the names of all operations.
 func OperationNames() []string { return operationNames[1:] }
 
-// ParseOperation parses an operation's name, ignoring case. Its error is a *RuleError.
+// ParseOperation parses an operation's name, ignoring case. Its error is a *FaultRuleError.
 func ParseOperation(name string) (Operation, error) {
 	for o := ReadItem; o < operationCount; o++ {
 		if strings.EqualFold(operationNames[o], name) {
 			return o, nil
 		}
 	}
-	return 0, &RuleError{"operations", "'" + name + "' is no operation: there are " +
+	return 0, &FaultRuleError{"operations", "'" + name + "' is no operation: there are " +
 		strings.Join(OperationNames(), ", ")}
 }

@@ -14,15 +14,15 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at line %d, column %d: %s", e.Line, e.Col, e.Reason)
 }
 
-// DuplicateError reports an object in which a name occurs twice. Names are compared unescaped: "a" and
+// DuplicateNameError reports an object in which a name occurs twice. Names are compared unescaped: "a" and
 // "\u0061" are the same name. Different JSON readers may read different values from such an object. Only
 // Valid returns this error.
-type DuplicateError struct {
+type DuplicateNameError struct {
 	Name   string // unescaped
 	Offset int    // offset in bytes of the second occurrence, from 0
 }
 
-func (e *DuplicateError) Error() string {
+func (e *DuplicateNameError) Error() string {
 	return fmt.Sprintf("the name %.100q occurs twice in one object (again at offset %d)", e.Name, e.Offset)
 }
 

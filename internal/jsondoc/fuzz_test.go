@@ -81,7 +81,7 @@ func judge(raw []byte, maxDepth int) (wrong map[verdict]bool, readable bool) {
 func verdictOf(err error) verdict {
 	var (
 		syntax *SyntaxError
-		dup    *DuplicateError
+		dup    *DuplicateNameError
 		depth  *DepthError
 	)
 	switch {

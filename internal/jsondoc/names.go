@@ -183,7 +183,7 @@ func (p *parser) compareNames(a, b *memberName) int {
 }
 
 func (p *parser) duplicate(n *memberName) error {
-	return &DuplicateError{Name: string(p.nameBytes(n)), Offset: n.at}
+	return &DuplicateNameError{Name: string(p.nameBytes(n)), Offset: n.at}
 }
 
 // hashName computes the FNV-1a hash. If the hashes of two names collide, their texts are compared.

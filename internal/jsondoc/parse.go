@@ -82,11 +82,11 @@ func isDuplicate(err error) bool {
 	if err == nil {
 		return false // without allocation
 	}
-	var twice *DuplicateError
+	var twice *DuplicateNameError
 	return errors.As(err, &twice)
 }
 
-// parse does the work of Parse in one pass. It fails with a *DuplicateError if a name occurs twice in an
+// parse does the work of Parse in one pass. It fails with a *DuplicateNameError if a name occurs twice in an
 // object; Parse then uses unique.
 func parse(raw []byte, lim Limits) (ParsedDocument, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
@@ -112,8 +112,8 @@ func parse(raw []byte, lim Limits) (ParsedDocument, error) {
 	return out, p.end()
 }
 
-// compact does the work of Compact in one pass. It fails with a *DuplicateError if a name occurs twice in an
-// object; Compact then uses unique.
+// compact does the work of Compact in one pass. It fails with a *DuplicateNameError if a name occurs twice in
+// an object; Compact then uses unique.
 func compact(raw []byte, lim Limits) ([]byte, error) {
 	p := parser{src: raw, lim: lim.withDefaults()}
 	return p.compact()
@@ -142,7 +142,7 @@ func (p *parser) compact() ([]byte, error) {
 }
 
 // Valid checks that raw is one JSON value that conforms strictly to RFC 8259, that its numbers are finite as
-// doubles, and that no name occurs twice in an object (*DuplicateError). Other errors are those of Parse,
+// doubles, and that no name occurs twice in an object (*DuplicateNameError). Other errors are those of Parse,
 // except *NotObjectError. The size is that of the compact text. Nothing is dropped, so system properties
 // count.
 func Valid(raw []byte, lim Limits) error {

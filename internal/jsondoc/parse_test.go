@@ -277,7 +277,7 @@ func TestDuplicates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			lim := Limits{MaxBytes: 8 << 20}
 			err := Valid([]byte(c.raw), lim)
-			var got *DuplicateError
+			var got *DuplicateNameError
 			if !errors.As(err, &got) {
 				t.Fatalf("got %v, want a DuplicateError", err)
 			}

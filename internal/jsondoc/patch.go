@@ -132,14 +132,14 @@ func badPatch(reason string, cause error) error {
 		Err: cause}
 }
 
-// stepError is the error of one operation. A PatchError adds the number of the operation.
-type stepError string
+// patchStepError is the error of one operation. A PatchError adds the number of the operation.
+type patchStepError string
 
-func (e stepError) Error() string { return string(e) }
+func (e patchStepError) Error() string { return string(e) }
 
 func parseStep(op Value) (s patchStep, err error) {
 	if op.Kind() != Object {
-		return s, stepError("it must be an object, not " + op.Kind().article())
+		return s, patchStepError("it must be an object, not " + op.Kind().article())
 	}
 	if s.kind, err = parsePatchKind(op.Member("op")); err != nil {
 		return s, err
@@ -153,11 +153,11 @@ func parseStep(op Value) (s patchStep, err error) {
 			return s, err
 		}
 		if len(s.from.names) < len(s.path.names) && related(s.from.names, s.path.names) {
-			return s, stepError("a value cannot be moved into itself")
+			return s, patchStepError("a value cannot be moved into itself")
 		}
 	case patchIncrement:
 		if value.Kind() != Number {
-			return s, stepError("incr needs a number as its value")
+			return s, patchStepError("incr needs a number as its value")
 		}
 		s.value = value.text
 	case patchRemove:
@@ -176,7 +176,7 @@ func parsePatchKind(v Value) (patchKind, error) {
 			return patchKind(i), nil
 		}
 	}
-	return 0, stepError(fmt.Sprintf("its op is %.100s and none of %s", describe(v),
+	return 0, patchStepError(fmt.Sprintf("its op is %.100s and none of %s", describe(v),
 		strings.Join(patchNames[:], ", ")))
 }
 
@@ -193,22 +193,23 @@ const maxIndexDigits = 19
 
 func parsePointer(field string, v Value) (p pointer, err error) {
 	if v.Kind() != String {
-		return p, stepError(fmt.Sprintf("its %s must be a string, and is %.100s", field, describe(v)))
+		return p, patchStepError(fmt.Sprintf("its %s must be a string, and is %.100s", field, describe(v)))
 	}
 	p.text = v.Str()
 	rest, ok := strings.CutPrefix(p.text, "/")
 	if !ok {
-		return p, stepError(fmt.Sprintf("its %s %.200q does not begin with a slash", field, p.text))
+		return p, patchStepError(fmt.Sprintf("its %s %.200q does not begin with a slash", field, p.text))
 	}
 	for _, name := range strings.Split(rest, "/") {
 		if strings.Contains(name, "~") {
 			if name, ok = unescapePointer(name); !ok {
-				return p, stepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows", field,
+				return p, patchStepError(fmt.Sprintf("its %s %.200q has a ~ that neither 0 nor 1 follows",
+					field,
 					p.text))
 			}
 		}
 		if len(name) > maxIndexDigits && strings.Trim(name, "0123456789") == "" {
-			return p, stepError(fmt.Sprintf("Token('%.200s') has length longer than expected", name))
+			return p, patchStepError(fmt.Sprintf("Token('%.200s') has length longer than expected", name))
 		}
 		p.names = append(p.names, name)
 	}

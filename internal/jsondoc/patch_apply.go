@@ -212,7 +212,7 @@ func splice(text []byte, from, to int, piece string) []byte {
 	return append(out, text[to:]...)
 }
 
-func patchFailed(format, what string) error { return stepError(fmt.Sprintf(format, what)) }
+func patchFailed(format, what string) error { return patchStepError(fmt.Sprintf(format, what)) }
 
 func absent(p pointer, what string) error {
 	return patchFailed("Node(%.200s) to be "+what+" is absent", p.text)

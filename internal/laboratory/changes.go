@@ -20,7 +20,7 @@ const changesText = `For as long as the client listens, each with the data {}: "
 	`subscriptions or their messages may have. Several changes have one event, at most each 200 ` +
 	`milliseconds. A line that begins with a colon says each 15 seconds that the server is there.`
 
-type changesRequest struct {
+type streamChangesRequest struct {
 	Container string `query:"container" description:"A container to follow: database/id."`
 	WaitLimit
 	_ struct{} `takes:"changes take %"`
@@ -36,7 +36,7 @@ type changeWatch struct {
 
 // streamChanges sends server-sent events until the client disconnects or the server shuts down. An event has
 // no content: it only means that the client should read certain data again.
-func (l *Laboratory) streamChanges(ec echo.Context, in *changesRequest) error {
+func (l *Laboratory) streamChanges(ec echo.Context, in *streamChangesRequest) error {
 	w := changeWatch{l: l}
 	if in.Container != "" {
 		var both bool
@@ -142,6 +142,6 @@ func (l *Laboratory) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // change writes a server-sent event that has a name only: its data is an empty object.
-func (w *eventWriter) change(name string) {
+func (w *sseWriter) change(name string) {
 	w.b = append(append(append(w.b, "event: "...), name...), "\ndata: {}\n\n"...)
 }

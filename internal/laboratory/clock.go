@@ -64,7 +64,7 @@ type ClockResponseTiming struct {
 	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
 }
 
-// Find implements route.PartDecoder: it decodes the parameter settle of the query string.
+// Find implements route.RequestPartDecoder: it decodes the parameter settle of the query string.
 func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// MessageLife describes when and why a message expires, and what happens to it then.
-type MessageLife struct {
+// MessageExpiry describes when and why a message expires, and what happens to it then.
+type MessageExpiry struct {
 	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
 	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
 	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
@@ -34,9 +34,9 @@ const (
 )
 
 // lifeOf returns when and why a message of an entity expires. dead means that it is in the dead-letter queue.
-func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageLife {
+func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageExpiry {
 	b, p := &d.Broker, e.Properties
-	life := MessageLife{Source: "none", Then: thenKept}
+	life := MessageExpiry{Source: "none", Then: thenKept}
 	own := d.Message.OwnTTL()
 	if own != message.Absent {
 		life.OwnTTL = seconds(own)

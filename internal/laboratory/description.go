@@ -30,8 +30,8 @@ func describe(all routeTable) (route.OpenAPIDocument, error) {
 			{Of: settingEdit[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
 			{Of: settingEdit[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
 			{Of: settingEdit[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
-			{Of: settingEdit[*store.Starvation]{}, As: store.Starvation{}},
-			{Of: ImportResults{}, As: []ImportResult{}},
+			{Of: settingEdit[*store.ReaperStarvation]{}, As: store.ReaperStarvation{}},
+			{Of: ImportResults{}, As: []ImportedDocument{}},
 		},
 	})
 }

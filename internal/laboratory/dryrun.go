@@ -62,7 +62,7 @@ var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "mont
 // proposedDefaultTTL is the proposed defaultTtl of a container.
 type proposedDefaultTTL struct{ ttl.Seconds }
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (d *proposedDefaultTTL) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	if d.Seconds, err = ttl.ParseDefault(v.Raw()); err != nil {
 		return route.BadRequest(err.Error())

@@ -74,7 +74,7 @@ type QueuesRequirement struct {
 	queues *queue.Queues
 }
 
-// Find implements route.PartDecoder: it fails with a 404 if the server has no queues.
+// Find implements route.RequestPartDecoder: it fails with a 404 if the server has no queues.
 func (in *QueuesRequirement) Find(l *Laboratory, _ echo.Context) error {
 	if in.queues = l.opt.Queues; in.queues == nil {
 		return route.NotFound("This server has no queues.")
@@ -89,7 +89,7 @@ type EntityPath struct {
 	entity entity.Entity
 }
 
-// Find implements route.PartDecoder: it looks up the entity that the request's path names.
+// Find implements route.RequestPartDecoder: it looks up the entity that the request's path names.
 func (in *EntityPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Entity, err = route.PathParam(ec, "entity"); err != nil {
 		return err
@@ -164,7 +164,7 @@ func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, err
 	}
 	for _, t := range topics {
 		below, err := queues.List(ctx, entity.Subscription, t.Path, 0, allEntities)
-		if entity.CodeOf(err) == entity.CodeEntityNotFound && err != nil {
+		if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound && err != nil {
 			continue // deleted since List
 		}
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // durationMember is a duration such as 90s or 30d, or one in the format of XML Schema.
 type durationMember time.Duration
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (s *durationMember) DecodeMember(name string, v jsondoc.Value) error {
 	d, err := entity.ParseAnyDuration(v.Str())
 	if v.Kind() != jsondoc.String || err != nil || d <= 0 {

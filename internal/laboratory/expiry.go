@@ -16,24 +16,24 @@ import (
 
 // ItemExpiry describes when and why an item expires.
 type ItemExpiry struct {
-	State      string `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
-	Source     string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
-	TTL        *int64 `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
-	ExpiresAt  string `json:"expiresAt,omitempty" format:"date-time"`
-	ExpiresIn  int64  `json:"expiresIn,omitempty" description:"Seconds."`
-	Expires    int64  `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
-	Timestamp  int64  `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
-	Base       *int64 `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
-	OwnTTL     int64  `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
-	LeaseUntil string `json:"leaseUntil,omitempty" format:"date-time"`
-	PurgedAt   string `json:"purgedAt,omitempty" format:"date-time"`
-	Policy     Policy `json:"policy"`
-	Now        string `json:"now" format:"date-time" description:"By the container's clock."`
-	Explain    string `json:"explain" description:"The same as a sentence for people."`
+	State      string           `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
+	Source     string           `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
+	TTL        *int64           `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
+	ExpiresAt  string           `json:"expiresAt,omitempty" format:"date-time"`
+	ExpiresIn  int64            `json:"expiresIn,omitempty" description:"Seconds."`
+	Expires    int64            `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
+	Timestamp  int64            `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
+	Base       *int64           `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
+	OwnTTL     int64            `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
+	LeaseUntil string           `json:"leaseUntil,omitempty" format:"date-time"`
+	PurgedAt   string           `json:"purgedAt,omitempty" format:"date-time"`
+	Policy     DefaultTTLPolicy `json:"policy"`
+	Now        string           `json:"now" format:"date-time" description:"By the container's clock."`
+	Explain    string           `json:"explain" description:"The same as a sentence for people."`
 }
 
-// Policy is the container's default time to live.
-type Policy struct {
+// DefaultTTLPolicy is the container's default time to live.
+type DefaultTTLPolicy struct {
 	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
 	Path       string `json:"ttlPropertyPath,omitempty" description:"From what times to live count."`
 	Since      string `json:"since" format:"date-time"`
@@ -42,7 +42,7 @@ type Policy struct {
 func itemExpiry(e inspect.Expiry) ItemExpiry {
 	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
 		Now: second(e.Now), Explain: e.Sentence(),
-		Policy: Policy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
+		Policy: DefaultTTLPolicy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
 	if e.Based {
 		out.Base = &e.Base
 	}
@@ -94,8 +94,8 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 // the memory with responses.
 type MemoryReservation struct{ take func() error }
 
-// Find implements route.PartDecoder: it sets take, by which the handler reserves memory. It reserves none
-// itself.
+// Find implements route.RequestPartDecoder: it sets take, by which the handler reserves memory. It reserves
+// none itself.
 func (r *MemoryReservation) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
@@ -107,7 +107,7 @@ type WaitLimit struct {
 	limits *http.ResponseController
 }
 
-// Find implements route.PartDecoder: it keeps the connection of the request for wait.
+// Find implements route.RequestPartDecoder: it keeps the connection of the request for wait.
 func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
@@ -148,13 +148,13 @@ func (l *Laboratory) draining() bool {
 	}
 }
 
-var waits = map[string]store.WaitFor{
+var waits = map[string]store.WaitCondition{
 	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed, "quiet": store.WaitQuiet,
 }
 
-// waitRequest is the body of a request that waits until an item has expired, is purged or appears in the
-// change feed, or until the container has nothing to purge (quiet).
-type waitRequest struct {
+// waitForItemRequest is the body of a request that waits until an item has expired, is purged or appears in
+// the change feed, or until the container has nothing to purge (quiet).
+type waitForItemRequest struct {
 	ContainerPath
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`
 	ID           *string      `json:"id,omitempty" description:"The item's; required unless it is for quiet."`
@@ -165,8 +165,8 @@ type waitRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// WaitAnswer is the state at the end of a wait.
-type WaitAnswer struct {
+// WaitForItemResult is the state at the end of a wait.
+type WaitForItemResult struct {
 	Until string      `json:"until" enum:"expired,purged,feed,quiet"`
 	Item  *ItemExpiry `json:"item,omitempty"` // not for "quiet"
 	LSN   uint64      `json:"lsn,omitempty" description:"Of the change in the feed."`
@@ -175,13 +175,13 @@ type WaitAnswer struct {
 }
 
 // wait responds when the requested condition holds, or with 408 after in.Timeout seconds of real time.
-func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, error) {
+func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForItemResult, error) {
 	what, known := waits[in.Until]
 	switch {
 	case !known:
-		return WaitAnswer{}, route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
+		return WaitForItemResult{}, route.BadRequest("'until' must be 'expired', 'purged', 'feed' or 'quiet'.")
 	case what != store.WaitQuiet && in.ID == nil:
-		return WaitAnswer{}, route.BadRequest("The body must have an 'id'.")
+		return WaitForItemResult{}, route.BadRequest("The body must have an 'id'.")
 	}
 	req := store.WaitRequest{For: what, After: uint64(in.After)}
 	if what != store.WaitQuiet {
@@ -194,17 +194,17 @@ func (l *Laboratory) wait(ctx context.Context, in *waitRequest) (WaitAnswer, err
 	switch {
 	case err == nil:
 	case l.draining():
-		return WaitAnswer{}, route.Unavailable("The server is shutting down.")
+		return WaitForItemResult{}, route.Unavailable("The server is shutting down.")
 	case fault.ErrorCode(err) == fault.CodeCanceled:
 		text := "It has not come about in " + timeout.String() + "."
 		if what != store.WaitQuiet {
 			text += " " + out.Expiry.Sentence()
 		}
-		return WaitAnswer{}, &route.Error{Status: http.StatusRequestTimeout, Message: text}
+		return WaitForItemResult{}, &route.Error{Status: http.StatusRequestTimeout, Message: text}
 	default:
-		return WaitAnswer{}, err
+		return WaitForItemResult{}, err
 	}
-	answer := WaitAnswer{Until: in.Until, LSN: out.LSN, Now: second(out.Expiry.Now)}
+	answer := WaitForItemResult{Until: in.Until, LSN: out.LSN, Now: second(out.Expiry.Now)}
 	if what != store.WaitQuiet {
 		e := itemExpiry(out.Expiry)
 		answer.Item = &e

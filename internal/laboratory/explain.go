@@ -24,7 +24,7 @@ type Explanation struct {
 	receipt store.Receipt
 }
 
-// Receipt implements route.ChargedResponse.
+// Receipt implements route.ResponseWithCharge.
 func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
 // ExplainMetrics holds the statistics of the page: times in milliseconds, sizes in bytes of JSON text.
@@ -61,7 +61,7 @@ type IndexList struct {
 // queryParameters holds the parameters of a query.
 type queryParameters []store.Parameter
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (p *queryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	*p, err = store.ParseParameters(v)
 	return err
@@ -84,7 +84,7 @@ func (queryParameters) JSONSchema() (s jsonschema.Schema, err error) {
 // pageRowCount is the number of rows that a request asks for.
 type pageRowCount int
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (p *pageRowCount) DecodeMember(name string, v jsondoc.Value) error {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
@@ -101,7 +101,7 @@ func (pageRowCount) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type explainRequest struct {
+type explainQueryRequest struct {
 	Database     route.RequiredText `json:"database" first:"true"`
 	Container    route.RequiredText `json:"container" first:"true"`
 	Query        route.RequiredText `json:"query" first:"true"`
@@ -115,7 +115,7 @@ type explainRequest struct {
 
 // explainQuery runs one page of a query and returns its plan and statistics. Without a partition key the
 // query covers the whole container.
-func (l *Laboratory) explainQuery(ctx context.Context, in *explainRequest) (Explanation, error) {
+func (l *Laboratory) explainQuery(ctx context.Context, in *explainQueryRequest) (Explanation, error) {
 	d, err := l.db.Database(string(in.Database))
 	if err != nil {
 		return Explanation{}, err

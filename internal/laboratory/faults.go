@@ -40,7 +40,7 @@ type Faults struct {
 	Faults []Fault `json:"faults" nullable:"false"`
 }
 
-func faultOf(s inject.RuleState) Fault {
+func faultOf(s inject.FaultRuleState) Fault {
 	f := Fault{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
 		Container: s.Container, Entity: s.Entity, Share: s.Share, Seed: s.Seed, Skip: s.Skip, Count: s.Count,
 		When: "before", LatencyMs: s.Latency.Milliseconds(), RetryAfterMs: s.RetryAfter.Milliseconds(),
@@ -60,7 +60,7 @@ func faultOf(s inject.RuleState) Fault {
 // operationNames holds operations, which JSON shows by name.
 type operationNames []inject.Operation
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (o *operationNames) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Array {
 		return route.BadRequest("'" + name + "' must be an array of names.")
@@ -90,17 +90,17 @@ func (operationNames) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// faultKindName is a kind of fault, which JSON shows by name.
-type faultKindName struct{ is inject.Fault }
+// faultKind is a kind of fault, which JSON shows by name.
+type faultKind struct{ is inject.Fault }
 
-// DecodeMember implements route.MemberDecoder.
-func (f *faultKindName) DecodeMember(_ string, v jsondoc.Value) (err error) {
+// DecodeMember implements route.JSONMemberDecoder.
+func (f *faultKind) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	f.is, err = inject.ParseFault(v.Str())
 	return ofRules(err)
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (faultKindName) JSONSchema() (s jsonschema.Schema, err error) {
+func (faultKind) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	for _, n := range inject.FaultNames() {
 		s.Enum = append(s.Enum, n)
@@ -111,7 +111,7 @@ func (faultKindName) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type addFaultRequest struct {
-	Fault      faultKindName  `json:"fault" missing:"The body must have a 'fault'."`
+	Fault      faultKind      `json:"fault" missing:"The body must have a 'fault'."`
 	Operations operationNames `json:"operations,omitempty"`
 	Database   string         `json:"database,omitempty" description:"Of the documents. None: any."`
 	Container  string         `json:"container,omitempty" description:"With its database. None: any."`
@@ -129,7 +129,7 @@ type addFaultRequest struct {
 }
 
 func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, error) {
-	r := inject.Rule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
+	r := inject.FaultRule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
 		Container: in.Container, Entity: in.Entity, Share: 1, Seed: uint64(in.Seed), Skip: in.Skip,
 		Count: in.Count, For: in.For.Duration, After: in.When == "after",
 		Latency:    time.Duration(in.Latency) * time.Millisecond,
@@ -149,9 +149,9 @@ func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, er
 	return faultOf(s), nil
 }
 
-// ofRules converts a *inject.RuleError to a *route.Error.
+// ofRules converts a *inject.FaultRuleError to a *route.Error.
 func ofRules(err error) error {
-	var refused *inject.RuleError
+	var refused *inject.FaultRuleError
 	switch {
 	case !errors.As(err, &refused):
 		return err

@@ -13,17 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// documents is the array of documents in a request to import them.
-type documents struct{ list jsondoc.Value }
+// importedDocuments is the array of documents in a request to import them.
+type importedDocuments struct{ list jsondoc.Value }
 
-// DecodeMember implements route.MemberDecoder.
-func (d *documents) DecodeMember(_ string, v jsondoc.Value) error {
+// DecodeMember implements route.JSONMemberDecoder.
+func (d *importedDocuments) DecodeMember(_ string, v jsondoc.Value) error {
 	d.list = v
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (documents) JSONSchema() (s jsonschema.Schema, err error) {
+func (importedDocuments) JSONSchema() (s jsonschema.Schema, err error) {
 	one := new(jsonschema.Schema).WithDescription("A document. Its _ts tells its age, or its member _mayfly.")
 	one.AddType(jsonschema.Object)
 	s.AddType(jsonschema.Array)
@@ -33,24 +33,24 @@ func (documents) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type importRequest struct {
+type importDocumentsRequest struct {
 	ContainerPath
-	Documents documents `json:"documents" nullable:"false"`
-	Create    bool      `json:"create,omitempty" description:"Refuse those that are there."`
-	_         struct{}  `takes:"an import takes %" body:"documents"`
-	_         struct{}  `additionalProperties:"false"`
+	Documents importedDocuments `json:"documents" nullable:"false"`
+	Create    bool              `json:"create,omitempty" description:"Refuse those that are there."`
+	_         struct{}          `takes:"an import takes %" body:"documents"`
+	_         struct{}          `additionalProperties:"false"`
 }
 
 // ImportResults is the response to a request that imports documents: a result for each of them, without the
 // document.
 type ImportResults struct {
-	results []ImportResult
+	results []ImportedDocument
 	receipt store.Receipt
 	mixed   bool
 }
 
-// ImportResult is the result for one document.
-type ImportResult struct {
+// ImportedDocument is the result for one document.
+type ImportedDocument struct {
 	Status     int     `json:"statusCode" description:"201, 200 of one that was replaced, or of a failure."`
 	Substatus  int     `json:"subStatusCode,omitempty"`
 	Charge     float64 `json:"requestCharge" description:"RU."`
@@ -59,7 +59,7 @@ type ImportResult struct {
 	Message    string  `json:"message,omitempty" description:"Of a failure."`
 }
 
-// Receipt implements route.ChargedResponse.
+// Receipt implements route.ResponseWithCharge.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
 // StatusCode implements route.StatusResponse.
@@ -81,7 +81,7 @@ func (i *ImportResults) MarshalJSON() ([]byte, error) {
 // importItems upserts or creates up to 100 documents, each with the age that it has in the request; see
 // store.ParseImport. The partition key is taken from each document. If ctx ends, the import stops after the
 // current document.
-func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (ImportResults, error) {
+func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest) (ImportResults, error) {
 	if in.Documents.list.Kind() != jsondoc.Array {
 		return ImportResults{}, route.BadRequest("'documents' must be an array of documents.")
 	}
@@ -116,8 +116,8 @@ func (l *Laboratory) importItems(ctx context.Context, in *importRequest) (Import
 	return out, nil
 }
 
-func (l *Laboratory) imported(kind store.OperationKind, r *store.OperationResult) ImportResult {
-	out := ImportResult{Status: http.StatusOK, Charge: r.Charge}
+func (l *Laboratory) imported(kind store.OperationKind, r *store.OperationResult) ImportedDocument {
+	out := ImportedDocument{Status: http.StatusOK, Charge: r.Charge}
 	if r.Item.Body() != nil {
 		out.ETag = r.Item.ETag()
 	}

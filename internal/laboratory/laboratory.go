@@ -25,8 +25,8 @@ type HTTPAdapter interface {
 	Stream(ec echo.Context)
 }
 
-// Failure is an error in the form in which the server would send it.
-type Failure struct {
+// ErrorResponse is an error in the form in which the server would send it.
+type ErrorResponse struct {
 	Status, Substatus int // Substatus 0: none
 	Message           string
 }
@@ -37,7 +37,7 @@ type Options struct {
 	// Wall is the clock of real time, which limits waits. It must not be the clock of the data.
 	Wall ttl.Clock
 	// Classify returns the response of the server to a request that fails with the given error.
-	Classify func(error) Failure
+	Classify func(error) ErrorResponse
 	// Draining is closed when the server begins to shut down. All waits then end. If it is nil, waits are
 	// not ended by that.
 	Draining <-chan struct{}
@@ -55,7 +55,7 @@ type Options struct {
 	// Queues are the queues and topics; nil: there are none.
 	Queues *queue.Queues
 	// Faults are the fault injection rules. Required.
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Requests is the log of requests; nil: there is none.
 	Requests *requests.Log
 	// Connection is the data that clients need to connect; nil: unknown.

@@ -2,8 +2,8 @@ package laboratory
 
 import "context"
 
-// LintAnswer lists the lint findings for a container's default, and for items written since the start.
-type LintAnswer struct {
+// LintReport lists the lint findings for a container's default, and for items written since the start.
+type LintReport struct {
 	Container []LintFinding `json:"container" nullable:"false"`
 	Items     []LintFinding `json:"items" nullable:"false" description:"Of writes since the start."`
 }
@@ -23,8 +23,8 @@ type LintItem struct {
 	At  string `json:"at" format:"date-time"`
 }
 
-func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (LintAnswer, error) {
-	out := LintAnswer{Container: []LintFinding{}, Items: []LintFinding{}}
+func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (LintReport, error) {
+	out := LintReport{Container: []LintFinding{}, Items: []LintFinding{}}
 	info := in.container.Info()
 	found := info.Spec.Lint()
 	for _, n := range in.container.LintCounts() {

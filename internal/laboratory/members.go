@@ -23,7 +23,7 @@ type DatabasePath struct {
 	database   *store.Database
 }
 
-// Find implements route.PartDecoder: it looks up the database that the request's path names.
+// Find implements route.RequestPartDecoder: it looks up the database that the request's path names.
 func (in *DatabasePath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
@@ -47,7 +47,7 @@ type ContainerPath struct {
 	container   *store.Container
 }
 
-// Find implements route.PartDecoder: it looks up the container that the request's path names.
+// Find implements route.RequestPartDecoder: it looks up the container that the request's path names.
 func (in *ContainerPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.DatabaseID, err = route.PathParam(ec, "db"); err != nil {
 		return err
@@ -77,7 +77,7 @@ type ItemFields struct {
 // partitionKey is a partition key as a JSON array, one element for each path.
 type partitionKey struct{ definition.PartitionKey }
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (k *partitionKey) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	k.PartitionKey, err = definition.ParsePartitionKey(v.Raw())
 	return err
@@ -95,7 +95,7 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 // trueFlag is a boolean for which only true is valid.
 type trueFlag bool
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
 		return route.BadRequest("'" + name + "' must be true.")
@@ -118,7 +118,7 @@ type settingEdit[T any] struct {
 	value T
 }
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (s *settingEdit[T]) DecodeMember(name string, v jsondoc.Value) error {
 	s.given = true
 	if v.Kind() == jsondoc.Null {

@@ -38,10 +38,10 @@ type Message struct {
 	PropertyTypes map[string]string          `json:"propertyTypes,omitempty" description:"Of AMQP."`
 	Annotations   map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's."`
 
-	Text      string      `json:"text,omitempty"`
-	Base64    string      `json:"base64,omitempty" description:"The body, where it is no text."`
-	LockToken string      `json:"lockToken,omitempty" description:"Once received."`
-	Life      MessageLife `json:"life"`
+	Text      string        `json:"text,omitempty"`
+	Base64    string        `json:"base64,omitempty" description:"The body, where it is no text."`
+	LockToken string        `json:"lockToken,omitempty" description:"Once received."`
+	Life      MessageExpiry `json:"life"`
 }
 
 // Messages is a list of messages.
@@ -49,13 +49,13 @@ type Messages struct {
 	Messages []Message `json:"messages" nullable:"false"`
 }
 
-// StoreSelector is the part of a request body that selects one of the two message stores of an entity: that
-// of its messages, or that of its dead-letter queue. The path of the request names the entity.
-type StoreSelector struct {
+// MessageStoreSelector is the part of a request body that selects one of the two message stores of an entity:
+// that of its messages, or that of its dead-letter queue. The path of the request names the entity.
+type MessageStoreSelector struct {
 	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
 }
 
-func (in *StoreSelector) address(path string) entity.Address {
+func (in *MessageStoreSelector) address(path string) entity.Address {
 	a := entity.Address{Entity: path}
 	if in.DeadLetters {
 		a.Sub = entity.DeadLetters
@@ -63,16 +63,16 @@ func (in *StoreSelector) address(path string) entity.Address {
 	return a
 }
 
-type peekRequest struct {
+type peekMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	From    int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
 	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
 	Session *string  `json:"session,omitempty" description:"Messages of this session alone."`
 	_       struct{} `body:"optional" takes:"peek takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Messages, error) {
+func (l *Laboratory) peekMessages(ctx context.Context, in *peekMessagesRequest) (Messages, error) {
 	list, err := in.queues.Peek(ctx, in.address(in.Entity), queue.PeekOptions{From: in.From, Max: in.Count,
 		Session: in.Session, Locks: true})
 	if err != nil {
@@ -82,7 +82,7 @@ func (l *Laboratory) peekMessages(ctx context.Context, in *peekRequest) (Message
 }
 
 // answer converts received or peeked messages to the response.
-func (in *peekRequest) answer(list []queue.Delivery) Messages {
+func (in *peekMessagesRequest) answer(list []queue.Delivery) Messages {
 	out := Messages{make([]Message, len(list))}
 	for i := range list {
 		out.Messages[i] = messageOf(&list[i], &in.entity, in.DeadLetters)
@@ -90,9 +90,9 @@ func (in *peekRequest) answer(list []queue.Delivery) Messages {
 	return out
 }
 
-type takeRequest struct {
+type takeMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
@@ -100,7 +100,7 @@ type takeRequest struct {
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Messages, error) {
+func (l *Laboratory) takeMessages(ctx context.Context, in *takeMessagesRequest) (Messages, error) {
 	o := queue.ReceiverOptions{Mode: queue.ReceiveAndDelete, Name: "laboratory"}
 	if in.Session != nil {
 		o.Session = &queue.SessionRequest{ID: *in.Session}
@@ -120,7 +120,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeRequest) (Message
 	if err != nil {
 		return Messages{}, ofQueues(err)
 	}
-	peek := peekRequest{EntityPath: in.EntityPath, StoreSelector: in.StoreSelector}
+	peek := peekMessagesRequest{EntityPath: in.EntityPath, MessageStoreSelector: in.MessageStoreSelector}
 	return peek.answer(list), nil
 }
 

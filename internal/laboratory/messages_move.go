@@ -11,15 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// MoveResult is the response to a request that moves, settles or deletes messages: how many were processed,
-// and which could not be.
-type MoveResult struct {
-	Messages int              `json:"messages"`
-	Failed   []RefusedMessage `json:"failed,omitempty" description:"Those that stayed."`
+// ProcessedMessages is the response to a request that moves, settles or deletes messages: how many were
+// processed, and which could not be.
+type ProcessedMessages struct {
+	Messages int                   `json:"messages"`
+	Failed   []RefusedMessageError `json:"failed,omitempty" description:"Those that stayed."`
 }
 
-// RefusedMessage is a message that a request could not move, settle or delete, and the reason.
-type RefusedMessage struct {
+// RefusedMessageError is a message that a request could not move, settle or delete, and the reason.
+type RefusedMessageError struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
 	Message   string `json:"message" description:"Why."`
@@ -27,7 +27,8 @@ type RefusedMessage struct {
 
 // forEach calls do for each of the messages and counts the successful calls. If an error concerns only one
 // message, it continues with the next one; any other error ends the request.
-func (out *MoveResult) forEach(ctx context.Context, numbers []int64, do func(number int64) error) error {
+func (out *ProcessedMessages) forEach(ctx context.Context, numbers []int64,
+	do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -41,7 +42,7 @@ func (out *MoveResult) forEach(ctx context.Context, numbers []int64, do func(num
 		if ended != nil {
 			return ended
 		}
-		out.Failed = append(out.Failed, RefusedMessage{Number: number, Message: text})
+		out.Failed = append(out.Failed, RefusedMessageError{Number: number, Message: text})
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (out *MoveResult) forEach(ctx context.Context, numbers []int64, do func(num
 // refusal returns the text of err if it concerns only one message. If it concerns the whole request, refusal
 // returns err as ended.
 func refusal(err error) (text string, ended error) {
-	switch entity.CodeOf(err) {
+	switch entity.ErrorCodeOf(err) {
 	case entity.CodeMessageNotFound, entity.CodeMessageLockLost, entity.CodeSessionLockLost,
 		entity.CodeMessageTooLarge, entity.CodeNotAllowed, entity.CodeArgument:
 		return err.Error(), nil
@@ -57,7 +58,7 @@ func refusal(err error) (text string, ended error) {
 	return "", ofQueues(err)
 }
 
-type resubmitRequest struct {
+type resubmitMessagesRequest struct {
 	EntityPath
 	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
 	Number  int64           `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
@@ -70,7 +71,8 @@ type resubmitRequest struct {
 // resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
 // subscription. The dead letter is deleted in the transaction that sends the message, so the message is
 // neither lost nor duplicated.
-func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out MoveResult, err error) {
+func (l *Laboratory) resubmit(ctx context.Context, in *resubmitMessagesRequest) (out ProcessedMessages,
+	err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {
 		to.Entity = topic
@@ -113,7 +115,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitRequest) (out Mov
 const resubmitted = 20
 
 // resubmitOne sends one dead letter again. If that fails, it releases the lock of the message.
-func (in *resubmitRequest) resubmitOne(ctx context.Context, from, to entity.Address,
+func (in *resubmitMessagesRequest) resubmitOne(ctx context.Context, from, to entity.Address,
 	number int64) error {
 	d, err := in.queues.ReceiveNumber(ctx, from, number)
 	if err != nil {
@@ -135,7 +137,7 @@ func releaseLock(ctx context.Context, queues *queue.Queues, at entity.Address, t
 }
 
 // rebuild returns the message to send in place of a dead letter.
-func (in *resubmitRequest) rebuild(dead *message.Message) (*message.Message, error) {
+func (in *resubmitMessagesRequest) rebuild(dead *message.Message) (*message.Message, error) {
 	if in.Edited {
 		return in.build(in.queues.Now())
 	}
@@ -146,7 +148,7 @@ func (in *resubmitRequest) rebuild(dead *message.Message) (*message.Message, err
 	return m, nil
 }
 
-func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Address,
+func (in *resubmitMessagesRequest) sendAgain(ctx context.Context, from, to entity.Address,
 	list []queue.Delivery) error {
 	tx, err := in.queues.Begin(ctx)
 	if err != nil {
@@ -171,19 +173,19 @@ func (in *resubmitRequest) sendAgain(ctx context.Context, from, to entity.Addres
 
 type deleteMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	Numbers sequenceNumbers `json:"sequenceNumbers" missing:"The body must have 'sequenceNumbers'."`
 	_       struct{}        `takes:"delete takes %" additionalProperties:"false"`
 }
 
 // deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
 // are not deleted. Scheduled messages are canceled.
-func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out MoveResult,
+func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out ProcessedMessages,
 	err error) {
 	at := in.address(in.Entity)
 	err = out.forEach(ctx, in.Numbers, func(number int64) error {
 		d, err := in.queues.ReceiveNumber(ctx, at, number)
-		if entity.CodeOf(err) == entity.CodeMessageNotFound && !in.DeadLetters {
+		if entity.ErrorCodeOf(err) == entity.CodeMessageNotFound && !in.DeadLetters {
 			return in.queues.CancelScheduled(ctx, at, []int64{number}, nil)
 		}
 		if err != nil {
@@ -198,13 +200,14 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 	return out, err
 }
 
-type purgeRequest struct {
+type purgeMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeRequest) (out MoveResult, err error) {
+func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeMessagesRequest) (out ProcessedMessages,
+	err error) {
 	before := in.queues.Now().Add(time.Millisecond)
 	for {
 		n, err := in.queues.DeleteMessages(ctx, in.address(in.Entity), before, purgedAtOnce, nil)

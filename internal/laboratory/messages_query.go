@@ -23,7 +23,7 @@ import (
 
 type queryMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	Query        route.RequiredText `json:"query"`
 	Parameters   queryParameters    `json:"parameters,omitempty"`
 	Count        int                `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
@@ -77,7 +77,7 @@ func badQuery(err error) error {
 	var wrong *query.Error
 	var cursor *query.CursorError
 	var memory *query.MemoryError
-	var match *query.MatchError
+	var match *query.RegexTimeoutError
 	var late *query.TimeError
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory),
@@ -117,20 +117,20 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
 
 // Postings implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Postings([]byte) query.Postings { return emptyIndex{} }
+func (s messageSource) Postings([]byte) query.Postings { return emptyMessageIndex{} }
 
 // Terms implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return emptyIndex{} }
+func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return emptyMessageIndex{} }
 
-// emptyIndex is a query.Postings and a query.Terms without entries.
-type emptyIndex struct{}
+// emptyMessageIndex is a query.Postings and a query.Terms without entries.
+type emptyMessageIndex struct{}
 
-func (emptyIndex) Next() bool         { return false }
-func (emptyIndex) SeekGE(uint64) bool { return false }
-func (emptyIndex) RID() uint64        { return 0 }
-func (emptyIndex) Key() []byte        { return nil }
-func (emptyIndex) Value() []byte      { return nil }
-func (emptyIndex) Close() error       { return nil }
+func (emptyMessageIndex) Next() bool         { return false }
+func (emptyMessageIndex) SeekGE(uint64) bool { return false }
+func (emptyMessageIndex) RID() uint64        { return 0 }
+func (emptyMessageIndex) Key() []byte        { return nil }
+func (emptyMessageIndex) Value() []byte      { return nil }
+func (emptyMessageIndex) Close() error       { return nil }
 
 // messageDocuments iterates over messages by sequence number, in batches.
 type messageDocuments struct {

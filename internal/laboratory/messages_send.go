@@ -82,15 +82,15 @@ func (in *MessageFields) build(now time.Time) (*message.Message, error) {
 	return m, nil
 }
 
-type sendRequest struct {
+type sendMessagesRequest struct {
 	EntityPath
 	MessageFields
 	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"{i} is its number."`
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
-// SendResult is the response to a request that sends messages.
-type SendResult struct {
+// SendMessagesResult is the response to a request that sends messages.
+type SendMessagesResult struct {
 	ID            string   `json:"id,omitempty" description:"As it was given."`
 	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
 	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
@@ -103,12 +103,12 @@ const (
 	sentBytes    = 64 << 10
 )
 
-func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (SendResult, error) {
+func (l *Laboratory) sendMessage(ctx context.Context, in *sendMessagesRequest) (SendMessagesResult, error) {
 	to, err := entity.ParseDestination(in.Entity)
 	if err != nil {
-		return SendResult{}, ofQueues(err)
+		return SendMessagesResult{}, ofQueues(err)
 	}
-	out := SendResult{ID: in.ID}
+	out := SendMessagesResult{ID: in.ID}
 	var group []*message.Message
 	size := 0
 	for i := 1; i <= max(in.Repeat, 1); i++ {
@@ -119,11 +119,11 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (SendResu
 		}
 		m, err := one.build(in.queues.Now())
 		if err != nil {
-			return SendResult{}, err
+			return SendMessagesResult{}, err
 		}
 		if i == 1 {
 			if out.Subscriptions, err = in.queues.Recipients(ctx, to, m); err != nil {
-				return SendResult{}, ofQueues(err)
+				return SendMessagesResult{}, ofQueues(err)
 			}
 		}
 		group, size = append(group, m), size+m.Size()
@@ -131,7 +131,7 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendRequest) (SendResu
 			continue
 		}
 		if err := in.queues.Send(ctx, to, group, nil); err != nil {
-			return SendResult{}, ofQueues(err)
+			return SendMessagesResult{}, ofQueues(err)
 		}
 		if in.Repeat > 0 {
 			out.Messages = i

@@ -10,7 +10,7 @@ import (
 
 type waitMessagesRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
 	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"Messages that are enough."`
 	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds

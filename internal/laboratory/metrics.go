@@ -205,7 +205,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.Empty) error {
 		l.opt.Webhooks, l.opt.Queues}); err != nil {
 		return err
 	}
-	var page pageWriter
+	var page metricsPageWriter
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page,
 		ec.Request())
 	if page.status >= http.StatusBadRequest {
@@ -215,24 +215,24 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.Empty) error {
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
-// pageWriter is an http.ResponseWriter that buffers what the handler of the Prometheus library writes, so
-// that the length of the response is known.
-type pageWriter struct {
+// metricsPageWriter is an http.ResponseWriter that buffers what the handler of the Prometheus library writes,
+// so that the length of the response is known.
+type metricsPageWriter struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
-func (p *pageWriter) Header() http.Header {
+func (p *metricsPageWriter) Header() http.Header {
 	if p.header == nil {
 		p.header = make(http.Header)
 	}
 	return p.header
 }
 
-func (p *pageWriter) WriteHeader(status int) { p.status = status }
+func (p *metricsPageWriter) WriteHeader(status int) { p.status = status }
 
-func (p *pageWriter) Write(b []byte) (int, error) {
+func (p *metricsPageWriter) Write(b []byte) (int, error) {
 	p.body = append(p.body, b...)
 	return len(b), nil
 }

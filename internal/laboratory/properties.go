@@ -62,7 +62,8 @@ func typeOf(v any) string {
 
 // propertiesOf returns properties as JSON, and the types of their values. Both are nil if there are no
 // properties.
-func propertiesOf(list []message.Property) (values map[string]json.RawMessage, types map[string]string) {
+func propertiesOf(list []message.ApplicationProperty) (values map[string]json.RawMessage,
+	types map[string]string) {
 	if len(list) == 0 {
 		return nil, nil
 	}
@@ -94,7 +95,7 @@ func jsonOf(v any) json.RawMessage {
 // propertyObject is a JSON object whose members are strings, numbers and booleans.
 type propertyObject map[string]any
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
 		return route.BadRequest("'" + name + "' must be an object.")
@@ -134,14 +135,14 @@ type PropertyFields struct {
 }
 
 // encoded returns the properties in their AMQP encoding.
-func (in *PropertyFields) encoded() ([]message.Property, error) {
+func (in *PropertyFields) encoded() ([]message.ApplicationProperty, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
 			return nil, route.BadRequest("'propertyTypes' names '" + name +
 				"', which 'properties' does not have.")
 		}
 	}
-	var list []message.Property
+	var list []message.ApplicationProperty
 	for name, v := range in.Properties {
 		if kind, ok := in.PropertyTypes[name]; ok {
 			text, _ := kind.(string)
@@ -154,7 +155,7 @@ func (in *PropertyFields) encoded() ([]message.Property, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, message.Property{Name: name, Value: raw})
+		list = append(list, message.ApplicationProperty{Name: name, Value: raw})
 	}
 	return list, nil
 }
@@ -226,16 +227,16 @@ func typedWhole(n int64, kind string) (out any, ok bool) {
 // sequenceNumbers is a JSON array of sequence numbers.
 type sequenceNumbers []int64
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (list *sequenceNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }
 
-// textList is a JSON array of strings.
-type textList []string
+// stringList is a JSON array of strings.
+type stringList []string
 
-// DecodeMember implements route.MemberDecoder.
-func (list *textList) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.JSONMemberDecoder.
+func (list *stringList) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]string)(list), "strings")
 }
 

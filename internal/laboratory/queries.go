@@ -44,7 +44,7 @@ type SavedQueryPath struct {
 // savedParameters are the parameters of a query that a request saves.
 type savedParameters struct{ list []definition.QueryParameter }
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	if _, err := store.ParseParameters(v); err != nil {
 		return err

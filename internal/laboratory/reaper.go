@@ -13,17 +13,17 @@ import (
 // ReaperState is the state of a container's reaper, including settings for tests: Delay postpones purges and
 // Starved slows them down. Both are null if they are not set.
 type ReaperState struct {
-	Paused    bool              `json:"paused"`
-	AllPaused bool              `json:"allPaused" description:"The reapers of all containers are paused."`
-	Delay     *store.PurgeDelay `json:"delay"`
-	Starved   *store.Starvation `json:"starved"`
-	Purged    uint64            `json:"purged" description:"Since the start."`
-	Backlog   int64             `json:"backlog" description:"Items that have expired and are not purged."`
-	Oldest    int64             `json:"oldest" description:"Seconds since the oldest of these expired."`
+	Paused    bool                    `json:"paused"`
+	AllPaused bool                    `json:"allPaused" description:"The reapers of all containers are paused."`
+	Delay     *store.PurgeDelay       `json:"delay"`
+	Starved   *store.ReaperStarvation `json:"starved"`
+	Purged    uint64                  `json:"purged" description:"Since the start."`
+	Backlog   int64                   `json:"backlog" description:"Items that have expired and are not purged."`
+	Oldest    int64                   `json:"oldest" description:"Seconds since the oldest of these expired."`
 }
 
-// PurgeResult is the response to a request that runs a reaper: the number of items that were purged.
-type PurgeResult struct {
+// PurgeItemsResult is the response to a request that runs a reaper: the number of items that were purged.
+type PurgeItemsResult struct {
 	Purged int `json:"purged" description:"Items."`
 }
 
@@ -44,11 +44,11 @@ func (l *Laboratory) getReaper(ctx context.Context, in *ContainerPath) (ReaperSt
 // setReaperRequest changes only the members that it contains.
 type setReaperRequest struct {
 	ContainerPath
-	Paused  settingEdit[bool]              `json:"paused,omitempty" nullable:"true" description:"Null: false."`
-	Delay   settingEdit[*store.PurgeDelay] `json:"delay,omitempty" nullable:"true"`
-	Starved settingEdit[*store.Starvation] `json:"starved,omitempty" nullable:"true"`
-	_       struct{}                       `takes:"a reaper takes %"`
-	_       struct{}                       `additionalProperties:"false"`
+	Paused  settingEdit[bool]                    `json:"paused,omitempty" nullable:"true" description:"Null: false."`
+	Delay   settingEdit[*store.PurgeDelay]       `json:"delay,omitempty" nullable:"true"`
+	Starved settingEdit[*store.ReaperStarvation] `json:"starved,omitempty" nullable:"true"`
+	_       struct{}                             `takes:"a reaper takes %"`
+	_       struct{}                             `additionalProperties:"false"`
 }
 
 func (l *Laboratory) setReaper(ctx context.Context, in *setReaperRequest) (ReaperState, error) {
@@ -79,7 +79,7 @@ func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
 }
 
 // runReaper purges all expired items of the container, even if its reaper is paused, delayed or starved.
-func (l *Laboratory) runReaper(ctx context.Context, in *ContainerPath) (PurgeResult, error) {
+func (l *Laboratory) runReaper(ctx context.Context, in *ContainerPath) (PurgeItemsResult, error) {
 	return purged(in.container.Reap(ctx, 0))
 }
 
@@ -90,11 +90,11 @@ type stepReaperRequest struct {
 	_     struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (PurgeResult, error) {
+func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (PurgeItemsResult, error) {
 	return purged(in.container.Reap(ctx, in.Items))
 }
 
-func purged(n int, err error) (PurgeResult, error) { return PurgeResult{n}, err }
+func purged(n int, err error) (PurgeItemsResult, error) { return PurgeItemsResult{n}, err }
 
 func (l *Laboratory) getReapers(context.Context, *route.Empty) (ReapersState, error) {
 	return ReapersState{l.db.ReaperPaused()}, nil
@@ -105,7 +105,7 @@ const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 // pauseFlag is the member of a request that says whether the reapers are to be paused.
 type pauseFlag bool
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (p *pauseFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
 		return route.BadRequest(pauseText)
@@ -134,6 +134,6 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 }
 
 // runReapers purges all expired items of all containers.
-func (l *Laboratory) runReapers(ctx context.Context, _ *route.Empty) (PurgeResult, error) {
+func (l *Laboratory) runReapers(ctx context.Context, _ *route.Empty) (PurgeItemsResult, error) {
 	return purged(l.db.Reap(ctx))
 }

@@ -16,7 +16,7 @@ import (
 
 type openReceiverRequest struct {
 	EntityPath
-	StoreSelector
+	MessageStoreSelector
 	Session *string `json:"session,omitempty" description:"The session to lock."`
 	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
 	WaitLimit
@@ -101,7 +101,7 @@ func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) er
 	return nil
 }
 
-func (w *eventWriter) opened(id string, r *receiverHandle) error {
+func (w *sseWriter) opened(id string, r *receiverHandle) error {
 	opened := openedReceiver{Receiver: id}
 	if session, until, ok := r.Session(); ok {
 		opened.Session, opened.Until = &session, &until
@@ -111,7 +111,7 @@ func (w *eventWriter) opened(id string, r *receiverHandle) error {
 	return err
 }
 
-func (w *eventWriter) ended(why error) {
+func (w *sseWriter) ended(why error) {
 	w.b = append(append(w.b, "event: ended\ndata: "...), jsonText(why.Error())...)
 	w.b = append(w.b, "\n\n"...)
 }
@@ -122,7 +122,7 @@ type ReceiverPath struct {
 	receiver *receiverHandle
 }
 
-// Find implements route.PartDecoder: it looks up the open receiver that the request's path names.
+// Find implements route.RequestPartDecoder: it looks up the open receiver that the request's path names.
 func (in *ReceiverPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	if in.Receiver, err = route.PathParam(ec, "receiver"); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (in *ReceiverPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	return nil
 }
 
-type receiveRequest struct {
+type receiveMessagesRequest struct {
 	ReceiverPath
 	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
@@ -144,7 +144,7 @@ type receiveRequest struct {
 }
 
 // receiveLocked locks messages for a receiver.
-func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Messages, error) {
+func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveMessagesRequest) (Messages, error) {
 	r := in.receiver
 	if err := in.MemoryReservation.take(); err != nil {
 		return Messages{}, err
@@ -176,21 +176,22 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveRequest) (Mes
 }
 
 // outcomes maps the names of the ways to settle a message to outcomes.
-var outcomes = map[string]queue.Outcome{"complete": queue.Complete, "abandon": queue.Abandon,
+var outcomes = map[string]queue.SettlementOutcome{"complete": queue.Complete, "abandon": queue.Abandon,
 	"defer": queue.Defer, "dead-letter": queue.DeadLetter, "release": queue.Release}
 
-type settleRequest struct {
+type settleMessagesRequest struct {
 	ReceiverPath
-	Tokens      textList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
-	Outcome     string   `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
-	Reason      *string  `json:"reason,omitempty" description:"Of a dead letter."`
-	Description *string  `json:"description,omitempty" description:"Of a dead letter."`
+	Tokens      stringList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Outcome     string     `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
+	Reason      *string    `json:"reason,omitempty" description:"Of a dead letter."`
+	Description *string    `json:"description,omitempty" description:"Of a dead letter."`
 	PropertyFields
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
 
 // settleMessages settles messages by their lock tokens, each in its own transaction.
-func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out MoveResult, err error) {
+func (l *Laboratory) settleMessages(ctx context.Context, in *settleMessagesRequest) (out ProcessedMessages,
+	err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
 		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +
@@ -217,13 +218,13 @@ func (l *Laboratory) settleMessages(ctx context.Context, in *settleRequest) (out
 		if ended != nil {
 			return out, ended
 		}
-		out.Failed = append(out.Failed, RefusedMessage{LockToken: in.Tokens[i], Message: text})
+		out.Failed = append(out.Failed, RefusedMessageError{LockToken: in.Tokens[i], Message: text})
 	}
 	return out, nil
 }
 
 // tokens parses the lock tokens.
-func (list textList) tokens() ([]message.UUID, error) {
+func (list stringList) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {
 		var ok bool
@@ -234,34 +235,34 @@ func (list textList) tokens() ([]message.UUID, error) {
 	return out, nil
 }
 
-type renewRequest struct {
+type renewLocksRequest struct {
 	ReceiverPath
-	Tokens textList `json:"lockTokens,omitempty" description:"None: of the session."`
-	_      struct{} `body:"optional" takes:"renew takes %" additionalProperties:"false"`
+	Tokens stringList `json:"lockTokens,omitempty" description:"None: of the session."`
+	_      struct{}   `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 
-// RenewResult is the response to a request that renews locks.
-type RenewResult struct {
+// RenewLocksResult is the response to a request that renews locks.
+type RenewLocksResult struct {
 	Until time.Time `json:"lockedUntil"`
 }
 
 // renewLocks renews the locks. If one of them is lost, it fails and renews none.
-func (l *Laboratory) renewLocks(ctx context.Context, in *renewRequest) (RenewResult, error) {
+func (l *Laboratory) renewLocks(ctx context.Context, in *renewLocksRequest) (RenewLocksResult, error) {
 	r := in.receiver
 	if _, _, ok := r.Session(); ok {
 		until, err := r.RenewSession(ctx)
-		return RenewResult{until}, ofQueues(err)
+		return RenewLocksResult{until}, ofQueues(err)
 	}
 	if len(in.Tokens) == 0 {
-		return RenewResult{}, route.BadRequest("The body must have 'lockTokens'.")
+		return RenewLocksResult{}, route.BadRequest("The body must have 'lockTokens'.")
 	}
 	tokens, err := in.Tokens.tokens()
 	if err != nil {
-		return RenewResult{}, err
+		return RenewLocksResult{}, err
 	}
 	until, err := r.queues.RenewLocks(ctx, r.at, tokens)
 	if err != nil {
-		return RenewResult{}, ofQueues(err)
+		return RenewLocksResult{}, ofQueues(err)
 	}
-	return RenewResult{until[0]}, nil
+	return RenewLocksResult{until[0]}, nil
 }

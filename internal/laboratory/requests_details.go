@@ -14,35 +14,35 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// RequestDetails is a request with the headers and bodies of the request and of the response. Secrets are
-// masked.
-type RequestDetails struct {
-	Request
-	RequestHeaders  []RequestHeader `json:"requestHeaders" nullable:"false"`
-	RequestBody     *RequestBody    `json:"requestBody,omitempty"`
-	ResponseHeaders []RequestHeader `json:"responseHeaders" nullable:"false"`
-	ResponseBody    *RequestBody    `json:"responseBody,omitempty"`
-	Message         *RequestMessage `json:"message,omitempty" description:"That was sent or received."`
+// LoggedRequestDetails is a request with the headers and bodies of the request and of the response. Secrets
+// are masked.
+type LoggedRequestDetails struct {
+	LoggedRequest
+	RequestHeaders  []LoggedHeader `json:"requestHeaders" nullable:"false"`
+	RequestBody     *LoggedBody    `json:"requestBody,omitempty"`
+	ResponseHeaders []LoggedHeader `json:"responseHeaders" nullable:"false"`
+	ResponseBody    *LoggedBody    `json:"responseBody,omitempty"`
+	Message         *LoggedMessage `json:"message,omitempty" description:"That was sent or received."`
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
-func (*RequestDetails) Verbatim() {}
+func (*LoggedRequestDetails) Verbatim() {}
 
-// RequestHeader is one HTTP header of a logged request, or of the response to it.
-type RequestHeader struct {
+// LoggedHeader is one HTTP header of a logged request, or of the response to it.
+type LoggedHeader struct {
 	Name  string `json:"name"`
 	Value string `json:"value" description:"*** in the place of a secret."`
 }
 
-// RequestBody is a body, possibly truncated.
-type RequestBody struct {
+// LoggedBody is a body, possibly truncated.
+type LoggedBody struct {
 	Text   string `json:"text,omitempty" description:"Binary JSON is shown as text."`
 	Base64 string `json:"base64,omitempty" description:"Where it is no text."`
 	Cut    bool   `json:"cut,omitempty" description:"It was longer."`
 }
 
-// RequestMessage is a message of Service Bus that a request has sent or received.
-type RequestMessage struct {
+// LoggedMessage is a message of Service Bus that a request has sent or received.
+type LoggedMessage struct {
 	ID            string                     `json:"id,omitempty"`
 	Session       string                     `json:"session,omitempty"`
 	Subject       string                     `json:"subject,omitempty"`
@@ -53,25 +53,26 @@ type RequestMessage struct {
 	Base64        string                     `json:"base64,omitempty" description:"Where it is no text."`
 }
 
-type requestDetailsRequest struct {
+type loggedRequestDetailsRequest struct {
 	ID string `path:"id" description:"The request's id."`
 }
 
-func (l *Laboratory) getRequest(_ context.Context, in *requestDetailsRequest) (RequestDetails, error) {
+func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsRequest) (LoggedRequestDetails,
+	error) {
 	log, err := l.log()
 	if err != nil {
-		return RequestDetails{}, err
+		return LoggedRequestDetails{}, err
 	}
 	id, err := strconv.ParseUint(in.ID, 10, 64)
 	if err != nil || id == 0 {
-		return RequestDetails{}, route.BadRequest("The id of a request is a whole number from 1.")
+		return LoggedRequestDetails{}, route.BadRequest("The id of a request is a whole number from 1.")
 	}
 	r := log.Details(id)
 	if r == nil {
-		return RequestDetails{}, route.NotFound("There is no request '" + in.ID +
+		return LoggedRequestDetails{}, route.NotFound("There is no request '" + in.ID +
 			"' in the log, or not any more.")
 	}
-	out := RequestDetails{Request: requestOf(r), RequestHeaders: headersOf(r.Request),
+	out := LoggedRequestDetails{LoggedRequest: requestOf(r), RequestHeaders: headersOf(r.Request),
 		ResponseHeaders: headersOf(r.Response)}
 	if r.Protocol == requests.AMQP {
 		out.Message = requestMessageOf(r.RequestBody, r.ResponseBody)
@@ -83,10 +84,10 @@ func (l *Laboratory) getRequest(_ context.Context, in *requestDetailsRequest) (R
 	return out, nil
 }
 
-func headersOf(list []requests.HeaderField) []RequestHeader {
-	out := make([]RequestHeader, len(list))
+func headersOf(list []requests.HeaderField) []LoggedHeader {
+	out := make([]LoggedHeader, len(list))
 	for i, f := range list {
-		out[i] = RequestHeader(f)
+		out[i] = LoggedHeader(f)
 	}
 	return out
 }
@@ -97,7 +98,7 @@ const maxShownBody = 1 << 20
 
 // requestBodyOf returns a recorded body in readable form, or nil if it is empty. cut says that the log has
 // only the beginning of the body.
-func requestBodyOf(b []byte, cut bool) *RequestBody {
+func requestBodyOf(b []byte, cut bool) *LoggedBody {
 	if len(b) == 0 {
 		return nil
 	}
@@ -111,14 +112,14 @@ func requestBodyOf(b []byte, cut bool) *RequestBody {
 		whole = whole[:len(whole)-1] // the body may have been truncated within a character
 	}
 	if utf8.Valid(whole) {
-		return &RequestBody{Text: string(whole), Cut: cut}
+		return &LoggedBody{Text: string(whole), Cut: cut}
 	}
-	return &RequestBody{Base64: base64.StdEncoding.EncodeToString(b), Cut: cut}
+	return &LoggedBody{Base64: base64.StdEncoding.EncodeToString(b), Cut: cut}
 }
 
 // requestMessageOf parses the message that a request has sent or received. It returns nil if there is none,
 // or if the body was truncated.
-func requestMessageOf(bodies ...[]byte) *RequestMessage {
+func requestMessageOf(bodies ...[]byte) *LoggedMessage {
 	for _, b := range bodies {
 		if len(b) == 0 {
 			continue
@@ -128,7 +129,7 @@ func requestMessageOf(bodies ...[]byte) *RequestMessage {
 			continue
 		}
 		properties, _ := propertiesOf(m.Application)
-		out := &RequestMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
+		out := &LoggedMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
 			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
 			ContentType: m.Text(message.ContentType), Properties: properties}
 		out.Text, out.Base64 = bodyOf(m)

@@ -46,15 +46,15 @@ type HAREntry struct {
 
 // HARRequest is the request of a HAREntry.
 type HARRequest struct {
-	Method      string          `json:"method"`
-	URL         string          `json:"url"`
-	HTTPVersion string          `json:"httpVersion"`
-	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
-	Headers     []RequestHeader `json:"headers" nullable:"false"`
-	Query       []RequestHeader `json:"queryString" nullable:"false"`
-	PostData    *HARPostData    `json:"postData,omitempty"`
-	HeadersSize int64           `json:"headersSize" description:"-1: it is not known."`
-	BodySize    int64           `json:"bodySize"`
+	Method      string         `json:"method"`
+	URL         string         `json:"url"`
+	HTTPVersion string         `json:"httpVersion"`
+	Cookies     []LoggedHeader `json:"cookies" nullable:"false"`
+	Headers     []LoggedHeader `json:"headers" nullable:"false"`
+	Query       []LoggedHeader `json:"queryString" nullable:"false"`
+	PostData    *HARPostData   `json:"postData,omitempty"`
+	HeadersSize int64          `json:"headersSize" description:"-1: it is not known."`
+	BodySize    int64          `json:"bodySize"`
 }
 
 // HARPostData is the body of a request.
@@ -66,15 +66,15 @@ type HARPostData struct {
 
 // HARResponse is the response of a HAREntry.
 type HARResponse struct {
-	Status      int             `json:"status"`
-	StatusText  string          `json:"statusText"`
-	HTTPVersion string          `json:"httpVersion"`
-	Cookies     []RequestHeader `json:"cookies" nullable:"false"`
-	Headers     []RequestHeader `json:"headers" nullable:"false"`
-	Content     HARContent      `json:"content"`
-	RedirectURL string          `json:"redirectURL"`
-	HeadersSize int64           `json:"headersSize"`
-	BodySize    int64           `json:"bodySize"`
+	Status      int            `json:"status"`
+	StatusText  string         `json:"statusText"`
+	HTTPVersion string         `json:"httpVersion"`
+	Cookies     []LoggedHeader `json:"cookies" nullable:"false"`
+	Headers     []LoggedHeader `json:"headers" nullable:"false"`
+	Content     HARContent     `json:"content"`
+	RedirectURL string         `json:"redirectURL"`
+	HeadersSize int64          `json:"headersSize"`
+	BodySize    int64          `json:"bodySize"`
 }
 
 // HARContent is the body of a response.
@@ -94,7 +94,7 @@ type HARTimings struct {
 }
 
 type harFileRequest struct {
-	requestFilter
+	requestLogFilter
 	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"The latest so many."`
 	MemoryReservation
 	_ struct{} `takes:"an archive takes %"`
@@ -126,7 +126,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HAR
 	return out, nil
 }
 
-func archiveEntryOf(r *requests.LogRecord) HAREntry {
+func archiveEntryOf(r *requests.LoggedEntry) HAREntry {
 	version := "HTTP/1.1"
 	if r.Protocol == requests.Direct {
 		version = "RNTBD"
@@ -134,11 +134,11 @@ func archiveEntryOf(r *requests.LogRecord) HAREntry {
 	ms := float64(r.Took.Microseconds()) / 1000
 	e := HAREntry{Started: r.Began.Format(time.RFC3339Nano), Time: ms, Timings: HARTimings{Wait: ms},
 		Request: HARRequest{Method: r.Method, URL: absolute(r), HTTPVersion: version,
-			Cookies: []RequestHeader{}, Headers: headersOf(r.Request), Query: queryOf(r.URI), HeadersSize: -1,
+			Cookies: []LoggedHeader{}, Headers: headersOf(r.Request), Query: queryOf(r.URI), HeadersSize: -1,
 			BodySize: r.In},
 		Response: HARResponse{Status: r.Status, StatusText: http.StatusText(r.Status),
 			HTTPVersion: version,
-			Cookies:     []RequestHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
+			Cookies:     []LoggedHeader{}, Headers: headersOf(r.Response), HeadersSize: -1, BodySize: r.Out,
 			Content: HARContent{Size: r.Out, MimeType: cmp.Or(r.Answered("Content-Type"),
 				"application/octet-stream")}}}
 	if r.Rule != "" {
@@ -158,7 +158,7 @@ func archiveEntryOf(r *requests.LogRecord) HAREntry {
 	return e
 }
 
-func commentOf(b *RequestBody) string {
+func commentOf(b *LoggedBody) string {
 	if b.Cut {
 		return "The body was longer."
 	}
@@ -166,20 +166,20 @@ func commentOf(b *RequestBody) string {
 }
 
 // absolute returns the complete URL of a request, which an archive must contain.
-func absolute(r *requests.LogRecord) string {
+func absolute(r *requests.LoggedEntry) string {
 	host := cmp.Or(r.Host, "localhost:8081")
 	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")
 }
 
-func queryOf(uri string) []RequestHeader {
-	out := []RequestHeader{}
+func queryOf(uri string) []LoggedHeader {
+	out := []LoggedHeader{}
 	_, query, _ := strings.Cut(uri, "?")
 	for part := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(part, "=")
 		name, bad := url.QueryUnescape(name)
 		value, wrong := url.QueryUnescape(value)
 		if name != "" && bad == nil && wrong == nil {
-			out = append(out, RequestHeader{name, value})
+			out = append(out, LoggedHeader{name, value})
 		}
 	}
 	return out

@@ -15,14 +15,14 @@ const requestStreamText = `For as long as the client listens: "request" with a r
 	`not kept any more. A line that begins with a colon says each 15 seconds that the server is there.`
 
 // serveRequests responds with server-sent events if the client accepts them, otherwise with a page.
-func (l *Laboratory) serveRequests(ec echo.Context, in *requestsRequest) error {
+func (l *Laboratory) serveRequests(ec echo.Context, in *listRequestsRequest) error {
 	return serveStream(l, ec, in, l.streamRequests, l.listRequests)
 }
 
 // streamRequests sends server-sent events until the client disconnects or the server shuts down. It holds no
 // lock while it waits for a slow client, so that client does not get the entries that are overwritten during
 // the wait.
-func (l *Laboratory) streamRequests(ec echo.Context, in *requestsRequest) error {
+func (l *Laboratory) streamRequests(ec echo.Context, in *listRequestsRequest) error {
 	ctx := ec.Request().Context()
 	r, err := l.reader(in)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 }
 
 // requests writes entries of the log as events. lost says that entries before them have been overwritten.
-func (w *eventWriter) requests(list []*requests.LogRecord, lost bool) error {
+func (w *sseWriter) requests(list []*requests.LoggedEntry, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+
 			"{\"message\":\"Requests behind the position are not kept any more.\"}\n\n"...)

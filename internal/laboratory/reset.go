@@ -16,13 +16,13 @@ const unseededText = "There is no state to go back to, which is a snapshot with 
 
 // reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. Fault injection
 // rules are removed only after the restore has succeeded, so that a failed reset changes nothing.
-func (l *Laboratory) reset(ctx context.Context, _ *route.Empty) (RestoreResult, error) {
+func (l *Laboratory) reset(ctx context.Context, _ *route.Empty) (RestoreSnapshotResult, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
-		return RestoreResult{}, route.NotFound(unseededText)
+		return RestoreSnapshotResult{}, route.NotFound(unseededText)
 	}
 	if err != nil {
-		return RestoreResult{}, err
+		return RestoreSnapshotResult{}, err
 	}
 	l.opt.Faults.Clear()
 	return l.restored(), nil

@@ -31,7 +31,7 @@ func TestEnumsAreTheStores(t *testing.T) {
 		}
 	}
 	for what := range waits {
-		if !strings.Contains(words(waitRequest{}, "Until"), ","+what+",") {
+		if !strings.Contains(words(waitForItemRequest{}, "Until"), ","+what+",") {
 			t.Errorf("no %s among the waits", what)
 		}
 	}

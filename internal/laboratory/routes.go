@@ -36,13 +36,13 @@ func (l *Laboratory) page(context.Context, *route.Empty) (route.TextResponse, er
 }
 
 func ofServer() routeTable {
-	pem := route.Media{Kind: pemKind, Description: "PEM text."}
+	pem := route.ResponseFormat{Kind: pemKind, Description: "PEM text."}
 	return routeTable{
 		on(get, root, "These routes on a page for people", (*Laboratory).page).
-			Public().As(route.Media{Kind: route.PageKind, Description: "A page without scripts."}),
+			Public().As(route.ResponseFormat{Kind: route.PageKind, Description: "A page without scripts."}),
 		on(get, root+"/openapi.json", "These routes as an OpenAPI document", (*Laboratory).openAPI).Public(),
 		route.Raw(get, root+"/changes", "What changes, as server-sent events without content",
-			(*Laboratory).streamChanges).As(route.Media{Kind: eventKind, Description: changesText}),
+			(*Laboratory).streamChanges).As(route.ResponseFormat{Kind: eventKind, Description: changesText}),
 		on(get, root+"/connection", "The ports and keys that clients connect with", (*Laboratory).connection),
 		on(get, root+"/servers", "The running servers that have the same data open",
 			(*Laboratory).listServers),
@@ -52,7 +52,7 @@ func ofServer() routeTable {
 		route.Raw(get, root+"/metrics",
 			"Metrics in the text format of Prometheus; with the key those of each container, too",
 			(*Laboratory).metrics).Public().Failing(503).
-			As(route.Media{Kind: metricsKind, Description: "The text format, or another that Accept names."}),
+			As(route.ResponseFormat{Kind: metricsKind, Description: "The text format, or another that Accept names."}),
 		on(get, root+"/cert.pem", "The server's certificate, as PEM text", (*Laboratory).certificate).
 			Public().As(pem).Failing(404),
 		on(get, "/_explorer/emulator.pem", "The server's certificate, where emulators have it",
@@ -109,8 +109,8 @@ func ofExpiry() routeTable {
 			(*Laboratory).dryRun),
 		on(get, container+"/lint", "Times to live that are probably not what was meant", (*Laboratory).lint),
 		route.Raw(get, container+"/events", "What has expired, as server-sent events or page by page",
-			(*Laboratory).serveEvents).As(route.Media{Kind: route.JSONKind, Answer: Events{}},
-			route.Media{Kind: eventKind, Description: streamText}),
+			(*Laboratory).serveEvents).As(route.ResponseFormat{Kind: route.JSONKind, Answer: ExpiryEvents{}},
+			route.ResponseFormat{Kind: eventKind, Description: streamText}),
 	}
 }
 

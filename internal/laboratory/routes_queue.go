@@ -53,7 +53,7 @@ func ofReceivers() routeTable {
 		route.Raw(post, root+"/entities/{entity}/receivers",
 			"Open a receiver in peek-lock, whose locks end with the stream of events that this answers",
 			(*Laboratory).streamReceiver).
-			As(route.Media{Kind: eventKind, Description: receiverText}).Failing(404, 408, 409),
+			As(route.ResponseFormat{Kind: eventKind, Description: receiverText}).Failing(404, 408, 409),
 		on(post, receiver+"/receive", "Lock messages for a receiver", (*Laboratory).receiveLocked).
 			Failing(404, 409, 410),
 		on(post, receiver+"/settle", "Complete, abandon, defer, dead-letter or release locked messages",

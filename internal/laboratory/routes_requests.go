@@ -6,9 +6,9 @@ func ofRequests() routeTable {
 	const list = root + "/requests"
 	return routeTable{
 		route.Raw(get, list, "The latest requests that were answered, as server-sent events or page by page",
-			(*Laboratory).serveRequests).Failing(404).As(route.Media{Kind: route.JSONKind,
-			Answer: Requests{}},
-			route.Media{Kind: eventKind, Description: requestStreamText}),
+			(*Laboratory).serveRequests).Failing(404).As(route.ResponseFormat{Kind: route.JSONKind,
+			Answer: LoggedRequests{}},
+			route.ResponseFormat{Kind: eventKind, Description: requestStreamText}),
 		on(del, list, "Forget the requests", (*Laboratory).clearRequests).Failing(404),
 		on(get, list+".har", "The latest requests as an HTTP archive (HAR 1.2)",
 			(*Laboratory).archiveRequests).Failing(404),

@@ -53,7 +53,7 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.Empty) (SeedFiles, er
 // seedFiles maps the path of a file to its text.
 type seedFiles map[string]string
 
-// DecodeMember implements route.MemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder.
 func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
 	*f = seedFiles{}
 	good := v.Kind() == jsondoc.Object
@@ -110,7 +110,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *applySeedRequest) (SeedR
 	case <-ctx.Done():
 		return SeedResult{}, ctx.Err()
 	}
-	to := seed.Target{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook, Keep: !in.Replace}
+	to := seed.ApplyTarget{DB: l.db, Queues: l.opt.Queues, CheckWebhook: l.opt.CheckWebhook, Keep: !in.Replace}
 	if in.Check {
 		return SeedResult{}, l.ofSeed(s.Check(ctx, to))
 	}

@@ -42,7 +42,7 @@ func sessionStateOf(state []byte) (out SessionState) {
 	return out
 }
 
-type sessionsRequest struct {
+type listSessionsRequest struct {
 	EntityPath
 	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
 	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
@@ -50,11 +50,11 @@ type sessionsRequest struct {
 	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) listSessions(ctx context.Context, in *sessionsRequest) (Sessions, error) {
+func (l *Laboratory) listSessions(ctx context.Context, in *listSessionsRequest) (Sessions, error) {
 	if err := in.MemoryReservation.take(); err != nil {
 		return Sessions{}, err
 	}
-	whole := StoreSelector{}
+	whole := MessageStoreSelector{}
 	list, err := in.queues.InspectSessions(ctx, whole.address(in.Entity), in.Skip, in.Count)
 	if err != nil {
 		return Sessions{}, ofQueues(err)

@@ -64,24 +64,25 @@ func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (rout
 	return route.Empty{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
-type restoreRequest struct {
+type restoreSnapshotRequest struct {
 	Database  *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
 	Container *string `json:"container,omitempty" description:"This one of the database alone."`
 	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// RestoreResult is the response to a request that restores a snapshot: the ids of the databases that exist
-// now.
-type RestoreResult struct {
+// RestoreSnapshotResult is the response to a request that restores a snapshot: the ids of the databases that
+// exist now.
+type RestoreSnapshotResult struct {
 	Databases []string `json:"databases" nullable:"false"`
 }
 
-func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (RestoreResult, error) {
+func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreSnapshotRequest) (RestoreSnapshotResult,
+	error) {
 	var err error
 	switch {
 	case in.Container != nil && in.Database == nil:
-		return RestoreResult{}, route.BadRequest("A 'container' goes with its 'database'.")
+		return RestoreSnapshotResult{}, route.BadRequest("A 'container' goes with its 'database'.")
 	case in.Container != nil:
 		_, err = l.db.RestoreContainer(ctx, in.Snapshot, *in.Database, *in.Container)
 	case in.Database != nil:
@@ -90,14 +91,14 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreRequest) (R
 		err = l.db.Restore(ctx, in.Snapshot)
 	}
 	if err != nil {
-		return RestoreResult{}, err
+		return RestoreSnapshotResult{}, err
 	}
 	return l.restored(), nil
 }
 
 // restored returns the response to a restore: the ids of the databases that exist now.
-func (l *Laboratory) restored() RestoreResult {
-	out := RestoreResult{[]string{}}
+func (l *Laboratory) restored() RestoreSnapshotResult {
+	out := RestoreSnapshotResult{[]string{}}
 	for _, d := range l.db.Databases() {
 		out.Databases = append(out.Databases, d.ID())
 	}
@@ -106,26 +107,26 @@ func (l *Laboratory) restored() RestoreResult {
 
 const forkText = "The body must have 'database', the one to copy, and 'as', the name of the copy."
 
-type forkRequest struct {
+type forkDatabaseRequest struct {
 	Database string `json:"database" description:"The one to copy, as it is in the snapshot."`
 	As       string `json:"as" description:"The id of the copy."`
 	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
-// ForkResult is the response to a request that copies a database of a snapshot to a new database.
-type ForkResult struct {
+// ForkDatabaseResult is the response to a request that copies a database of a snapshot to a new database.
+type ForkDatabaseResult struct {
 	RID string `json:"_rid"`
 	ID  string `json:"id"`
 }
 
-func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkRequest) (ForkResult, error) {
+func (l *Laboratory) forkSnapshot(ctx context.Context, in *forkDatabaseRequest) (ForkDatabaseResult, error) {
 	if in.Database == "" || in.As == "" {
-		return ForkResult{}, route.BadRequest(forkText)
+		return ForkDatabaseResult{}, route.BadRequest(forkText)
 	}
 	d, err := l.db.ForkDatabase(ctx, in.Snapshot, in.Database, in.As)
 	if err != nil {
-		return ForkResult{}, err
+		return ForkDatabaseResult{}, err
 	}
-	return ForkResult{d.RID(), d.ID()}, nil
+	return ForkDatabaseResult{d.RID(), d.ID()}, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// SplitResult is the response to a request that splits a partition key range: the two new ranges, in the form
-// of Cosmos DB's list of ranges.
-type SplitResult struct {
+// SplitRangeResult is the response to a request that splits a partition key range: the two new ranges, in the
+// form of Cosmos DB's list of ranges.
+type SplitRangeResult struct {
 	RID    string           `json:"_rid" description:"The container's."`
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
 	Count  int              `json:"_count"`
@@ -40,22 +40,22 @@ type PartitionRange struct {
 	LSN       uint64   `json:"lsn"`
 }
 
-// Receipt implements route.ChargedResponse.
-func (h *SplitResult) Receipt() store.Receipt { return h.position }
+// Receipt implements route.ResponseWithCharge.
+func (h *SplitRangeResult) Receipt() store.Receipt { return h.position }
 
 // SetHeaders implements route.HeaderResponse.
-func (h *SplitResult) SetHeaders(header http.Header) {
+func (h *SplitRangeResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
-func (h *SplitResult) Verbatim() {}
+func (h *SplitRangeResult) Verbatim() {}
 
-// keyBoundary is an effective partition key in hexadecimal.
-type keyBoundary string
+// partitionKeyBoundary is an effective partition key in hexadecimal.
+type partitionKeyBoundary string
 
-// DecodeMember implements route.MemberDecoder.
-func (b *keyBoundary) DecodeMember(name string, v jsondoc.Value) error {
+// DecodeMember implements route.JSONMemberDecoder.
+func (b *partitionKeyBoundary) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return route.BadRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
 	}
@@ -64,12 +64,12 @@ func (b *keyBoundary) DecodeMember(name string, v jsondoc.Value) error {
 		return route.BadRequest(
 			"The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
 	}
-	*b = keyBoundary(text)
+	*b = partitionKeyBoundary(text)
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (keyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
+func (partitionKeyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")
 	s.WithDescription("The effective partition key at which the upper half begins. " +
@@ -77,20 +77,20 @@ func (keyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type splitRequest struct {
+type splitRangeRequest struct {
 	ContainerPath
-	Range route.RequiredText `json:"range" first:"true" description:"The id of the range to split."`
-	At    keyBoundary        `json:"at,omitempty"`
-	_     struct{}           `takes:"a split takes %" additionalProperties:"false"`
+	Range route.RequiredText   `json:"range" first:"true" description:"The id of the range to split."`
+	At    partitionKeyBoundary `json:"at,omitempty"`
+	_     struct{}             `takes:"a split takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) split(ctx context.Context, in *splitRequest) (SplitResult, error) {
+func (l *Laboratory) split(ctx context.Context, in *splitRangeRequest) (SplitRangeResult, error) {
 	halves, err := in.container.Split(ctx, string(in.Range), string(in.At))
 	if err != nil {
-		return SplitResult{}, err
+		return SplitRangeResult{}, err
 	}
 	info := in.container.Info()
-	out := SplitResult{RID: info.RID, Count: len(halves)}
+	out := SplitRangeResult{RID: info.RID, Count: len(halves)}
 	out.position.Range, out.position.LSN = in.container.Position("")
 	for _, r := range halves {
 		out.Ranges = append(out.Ranges, rangeOf(r, info))
@@ -98,7 +98,7 @@ func (l *Laboratory) split(ctx context.Context, in *splitRequest) (SplitResult, 
 	return out, nil
 }
 
-func rangeOf(r store.Range, in store.ContainerInfo) PartitionRange {
+func rangeOf(r store.PartitionRange, in store.ContainerInfo) PartitionRange {
 	out := PartitionRange{RID: r.RID, ETag: r.ETag, Timestamp: r.Timestamp, ID: r.ID, Min: r.Min, Max: r.Max,
 		Self:     "dbs/" + in.DatabaseRID + "/colls/" + in.RID + "/pkranges/" + r.RID + "/",
 		Fraction: r.Fraction, Status: "online", Parents: present(r.Parents), Archived: []string{}, LSN: r.LSN}

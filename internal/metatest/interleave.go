@@ -38,20 +38,22 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 	return b
 }
 
-// roleKey is the key of a context value that identifies the caller of the engine: a callerRole, or the
-// *runningOperation of a concurrent operation.
-type roleKey struct{}
+// callerRoleContextKey is the key of a context value that identifies the caller of the engine: a
+// engineCallerRole, or the *runningOperation of a concurrent operation.
+type callerRoleContextKey struct{}
 
-// callerRole identifies a caller of the engine in its context. A call whose context has no role comes from a
-// background loop.
-type callerRole int
+// engineCallerRole identifies a caller of the engine in its context. A call whose context has no role comes
+// from a background loop.
+type engineCallerRole int
 
 const (
-	checking  callerRole = iota // the test's own checks, which are never interrupted
-	operating                   // the interrupted operation
+	checking  engineCallerRole = iota // the test's own checks, which are never interrupted
+	operating                         // the interrupted operation
 )
 
-func as(ctx context.Context, who any) context.Context { return context.WithValue(ctx, roleKey{}, who) }
+func as(ctx context.Context, who any) context.Context {
+	return context.WithValue(ctx, callerRoleContextKey{}, who)
+}
 
 // during runs an operation. Before and after the operation's engine calls, at the points that the comment of
 // interleaver lists, it calls gap.
@@ -72,7 +74,7 @@ func (b *interleaver) during(gap func(), operation func() (string, error)) (stri
 // arrive is called before each engine call. It returns an error if the caller is a background loop that has
 // been ended.
 func (b *interleaver) arrive(ctx context.Context) error {
-	switch ctx.Value(roleKey{}) {
+	switch ctx.Value(callerRoleContextKey{}) {
 	case operating:
 		b.pause()
 	case nil:
@@ -124,16 +126,16 @@ func (b *interleaver) pause() {
 // and the concurrent operations this context never ends: a noWaitContext ends at the first wait, and a wait
 // inside the engine must not end a concurrent operation.
 func inner(ctx context.Context) context.Context {
-	if ctx.Value(roleKey{}) == nil {
+	if ctx.Value(callerRoleContextKey{}) == nil {
 		return ctx
 	}
 	return context.WithoutCancel(ctx)
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Position, error) {
+func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := b.arrive(ctx); err != nil {
-		return nil, engine.Position{}, err
+		return nil, engine.ScopePosition{}, err
 	}
 	return b.Getter.Get(inner(ctx), scope, key)
 }
@@ -156,8 +158,8 @@ func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) err
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
-	if v, ok := ctx.Value(roleKey{}).(*runningOperation); ok {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	if v, ok := ctx.Value(callerRoleContextKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
 				return nil, err
@@ -167,7 +169,7 @@ func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engin
 	if err := b.arrive(ctx); err != nil {
 		return nil, err
 	}
-	if ctx.Value(roleKey{}) != operating {
+	if ctx.Value(callerRoleContextKey{}) != operating {
 		return b.Engine.Update(inner(ctx), scopes, fn, ahead...)
 	}
 	b.held = scopes

@@ -21,7 +21,7 @@ type issuedIdentities struct {
 // itemVersion is one content of an item. An etag stands for one version for ever.
 type itemVersion struct {
 	n    int
-	key  Key
+	key  ItemKey
 	rid  string
 	ts   int64
 	lsn  uint64
@@ -30,7 +30,7 @@ type itemVersion struct {
 
 // record records the etag, the rid and the LSN that a write of item k has returned. It fails if the store has
 // issued them before for something else.
-func (w issuedIdentities) record(k Key, it store.Item, receipt store.Receipt, body string) error {
+func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.Receipt, body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
 	}

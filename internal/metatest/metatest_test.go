@@ -197,7 +197,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 			}
 		}},
 		"a read restarts the clock": {after: func(w *Model, s Step, answer *string) {
-			if it := w.find(parseKey(firstArg(s))); s.Verb == Read && it != nil {
+			if it := w.find(parseItemKey(firstArg(s))); s.Verb == Read && it != nil {
 				it.ts = w.now
 			}
 		}},

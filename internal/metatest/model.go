@@ -30,7 +30,7 @@ type Model struct {
 
 // modelItem is an item of a Model, live or expired.
 type modelItem struct {
-	key  Key
+	key  ItemKey
 	etag int
 	rid  int // also the order of insertion
 	ts   int64
@@ -174,7 +174,7 @@ func (w *Model) do(s Step) string {
 	return "" // a sweep and a reopen change nothing
 }
 
-func (w *Model) find(k Key) *modelItem {
+func (w *Model) find(k ItemKey) *modelItem {
 	for _, it := range w.items {
 		if !it.dead && it.key == k {
 			return it
@@ -261,7 +261,7 @@ func (w *Model) read(s Step) string {
 func (w *Model) readMany(s Step) string {
 	var found []*modelItem
 	for _, a := range s.Args {
-		if it := w.find(parseKey(a)); it != nil {
+		if it := w.find(parseItemKey(a)); it != nil {
 			found = append(found, it)
 		}
 	}

@@ -70,14 +70,14 @@ func somePaths() []string {
 
 func excludedPaths() []string { return []string{"/m/*", "/o/*", "/b/?", "/list/[]/v/?"} }
 
-// OrderKey is one key of ORDER BY, or of a composite index.
-type OrderKey struct {
+// OrderByKey is one key of ORDER BY, or of a composite index.
+type OrderByKey struct {
 	Path string // of properties, with dots
 	Desc bool
 }
 
-func composites() [][]OrderKey {
-	return [][]OrderKey{
+func composites() [][]OrderByKey {
+	return [][]OrderByKey{
 		{{"n", false}, {"s", false}}, {{"s", true}, {"id", false}}, {{"b", false}, {"n", true}, {"s", false}},
 		{{"o.x", false}, {"_ts", true}}, {{"m", false}, {"n", false}}, {{"pk", false}, {"n", false}},
 	}
@@ -103,7 +103,7 @@ func Refused(q *syntax.Query, policy string) bool {
 	if q.OrderBy == nil {
 		return false
 	}
-	var keys []OrderKey
+	var keys []OrderByKey
 	for _, item := range q.OrderBy.Items {
 		_, steps, _ := syntax.PathOf(item.X)
 		_, from, _ := syntax.PathOf(q.From[0].Path)
@@ -111,12 +111,12 @@ func Refused(q *syntax.Query, policy string) bool {
 		for _, s := range append(from, steps...) {
 			names = append(names, s.Name)
 		}
-		keys = append(keys, OrderKey{strings.Join(names, "."), item.Desc})
+		keys = append(keys, OrderByKey{strings.Join(names, "."), item.Desc})
 	}
 	if len(keys) == 1 {
 		return !sortable(policy, keys[0].Path)
 	}
-	return policy != CompositePolicy || !slices.ContainsFunc(composites(), func(c []OrderKey) bool {
+	return policy != CompositePolicy || !slices.ContainsFunc(composites(), func(c []OrderByKey) bool {
 		opposite := slices.Clone(c)
 		for i := range opposite {
 			opposite[i].Desc = !c[i].Desc

@@ -10,11 +10,11 @@ import (
 // A Query is the text of a query and its parameters.
 type Query struct {
 	Text   string
-	Params []Param
+	Params []QueryParameter
 }
 
-// Param is a parameter of a Query: its name and its value.
-type Param struct {
+// QueryParameter is a parameter of a Query: its name and its value.
+type QueryParameter struct {
 	Name  string // including the @
 	Value string // JSON token
 }
@@ -23,7 +23,7 @@ type Param struct {
 // that needs a missing index (see Refused). It limits the number of rows only if their order is significant
 // (see Ordered).
 func RandomQuery(r *rand.Rand) Query {
-	g := queryGen{r: r}
+	g := queryGenerator{r: r}
 	var text string
 	switch r.IntN(16) {
 	case 0, 1, 2, 3, 4, 5:
@@ -47,7 +47,7 @@ func RandomQuery(r *rand.Rand) Query {
 }
 
 // query returns a Query with the given text. It omits parameters that were drawn but are not used.
-func (g *queryGen) query(text string) Query {
+func (g *queryGenerator) query(text string) Query {
 	q := Query{Text: text}
 	for _, p := range g.params {
 		if strings.Contains(text, p.Name) {
@@ -60,7 +60,7 @@ func (g *queryGen) query(text string) Query {
 // RandomRows draws a query whose rows have the id of their document and are returned page by page: without
 // TOP, OFFSET and LIMIT, and without rows that combine several documents.
 func RandomRows(r *rand.Rand) Query {
-	g := queryGen{r: r}
+	g := queryGenerator{r: r}
 	p := g.path()
 	text := "SELECT c.id, " + p + " AS v FROM c" + g.where()
 	if g.chance(4) {
@@ -75,25 +75,25 @@ func RandomRows(r *rand.Rand) Query {
 	return g.query(text)
 }
 
-// queryGen draws a query and its parameters.
-type queryGen struct {
+// queryGenerator draws a query and its parameters.
+type queryGenerator struct {
 	r      *rand.Rand
-	params []Param
+	params []QueryParameter
 }
 
-func (g *queryGen) chance(n int) bool { return g.r.IntN(n) == 0 }
+func (g *queryGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
-func (g *queryGen) pick(from ...string) string { return pick(g.r, from...) }
+func (g *queryGenerator) pick(from ...string) string { return pick(g.r, from...) }
 
 // path draws the path of a value that is a scalar in most documents.
-func (g *queryGen) path() string {
+func (g *queryGenerator) path() string {
 	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b",
 		"c.o.z.w", `c["n"]`, `c["a-b"]`,
 		"c.id", "c.pk", "c._ts", "c.missing", "c.tags[0]", "c.list[0].k", "c.o", "c.tags", "c.v", "c.u")
 }
 
 // constantFor draws a value to compare a path with, mostly of the type that documents have there.
-func (g *queryGen) constantFor(path string) string {
+func (g *queryGenerator) constantFor(path string) string {
 	token := scalar(g.r)
 	if !g.chance(5) {
 		switch path {
@@ -117,17 +117,17 @@ func (g *queryGen) constantFor(path string) string {
 }
 
 // constant returns a token as text for the query, or the name of a new parameter with this value.
-func (g *queryGen) constant(token string) string {
+func (g *queryGenerator) constant(token string) string {
 	if !g.chance(4) {
 		return token
 	}
-	p := Param{"@p" + strconv.Itoa(len(g.params)), token}
+	p := QueryParameter{"@p" + strconv.Itoa(len(g.params)), token}
 	g.params = append(g.params, p)
 	return p.Name
 }
 
 // where draws a WHERE clause, or none.
-func (g *queryGen) where() string {
+func (g *queryGenerator) where() string {
 	if g.chance(5) {
 		return ""
 	}
@@ -135,7 +135,7 @@ func (g *queryGen) where() string {
 }
 
 // condition draws a tree of AND, OR and NOT over predicates.
-func (g *queryGen) condition(depth int) string {
+func (g *queryGenerator) condition(depth int) string {
 	if depth == 0 || g.chance(3) {
 		return g.predicate()
 	}
@@ -152,7 +152,7 @@ func (g *queryGen) condition(depth int) string {
 		g.pick("<", "<=", "!="), g.constantFor(path))
 }
 
-func (g *queryGen) predicate() string {
+func (g *queryGenerator) predicate() string {
 	if g.chance(20) { // a long chain of conditions on one or two paths
 		path, other := g.path(), g.path()
 		var terms []string
@@ -173,7 +173,7 @@ func (g *queryGen) predicate() string {
 }
 
 // about draws a predicate about the value of one path.
-func (g *queryGen) about(path string) string {
+func (g *queryGenerator) about(path string) string {
 	value := func() string { return g.constantFor(path) }
 	switch g.r.IntN(16) {
 	case 0, 1, 2, 3:
@@ -212,7 +212,7 @@ func (g *queryGen) about(path string) string {
 }
 
 // arrayPredicate draws a predicate about the elements of an array.
-func (g *queryGen) arrayPredicate() string {
+func (g *queryGenerator) arrayPredicate() string {
 	tag := func() string { return g.constant(scalar(g.r)) }
 	switch g.r.IntN(13) {
 	case 0, 1:
@@ -251,7 +251,7 @@ func (g *queryGen) arrayPredicate() string {
 
 // element draws a predicate about an array element that the query has bound to an identifier, such as `e >
 // 3`.
-func (g *queryGen) element(name string) string {
+func (g *queryGenerator) element(name string) string {
 	v := g.constant(scalar(g.r))
 	return g.pick(name+" = "+v, name+" = "+v, name+" > "+v, name+" != "+v, "IS_STRING("+name+")",
 		"IS_DEFINED("+name+")",

@@ -8,7 +8,7 @@ import (
 // The forms of whole queries. Each form is a method that draws one.
 
 // list draws a select list.
-func (g *queryGen) list() string {
+func (g *queryGenerator) list() string {
 	p, q := g.path(), g.path()
 	return g.pick("*", "*", "VALUE c", "VALUE c.id", "c.id", "VALUE "+p, p+", "+q+" AS second",
 		"c.id, "+p+" AS second", "c", p+" AS a, "+q+" AS b",
@@ -20,7 +20,7 @@ func (g *queryGen) list() string {
 }
 
 // key draws a path to sort by.
-func (g *queryGen) key() string {
+func (g *queryGenerator) key() string {
 	return g.pick("c.n", "c.n", "c.n", "c.s", "c.s", "c.m", "c.m", "c.o.x", "c.o.x", "c.o.y", "c.b", "c.id",
 		"c.pk", "c._ts", "c.tags", "c.o",
 		"c.missing", `c["n"]`, "c.o.z.w") + g.pick("", "", " ASC", " DESC", " DESC")
@@ -28,7 +28,7 @@ func (g *queryGen) key() string {
 
 // cut draws a clause that limits the number of rows. It returns top, which follows SELECT, or limit, which
 // ends the query; the other is empty.
-func (g *queryGen) cut() (top, limit string) {
+func (g *queryGenerator) cut() (top, limit string) {
 	switch g.r.IntN(4) {
 	case 0:
 		return "TOP " + g.constant(strconv.Itoa(g.r.IntN(8))) + " ", ""
@@ -40,7 +40,7 @@ func (g *queryGen) cut() (top, limit string) {
 }
 
 // plain draws a query with SELECT, WHERE, and perhaps ORDER BY one key.
-func (g *queryGen) plain() string {
+func (g *queryGenerator) plain() string {
 	order := ""
 	if g.chance(2) {
 		order = " ORDER BY " + g.key()
@@ -51,10 +51,10 @@ func (g *queryGen) plain() string {
 
 // sorted draws a query with ORDER BY several keys, mostly those of a composite index, and perhaps with
 // equality conditions on the index's first paths.
-func (g *queryGen) sorted() string {
+func (g *queryGenerator) sorted() string {
 	keys := pick(g.r, composites()...)
 	if g.chance(8) {
-		keys = []OrderKey{{"n", g.chance(2)}, {"id", g.chance(2)}}
+		keys = []OrderByKey{{"n", g.chance(2)}, {"id", g.chance(2)}}
 	}
 	where := g.where()
 	if first := "c." + keys[0].Path; g.chance(2) {
@@ -71,7 +71,7 @@ func (g *queryGen) sorted() string {
 }
 
 // orderBy formats keys with their directions, or with all directions reversed.
-func (g *queryGen) orderBy(keys []OrderKey) string {
+func (g *queryGenerator) orderBy(keys []OrderByKey) string {
 	opposite := g.chance(2)
 	var order []string
 	for _, k := range keys {
@@ -85,7 +85,7 @@ func (g *queryGen) orderBy(keys []OrderKey) string {
 }
 
 // joined draws a query with a join over elements of the document.
-func (g *queryGen) joined() string {
+func (g *queryGenerator) joined() string {
 	from, elem := " FROM c JOIN t IN c.tags", "t"
 	switch g.r.IntN(10) {
 	case 5:
@@ -123,14 +123,14 @@ func (g *queryGen) joined() string {
 }
 
 // aggregate draws one aggregate function.
-func (g *queryGen) aggregate() string {
+func (g *queryGenerator) aggregate() string {
 	p := g.path()
 	return g.pick("COUNT(1)", "COUNT("+p+")", "SUM(c.n)", "SUM("+p+")", "AVG(c.n)", "AVG(c.o.y)",
 		"MIN("+p+")", "MAX("+p+")", "MIN(c.n)", "MAX(c.s)",
 		"SUM(c.n * 2)", "COUNTIF("+g.about(p)+")", "MIN(c._ts)", "MAX(c.id)", "MAX(c.m)")
 }
 
-func (g *queryGen) aggregates() string {
+func (g *queryGenerator) aggregates() string {
 	text := g.aggregate() + " AS a1"
 	for i := range g.r.IntN(3) {
 		text += ", " + g.aggregate() + " AS a" + strconv.Itoa(i+2)
@@ -139,7 +139,7 @@ func (g *queryGen) aggregates() string {
 }
 
 // aggregated draws a query with one row, which is computed from all documents.
-func (g *queryGen) aggregated() string {
+func (g *queryGenerator) aggregated() string {
 	list := "VALUE " + g.aggregate()
 	if g.chance(2) {
 		list = g.aggregates()
@@ -152,7 +152,7 @@ func (g *queryGen) aggregated() string {
 	return "SELECT " + list + from + g.where()
 }
 
-func (g *queryGen) grouped() string {
+func (g *queryGenerator) grouped() string {
 	p, q := g.path(), g.path()
 	switch g.r.IntN(4) {
 	case 0:
@@ -168,7 +168,7 @@ func (g *queryGen) grouped() string {
 	return "SELECT " + p + " AS k, " + g.aggregates() + " FROM c" + g.where() + " GROUP BY " + p
 }
 
-func (g *queryGen) distinct() string {
+func (g *queryGenerator) distinct() string {
 	p, q := g.path(), g.path()
 	if g.chance(2) {
 		key := g.key()
@@ -182,7 +182,7 @@ func (g *queryGen) distinct() string {
 }
 
 // inside draws a query whose rows are parts of documents.
-func (g *queryGen) inside() string {
+func (g *queryGenerator) inside() string {
 	top, limit := g.cut()
 	switch g.r.IntN(5) {
 	case 3:
@@ -203,7 +203,7 @@ func (g *queryGen) inside() string {
 }
 
 // derived draws a query over the rows of another one.
-func (g *queryGen) derived() string {
+func (g *queryGenerator) derived() string {
 	p := g.path()
 	switch g.r.IntN(6) {
 	case 4:

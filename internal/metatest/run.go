@@ -21,8 +21,8 @@ type Subject interface {
 	Close() error
 }
 
-// Opener creates an empty Subject with one container.
-type Opener func(Config) (Subject, error)
+// SubjectOpener creates an empty Subject with one container.
+type SubjectOpener func(Config) (Subject, error)
 
 // Mismatch is a step to which the subject has given a wrong answer.
 type Mismatch struct {
@@ -40,7 +40,7 @@ func (m *Mismatch) Error() string {
 
 // Run runs a history and returns the first step at which the answers of the subject and the model differ, or
 // the error of opening or closing.
-func Run(h History, open Opener) error {
+func Run(h History, open SubjectOpener) error {
 	sub, err := open(h.Config)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func run(h History, sub Subject) error {
 // Check runs the random histories of successive seeds. Each runs in a few of the modes, taken in turn from a
 // shuffled list, so that all modes run with all kinds of containers. Before these it runs the seeds of
 // keptSeeds for these modes. On a failure it prints the seed and a shortened history.
-func Check(t *testing.T, modes []HistoryMode, open Opener) {
+func Check(t *testing.T, modes []HistoryMode, open SubjectOpener) {
 	t.Helper()
 	if *seedFlag != 0 {
 		for _, m := range modes {
@@ -95,7 +95,7 @@ func Check(t *testing.T, modes []HistoryMode, open Opener) {
 	}
 }
 
-func checkSeed(t *testing.T, seed uint64, m HistoryMode, open Opener) {
+func checkSeed(t *testing.T, seed uint64, m HistoryMode, open SubjectOpener) {
 	t.Helper()
 	h := random(seed, m)
 	if err := Run(h, open); err != nil {
@@ -113,7 +113,7 @@ func random(seed uint64, m HistoryMode) History {
 
 // Trace runs the random history of a seed. For each step the trace has the concurrent operations with the gap
 // in which they ran, such as "gap 2 sweep" or "at the end default ok", and then the answer of the step.
-func Trace(seed uint64, m HistoryMode, open Opener) (trace []string, err error) {
+func Trace(seed uint64, m HistoryMode, open SubjectOpener) (trace []string, err error) {
 	err = Run(random(seed, m), func(c Config) (Subject, error) {
 		opened, err := open(c)
 		return tracingSubject{opened, &trace}, err

@@ -20,7 +20,7 @@ const (
 
 // Crashes is the number of seeds with which the store is crashed under load; each creates some hundred
 // crashed states.
-const Crashes = 1
+const Crashes = 2
 
 // QueueHistories is the number of random histories that run on a queue, with sessions and without.
 // QueueMessages is the number of messages that are sent through a queue, whose memory must not grow with

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Key names an item: its id, and the name of its partition (see components for the meaning of the name).
-type Key struct{ ID, Partition string }
+// ItemKey names an item: its id, and the name of its partition (see components for the meaning of the name).
+type ItemKey struct{ ID, Partition string }
 
 // HomePartition is the partition of a Key whose text has no partition: the key "7" is "7@p".
 const HomePartition = "p"
 
 // String formats the key as id, or id@partition.
-func (k Key) String() string {
+func (k ItemKey) String() string {
 	if k.Partition == HomePartition {
 		return k.ID
 	}
 	return k.ID + "@" + k.Partition
 }
 
-func parseKey(s string) Key {
+func parseItemKey(s string) ItemKey {
 	id, partition, ok := strings.Cut(s, "@")
 	if !ok {
 		partition = HomePartition
 	}
-	return Key{id, partition}
+	return ItemKey{id, partition}
 }
 
 // The verbs of a step and their arguments.
@@ -85,10 +85,10 @@ type Step struct {
 }
 
 // Key returns the first argument of a step about one item.
-func (s Step) Key() Key { return parseKey(s.Args[0]) }
+func (s Step) Key() ItemKey { return parseItemKey(s.Args[0]) }
 
 // Document returns the key of the document that a step writes.
-func (s Step) Document() Key {
+func (s Step) Document() ItemKey {
 	k := s.Key()
 	if s.As != "" {
 		k.ID = s.As
@@ -195,7 +195,7 @@ func (s *Step) word(line, w string) error {
 	case w == "nokey":
 		s.NoKey = true
 	case isOption && name[0] == '@':
-		s.Params = append(s.Params, Param{name, value})
+		s.Params = append(s.Params, QueryParameter{name, value})
 	case !isOption:
 		s.Args = append(s.Args, w)
 	case name == "page":

@@ -27,7 +27,7 @@ func OpenStore(c Config, openEngine func() (engine.Engine, error)) (Subject, err
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
 		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
 			lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
-		last: map[Key][2]string{}, cursors: map[string]*cursorPosition{}, ranges: map[string]int{},
+		last: map[ItemKey][2]string{}, cursors: map[string]*listCursorPosition{}, ranges: map[string]int{},
 		def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ type testedStore struct {
 	c          *store.Container
 
 	issuedIdentities
-	last    map[Key][2]string // the etags returned by the last two writes of a key
-	cursors map[string]*cursorPosition
+	last    map[ItemKey][2]string // the etags returned by the last two writes of a key
+	cursors map[string]*listCursorPosition
 	ranges  map[string]int // position of a partition's range
 	def     string         // the default time to live in force
 	policy  string         // the indexing policy in force
@@ -103,9 +103,9 @@ type testedStore struct {
 	cleared bool           // a partition was cleared since the last sweep: the sweep must change data
 }
 
-// cursorPosition is how far a history has read one of its lists: the scope of the list, and the continuation
-// of the last page that was read.
-type cursorPosition struct {
+// listCursorPosition is how far a history has read one of its lists: the scope of the list, and the
+// continuation of the last page that was read.
+type listCursorPosition struct {
 	scope        Step
 	continuation string
 }

@@ -46,7 +46,7 @@ func (s *testedStore) do(step Step) (string, error) {
 	case List:
 		return s.list(step)
 	case Open:
-		s.cursors[step.Args[0]] = &cursorPosition{scope: step}
+		s.cursors[step.Args[0]] = &listCursorPosition{scope: step}
 		return s.page(s.cursors[step.Args[0]], "")
 	case Next:
 		p := s.cursors[step.Args[0]]
@@ -86,7 +86,7 @@ func answer(done string, err error) string {
 
 // condition returns the value of If-Match or If-None-Match, as a client would send it, for the notation of
 // Step.IfMatch: for "cur" the current etag of the item.
-func (s *testedStore) condition(k Key, role string) string {
+func (s *testedStore) condition(k ItemKey, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")
 	switch {
@@ -182,7 +182,7 @@ func (s *testedStore) read(step Step) (string, error) {
 func (s *testedStore) readMany(step Step) (string, error) {
 	var keys []store.Key
 	for _, a := range step.Args {
-		k := parseKey(a)
+		k := parseItemKey(a)
 		keys = append(keys, store.Key{Partition: s.partitionKey(k.Partition), ID: k.ID})
 	}
 	items, _, err := s.c.ReadMany(s.op, keys, store.ReadOptions{})
@@ -248,7 +248,7 @@ func (s *testedStore) listHalves(step Step) (string, error) {
 }
 
 // page fetches the next page of a cursor: as many items as the cursor asks for, or all that are left.
-func (s *testedStore) page(p *cursorPosition, from string) (string, error) {
+func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {
 		return answer("", err), nil

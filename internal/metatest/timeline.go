@@ -122,11 +122,11 @@ type Simulation struct {
 	def     int64
 	path    string
 	ceiling bool
-	items   map[Key]*SimItem
+	items   map[ItemKey]*SimulatedItem
 }
 
-// SimItem is the expected state of one item in a Simulation.
-type SimItem struct {
+// SimulatedItem is the expected state of one item in a Simulation.
+type SimulatedItem struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
 	base     map[string]string // values by path
@@ -137,14 +137,14 @@ type SimItem struct {
 // NewSimulation returns the Simulation of an empty container in a TimelineContainer that begins in second
 // began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewSimulation(def, began int64) *Simulation {
-	return &Simulation{def: def, began: began, items: map[Key]*SimItem{}}
+	return &Simulation{def: def, began: began, items: map[ItemKey]*SimulatedItem{}}
 }
 
 // Now returns the current second, counted from the beginning.
 func (s *Simulation) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
-func (s *Simulation) Live(k Key) *SimItem {
+func (s *Simulation) Live(k ItemKey) *SimulatedItem {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -153,8 +153,8 @@ func (s *Simulation) Live(k Key) *SimItem {
 }
 
 // All returns the live items.
-func (s *Simulation) All() map[Key]SimItem {
-	all := make(map[Key]SimItem, len(s.items))
+func (s *Simulation) All() map[ItemKey]SimulatedItem {
+	all := make(map[ItemKey]SimulatedItem, len(s.items))
 	for k := range s.items {
 		if it := s.Live(k); it != nil {
 			all[k] = *it
@@ -178,7 +178,7 @@ func (s *Simulation) expire() {
 
 // deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
-func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
+func (s *Simulation) deadline(it *SimulatedItem) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
 		life = s.def
@@ -192,7 +192,7 @@ func (s *Simulation) deadline(it *SimItem) (at int64, mortal bool) {
 
 // ExpiresAt returns the second in which a live item will expire if nothing else happens; mortal is false if
 // it will not.
-func (s *Simulation) ExpiresAt(k Key) (at int64, mortal bool) {
+func (s *Simulation) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 	it := s.Live(k)
 	if it.timeOver {
 		return it.lease, true
@@ -229,7 +229,7 @@ func (s *Simulation) Do(e TimelineEvent) string {
 }
 
 func (s *Simulation) one(e TimelineEvent) string {
-	k := Key{e.ID, e.Partition}
+	k := ItemKey{e.ID, e.Partition}
 	it := s.Live(k)
 	switch {
 	case e.Verb == Create && it != nil:
@@ -252,8 +252,8 @@ func (s *Simulation) one(e TimelineEvent) string {
 	return "ok"
 }
 
-func (s *Simulation) write(k Key, old *SimItem, e TimelineEvent) {
-	it := SimItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
+func (s *Simulation) write(k ItemKey, old *SimulatedItem, e TimelineEvent) {
+	it := SimulatedItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
 		if e.Verb == Patch {
@@ -278,7 +278,7 @@ func (s *Simulation) write(k Key, old *SimItem, e TimelineEvent) {
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
 func (s *Simulation) batch(e TimelineEvent) string {
-	before := map[Key]SimItem{}
+	before := map[ItemKey]SimulatedItem{}
 	for k, it := range s.items {
 		before[k] = *it
 	}
@@ -287,7 +287,7 @@ func (s *Simulation) batch(e TimelineEvent) string {
 		answer := s.one(op)
 		answers = append(answers, answer)
 		if answer != "ok" {
-			s.items = map[Key]*SimItem{}
+			s.items = map[ItemKey]*SimulatedItem{}
 			for k, it := range before {
 				s.items[k] = &it
 			}
@@ -298,11 +298,11 @@ func (s *Simulation) batch(e TimelineEvent) string {
 }
 
 // Keys returns all keys that occur in the events, in order.
-func (w TimelineContainer) Keys() []Key {
-	seen := map[Key]bool{}
+func (w TimelineContainer) Keys() []ItemKey {
+	seen := map[ItemKey]bool{}
 	note := func(e TimelineEvent) {
 		if e.Partition != "" {
-			seen[Key{e.ID, e.Partition}] = true
+			seen[ItemKey{e.ID, e.Partition}] = true
 		}
 	}
 	for _, e := range w.Events {
@@ -311,11 +311,11 @@ func (w TimelineContainer) Keys() []Key {
 			note(b)
 		}
 	}
-	keys := make([]Key, 0, len(seen))
+	keys := make([]ItemKey, 0, len(seen))
 	for k := range seen {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b Key) int {
+	slices.SortFunc(keys, func(a, b ItemKey) int {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition),
 			cmp.Compare(a.ID, b.ID))
 	})

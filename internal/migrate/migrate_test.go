@@ -21,6 +21,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/migrate"
 	"github.com/mayflydb/mayfly/internal/pgschema"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -171,7 +172,8 @@ func (m *meddler) View(ctx context.Context, fn func(engine.Reader) error) error 
 func TestChangesMeanwhile(t *testing.T) {
 	dir := fill(t, 1)
 	first := metatest.FirstSeed()
-	for seed := first; seed < first+20; seed++ {
+	count := racetest.Fewer(racetest.Campaign(20, 8), 4)
+	for seed := first; seed < first+uint64(count); seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
 		source, target := dir.folder(from), must(pebble.Open(ctx, pebble.Options{Memory: true}))
 		scope := []byte("z scope")
@@ -230,7 +232,7 @@ type failing struct {
 }
 
 func (f failing) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if f.n.Add(1)%f.every == 0 {
 		return nil, engine.ErrUnavailable
 	}

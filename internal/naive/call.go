@@ -38,9 +38,9 @@ func (e *evaluator) call(x *syntax.Call, at rowContext) any {
 }
 
 // ofNumber applies a function of one number. If the function leaves integers unchanged except for their
-// sign, as five functions do, an Integer stays exact.
+// sign, as five functions do, a LargeInteger stays exact.
 func ofNumber(name string, fn func(float64) float64, v any) any {
-	n, ok := v.(Integer)
+	n, ok := v.(LargeInteger)
 	switch name {
 	case "ABS":
 		if ok {

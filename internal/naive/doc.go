@@ -14,8 +14,8 @@
 // there is Undefined, the value of a missing property; it never occurs inside an array or an object.
 //
 // Numbers are doubles, with one exception: an integer of 64 bits beyond 2^53 that is written as an integer
-// is an Integer. Between integers the operators calculate exactly, as in Cosmos DB; all other operations
-// convert an Integer to the nearest double.
+// is a LargeInteger. Between integers the operators calculate exactly, as in Cosmos DB; all other operations
+// convert a LargeInteger to the nearest double.
 //
 // # Order
 //

@@ -19,9 +19,9 @@ func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 		return Undefined{}
 	case *syntax.Ident:
 		return e.ident(x, at)
-	case *syntax.Member:
+	case *syntax.MemberExpr:
 		return member(e.eval(x.X, at), x.Name)
-	case *syntax.Index:
+	case *syntax.IndexExpr:
 		return member(e.eval(x.X, at), e.eval(x.I, at))
 	case *syntax.Unary:
 		return unary(x.Op, e.eval(x.X, at))
@@ -34,7 +34,7 @@ func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 			return v
 		}
 		return e.eval(x.Y, at)
-	case *syntax.Cond:
+	case *syntax.Conditional:
 		if e.eval(x.If, at) == any(true) {
 			return e.eval(x.Then, at)
 		}
@@ -50,7 +50,7 @@ func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 		v := e.eval(x.X, at)
 		return negatedIf(x.Not, and(binary(syntax.Ge, v, e.eval(x.Low, at)),
 			binary(syntax.Le, v, e.eval(x.High, at))))
-	case *syntax.In:
+	case *syntax.InExpr:
 		v := e.eval(x.X, at)
 		var found any = false
 		for _, one := range x.List {
@@ -65,7 +65,7 @@ func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 		return negatedIf(x.Not, like(e.eval(x.X, at), e.eval(x.Pattern, at), escape, x.Escape != nil))
 	case *syntax.Call:
 		return e.call(x, at)
-	case *syntax.ArrayLit:
+	case *syntax.ArrayLiteral:
 		list := []any{}
 		for _, elem := range x.Elems {
 			if v := e.eval(elem, at); !isUndefined(v) {
@@ -73,7 +73,7 @@ func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 			}
 		}
 		return list
-	case *syntax.ObjectLit:
+	case *syntax.ObjectLiteral:
 		object := map[string]any{}
 		for i, key := range x.Keys {
 			delete(object, key)
@@ -199,7 +199,7 @@ func unary(op syntax.UnaryOp, v any) any {
 
 // negative returns a number with the opposite sign. The lowest integer overflows to itself.
 func negative(v any) any {
-	if n, ok := v.(Integer); ok {
+	if n, ok := v.(LargeInteger); ok {
 		return -n
 	}
 	return -v.(float64)
@@ -232,8 +232,8 @@ func binary(op syntax.BinaryOp, a, b any) any {
 	return arithmetic(op, x, y)
 }
 
-// exactly computes with two integers, if one of them or the result is an Integer. It returns false if none
-// of these is, or if the result does not fit into 64 bits.
+// exactly computes with two integers, if one of them or the result is a LargeInteger. It returns false if
+// none of these is, or if the result does not fit into 64 bits.
 func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {
@@ -259,13 +259,13 @@ func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	default:
 		return nil, false
 	}
-	_, large1 := a.(Integer)
-	_, large2 := b.(Integer)
+	_, large1 := a.(LargeInteger)
+	_, large2 := b.(LargeInteger)
 	switch {
 	case !z.IsInt64():
 		return nil, false
 	case z.CmpAbs(big.NewInt(maxExact)) >= 0:
-		return Integer(z.Int64()), true
+		return LargeInteger(z.Int64()), true
 	}
 	return float64(z.Int64()), large1 || large2
 }
@@ -273,7 +273,7 @@ func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 // wholeOf returns a value as an exact integer, or nil if it is not an integer.
 func wholeOf(v any) *big.Int {
 	switch v := v.(type) {
-	case Integer:
+	case LargeInteger:
 		return big.NewInt(int64(v))
 	case float64:
 		if math.Abs(v) < maxExact && v == math.Trunc(v) {

@@ -16,9 +16,9 @@ import (
 // Undefined is the value of a missing property.
 type Undefined struct{}
 
-// Integer is an integer of 64 bits whose absolute value is 2^53 or more, which a double may not represent
-// exactly.
-type Integer int64
+// LargeInteger is an integer of 64 bits whose absolute value is 2^53 or more, which a double may not
+// represent exactly.
+type LargeInteger int64
 
 // maxExact is the bound below which doubles represent all integers: 2^53.
 const maxExact = 1 << 53
@@ -41,13 +41,13 @@ func Decode(text []byte) (any, error) {
 	return withNumbers(v)
 }
 
-// withNumbers replaces each json.Number by a double or an Integer.
+// withNumbers replaces each json.Number by a double or a LargeInteger.
 func withNumbers(v any) (any, error) {
 	switch v := v.(type) {
 	case json.Number:
 		f, err := v.Float64()
 		if n, wrong := v.Int64(); wrong == nil && math.Abs(f) >= maxExact {
-			return Integer(n), nil
+			return LargeInteger(n), nil
 		}
 		return f, err
 	case []any:
@@ -75,7 +75,7 @@ func number(v any) (float64, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v, true
-	case Integer:
+	case LargeInteger:
 		return float64(v), true
 	}
 	return 0, false
@@ -99,7 +99,7 @@ func Text(v any) string {
 		return "null"
 	case bool:
 		return strconv.FormatBool(v)
-	case Integer:
+	case LargeInteger:
 		return Text(float64(v))
 	case float64:
 		switch {
@@ -144,7 +144,7 @@ func rank(v any) int {
 		return 1
 	case bool:
 		return 2
-	case float64, Integer:
+	case float64, LargeInteger:
 		return 3
 	case string:
 		return 4
@@ -166,7 +166,7 @@ func Compare(a, b any) int {
 	switch a := a.(type) {
 	case bool:
 		return asInt(a) - asInt(b.(bool))
-	case float64, Integer:
+	case float64, LargeInteger:
 		x, _ := number(a)
 		switch y, _ := number(b); {
 		case x < y || math.IsNaN(x) && !math.IsNaN(y):

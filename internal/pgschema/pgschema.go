@@ -24,23 +24,36 @@ func URL(t testing.TB) string {
 	return url
 }
 
-// New returns the name of a schema that does not exist yet. The schema is dropped at the end of the test.
+// prefix begins the names of all schemas.
+const prefix = "mayfly_test_"
+
+// maxName is the maximum size of a name in PostgreSQL.
+const maxName = 63
+
+// nameSize is the size of the names that New returns. The names of copies begin with such a name.
+const nameSize = len(prefix) + 26
+
+// New returns the name of a schema that does not exist yet. The schema and its copies are dropped at the end
+// of the test.
 func New(t testing.TB) string {
 	t.Helper()
-	name := "mayfly_test_" + strings.ToLower(rand.Text())
+	name := prefix + strings.ToLower(rand.Text())[:nameSize-len(prefix)]
 	url := URL(t)
 	t.Cleanup(func() {
 		// An engine that was left open can hold locks.
-		execute(t, url, "SET lock_timeout = '10s'", "DROP SCHEMA IF EXISTS "+quote(name)+" CASCADE")
+		execute(t, url, "SET lock_timeout = '10s'", fmt.Sprintf(`DO $$ DECLARE name text; BEGIN
+			FOR name IN SELECT nspname FROM pg_namespace WHERE starts_with(nspname, '%s') LOOP
+				EXECUTE format('DROP SCHEMA %%I CASCADE', name);
+			END LOOP; END $$`, name))
 	})
 	return name
 }
 
-// Copy copies the committed tables of a schema to a new schema, in one snapshot, and returns its name. The
-// new schema is dropped at the end of the test.
+// Copy copies the committed tables of a schema of New or Copy to a new schema, in one snapshot, and returns
+// its name. Both are dropped together, so everything that a test closes after New is closed before.
 func Copy(t testing.TB, from string) string {
 	t.Helper()
-	to := New(t)
+	to := (from[:nameSize] + "_" + strings.ToLower(rand.Text()))[:maxName]
 	execute(t, URL(t),
 		"CREATE SCHEMA "+quote(to),
 		"BEGIN ISOLATION LEVEL REPEATABLE READ",

@@ -19,16 +19,16 @@ func next(b []byte) (e encodedEntry, rest []byte) {
 }
 
 // decode decodes an entry. The bodies share the memory of e.
-func (e encodedEntry) decode() *LogRecord {
+func (e encodedEntry) decode() *LoggedEntry {
 	le := binary.LittleEndian
-	r := &LogRecord{Entry: Entry{
+	r := &LoggedEntry{Entry: Entry{
 		ID: e.id(), Began: time.Unix(0, int64(le.Uint64(e[atBegan:]))).UTC(),
 		Took:     time.Duration(le.Uint64(e[atTook:])),
 		DataTime: time.Unix(0, int64(le.Uint64(e[atDataTime:]))).UTC(),
 		Charge:   math.Float64frombits(le.Uint64(e[atCharge:])), Retry: time.Duration(le.Uint64(e[atRetry:])),
 		In: int64(le.Uint64(e[atIn:])), Out: int64(le.Uint64(e[atOut:])),
 		Substatus: int(le.Uint32(e[atSubstatus:])), Status: int(le.Uint16(e[atStatus:])),
-		Protocol: Protocol(e[atProtocol]), Kind: Kind(e[atKind]), Explorer: e[atFlags]&fromExplorer != 0,
+		Protocol: Protocol(e[atProtocol]), Kind: APIKind(e[atKind]), Explorer: e[atFlags]&fromExplorer != 0,
 	}, RequestCut: e[atFlags]&requestCut != 0, ResponseCut: e[atFlags]&responseCut != 0}
 	uri, rest := cut(e[fixedSize:])
 	r.URI = string(uri)
@@ -49,7 +49,7 @@ func (e encodedEntry) decode() *LogRecord {
 
 // readHeader sets Client, Version, PartitionKey and other fields from the request headers. Entries of HTTP
 // and direct mode are stored without these fields, because the headers contain their values.
-func (r *LogRecord) readHeader() {
+func (r *LoggedEntry) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]
 		switch f.Name {

@@ -40,14 +40,14 @@ func ParseProtocol(name string) Protocol {
 	return 0
 }
 
-// Kind is the kind of API that a request used.
-type Kind uint8
+// APIKind is the kind of API that a request used.
+type APIKind uint8
 
 // The kinds of requests.
 const (
-	Data   Kind = iota // Cosmos DB or Service Bus
-	Own                // Mayfly's own API, under /_mayfly
-	Secret             // like Data, with bodies that contain secrets, such as permission tokens
+	Data   APIKind = iota // Cosmos DB or Service Bus
+	Own                   // Mayfly's own API, under /_mayfly
+	Secret                // like Data, with bodies that contain secrets, such as permission tokens
 )
 
 // Entry describes a finished request. Log.Add copies what it needs, so an entry and everything in it belongs
@@ -58,7 +58,7 @@ type Entry struct {
 	Took     time.Duration
 	DataTime time.Time // time of the data's clock at the end of the request; zero: equal to real time
 	Protocol Protocol
-	Kind     Kind
+	Kind     APIKind
 	Explorer bool // sent by the explorer
 
 	Method    string // HTTP method; for AMQP the kind of frame: attach, transfer, disposition, management
@@ -106,8 +106,8 @@ const (
 // HeaderField is a header whose secrets are masked.
 type HeaderField struct{ Name, Value string }
 
-// LogRecord is an Entry that was read from a Log, with values that were computed when it was read.
-type LogRecord struct {
+// LoggedEntry is an Entry that was read from a Log, with values that were computed when it was read.
+type LoggedEntry struct {
 	Entry
 	Correlated   string // id (GUID) of the query that the page belongs to
 	Continuation string // continuation with which the page was requested
@@ -121,10 +121,10 @@ type LogRecord struct {
 }
 
 // Sent returns the value of a request header, or "" if there is none.
-func (r *LogRecord) Sent(name string) string { return valueOf(r.Request, name) }
+func (r *LoggedEntry) Sent(name string) string { return valueOf(r.Request, name) }
 
 // Answered returns the value of a response header, or "" if there is none.
-func (r *LogRecord) Answered(name string) string { return valueOf(r.Response, name) }
+func (r *LoggedEntry) Answered(name string) string { return valueOf(r.Response, name) }
 
 func valueOf(list []HeaderField, name string) string {
 	for _, f := range list {

@@ -217,11 +217,11 @@ func (l *Log) wait() <-chan struct{} {
 }
 
 // Find returns the entry with a number, or nil if it has been overwritten.
-func (l *Log) Find(id uint64) *LogRecord {
+func (l *Log) Find(id uint64) *LoggedEntry {
 	if l == nil || id == 0 {
 		return nil
 	}
-	var found *LogRecord
+	var found *LoggedEntry
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
@@ -245,7 +245,7 @@ func (l *Log) Find(id uint64) *LogRecord {
 
 // Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
 // overwritten.
-func (l *Log) Details(id uint64) *LogRecord {
+func (l *Log) Details(id uint64) *LoggedEntry {
 	found := l.Find(id)
 	if found == nil {
 		return nil

@@ -35,7 +35,7 @@ func (r *Reader) Position() uint64 { return r.after }
 
 // Next returns the selected entries added since the last call, without their bodies and headers. lost
 // reports whether some were overwritten.
-func (r *Reader) Next() (list []*LogRecord, lost bool) {
+func (r *Reader) Next() (list []*LoggedEntry, lost bool) {
 	list, lost = r.take(0)
 	r.lost = false
 	return list, lost
@@ -44,7 +44,7 @@ func (r *Reader) Next() (list []*LogRecord, lost bool) {
 // take returns the selected entries whose numbers are greater than the reader's position, and advances the
 // position. If most is not 0, it reads only entries up to that number. lost reports whether entries after the
 // position were overwritten before they could be read.
-func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
+func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 	var all []decodedEntry
 	upTo, lost := r.log.each(r.after, func(e encodedEntry) {
 		if most != 0 && e.id() > most {
@@ -69,7 +69,7 @@ func (r *Reader) take(most uint64) (list []*LogRecord, lost bool) {
 // decodedEntry is a decoded entry without its headers and bodies, and the results that were computed from
 // them.
 type decodedEntry struct {
-	record  *LogRecord
+	record  *LoggedEntry
 	key     uint64 // the result of folder.key
 	matches bool
 }

@@ -210,7 +210,7 @@ func TestSecrets(t *testing.T) {
 		`AccountEndpoint=https://x;AccountKey=` + secret,
 		"\x80" + secret,
 	} {
-		for _, kind := range []Kind{Own, Secret} {
+		for _, kind := range []APIKind{Own, Secret} {
 			e := entry(1)
 			e.Kind, e.RequestBody, e.ResponseBody = kind, []byte(body), []byte(body)
 			if body[0] < 0x80 { // the cut is inside of the secret
@@ -295,7 +295,7 @@ func TestFolding(t *testing.T) {
 				l.Add(e)
 				list, _ := live.Next()
 				late, _ := l.Read(uint64(i), Filter{}).Next() // begins behind the first attempts
-				for _, r := range []*LogRecord{list[0], late[0]} {
+				for _, r := range []*LoggedEntry{list[0], late[0]} {
 					if got := fmt.Sprintf("%d of %d", r.Attempt, r.First); got != s.want {
 						t.Errorf("step %d: %s, not %s", i, got, s.want)
 					}
@@ -309,7 +309,7 @@ func TestFolding(t *testing.T) {
 func TestFoldingIsBounded(t *testing.T) {
 	f := newFolder()
 	for i := range 3 * maxOpen {
-		r := &LogRecord{Entry: *entry(i % 10)}
+		r := &LoggedEntry{Entry: *entry(i % 10)}
 		r.Status, r.Item, r.URI = 429, fmt.Sprint(i), fmt.Sprint(i)
 		f.add(r, f.key(r))
 		if len(f.open) > maxOpen {

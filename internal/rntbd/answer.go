@@ -92,12 +92,12 @@ type ResponseHead struct {
 	Texts [textCount]string
 }
 
-// HeadText identifies one of the text fields in the head of a response, such as ETag.
-type HeadText int
+// ResponseHeadText identifies one of the text fields in the head of a response, such as ETag.
+type ResponseHeadText int
 
 // The numbers of the RNTBD tokens in responses.
 const (
-	Continuation HeadText = iota
+	Continuation ResponseHeadText = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota

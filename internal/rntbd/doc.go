@@ -29,7 +29,7 @@
 // One goroutine reads the frames of a connection. It serves reads of items itself and passes all other
 // requests to workers (worker_pool.go), goroutines that exist until the connection ends. If a read of an item
 // has to wait, another goroutine continues to read frames (reader_turn.go). Responses that are ready at the
-// same time are sent by one write (outbox.go).
+// same time are sent by one write (response_queue.go).
 //
 // # Limits
 //

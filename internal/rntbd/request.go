@@ -24,9 +24,9 @@ var lengths = [...]int{4, 8, 16, 20}
 // returned, but may keep their strings.
 type Request struct {
 	Method string
-	Path   string  // escaped
-	Fields []Field // headers, each once
-	Remote string  // address of the client
+	Path   string        // escaped
+	Fields []HeaderField // headers, each once
+	Remote string        // address of the client
 
 	// Payload is the body, if it arrived with the frame. It belongs to the handler. Other bodies are in Body.
 	Payload []byte
@@ -39,12 +39,12 @@ type Request struct {
 	CachedContainer string
 }
 
-// Field is a header. The name has Go's canonical form.
-type Field struct{ Name, Value string }
+// HeaderField is a header. The name has Go's canonical form.
+type HeaderField struct{ Name, Value string }
 
 // translate fills in the Request of a frame. version is the x-ms-version if the frame has no token for it.
 func (f *frame) translate(version string) error {
-	op, places := f.operationForm(), []pathLevel(nil)
+	op, places := f.operationForm(), []resourcePathLevel(nil)
 	if int(f.resource) < len(resources) {
 		places = resources[f.resource]
 	}
@@ -95,7 +95,7 @@ func (f *frame) addFields(op *httpOperation, activity, version string) {
 	if op.media != "" {
 		f.addField("Content-Type", op.media)
 	}
-	versioned, seen := false, idSet{}
+	versioned, seen := false, tokenIDSet{}
 	for i := range f.tokens {
 		t := &f.tokens[i]
 		name, value := f.field(op, t)
@@ -134,7 +134,7 @@ func (f *frame) field(op *httpOperation, t *token) (name, value string) {
 }
 
 func (f *frame) addField(name, value string) {
-	f.request.Fields = append(f.request.Fields, Field{name, value})
+	f.request.Fields = append(f.request.Fields, HeaderField{name, value})
 }
 
 // replaceField overwrites the value of a header that is already in the request. It is called if two tokens of
@@ -147,11 +147,11 @@ func (f *frame) replaceField(name, value string) {
 	}
 }
 
-// idSet is the set of the ids of those tokens that have already been translated to headers.
-type idSet [4]uint64
+// tokenIDSet is the set of the ids of those tokens that have already been translated to headers.
+type tokenIDSet [4]uint64
 
 // add adds the id of a token to the set. It reports whether the id was not in the set before.
-func (s *idSet) add(id uint16) bool {
+func (s *tokenIDSet) add(id uint16) bool {
 	word, bit := &s[id>>6%uint16(len(s))], uint64(1)<<(id&63)
 	if *word&bit != 0 {
 		return false
@@ -163,7 +163,7 @@ func (s *idSet) add(id uint16) bool {
 // appendPath appends the path of the addressed resource, such as /dbs/shop/colls/trials. It consists of names
 // if the frame has names, otherwise of rids. feed says that the path ends with a keyword such as /docs,
 // without an id.
-func (f *frame) appendPath(b []byte, places []pathLevel, feed bool) ([]byte, error) {
+func (f *frame) appendPath(b []byte, places []resourcePathLevel, feed bool) ([]byte, error) {
 	_, byName := f.tokens.find(tokenDatabase)
 	rid := f.tokens.text(tokenResourceID)
 	for i, p := range places {

@@ -22,18 +22,18 @@ const (
 	tokenReadFeedKey     = 0x64
 )
 
-// pathLevel is a level of a path such as colls/trials: the keyword ("colls"), and the number of the token
-// that contains the id after it.
-type pathLevel struct {
+// resourcePathLevel is a level of a path such as colls/trials: the keyword ("colls"), and the number of the
+// token that contains the id after it.
+type resourcePathLevel struct {
 	keyword string
 	id      uint16
 }
 
 var (
-	databases  = pathLevel{"dbs", tokenDatabase}
-	containers = pathLevel{"colls", tokenContainer}
-	items      = pathLevel{"docs", 0x17}
-	users      = pathLevel{"users", 0x19}
+	databases  = resourcePathLevel{"dbs", tokenDatabase}
+	containers = resourcePathLevel{"colls", tokenContainer}
+	items      = resourcePathLevel{"docs", 0x17}
+	users      = resourcePathLevel{"users", 0x19}
 )
 
 // itemResource is the number of the resource type of items.
@@ -41,7 +41,7 @@ const itemResource = 0x03
 
 // resources holds the levels of the paths of resources. The index is the number of the resource type in
 // RNTBD.
-var resources = [...][]pathLevel{
+var resources = [...][]resourcePathLevel{
 	0x01:         {databases},
 	0x02:         {databases, containers},
 	itemResource: {databases, containers, items},

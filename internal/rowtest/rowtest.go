@@ -42,15 +42,15 @@ func Record(row []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(row)), row...)
 }
 
-// Result is the result of one operation of a transactional batch, as a HybridRow response contains it.
-type Result struct {
+// BatchResult is the result of one operation of a transactional batch, as a HybridRow response contains it.
+type BatchResult struct {
 	Status, Substatus uint32
 	ETag, Body        string
 	Charge            float64
 }
 
 // Results decodes the HybridRow response to a transactional batch.
-func Results(t testing.TB, stream []byte) (list []Result) {
+func Results(t testing.TB, stream []byte) (list []BatchResult) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(stream, Bytes(t, Segment))
 	if !ok {
@@ -76,7 +76,7 @@ func Results(t testing.TB, stream []byte) (list []Result) {
 
 // result decodes a body row: presence, status, substatus, then etag and body if they are present, then sparse
 // columns; the last of these is the charge.
-func result(row []byte) (r Result, err error) {
+func result(row []byte) (r BatchResult, err error) {
 	fields, ok := bytes.CutPrefix(row, resultRow)
 	if !ok || len(fields) < 9 {
 		return r, fmt.Errorf("not a result: %x", row)

@@ -8,7 +8,7 @@ import (
 )
 
 func BenchmarkOpen(b *testing.B) {
-	var p Programs
+	var p ScriptCache
 	for b.Loop() {
 		r, err := p.Open(context.Background(), still(), Limits{})
 		if err != nil {
@@ -27,7 +27,7 @@ func (nothing) Full() bool                                    { return false }
 func (nothing) Quota() (limits, usage string)                 { return "limits;", "usage;" }
 
 func BenchmarkProcedure(b *testing.B) {
-	var p Programs
+	var p ScriptCache
 	for b.Loop() {
 		r, err := p.Open(context.Background(), still(), Limits{})
 		if err != nil {
@@ -42,7 +42,7 @@ func BenchmarkProcedure(b *testing.B) {
 }
 
 func BenchmarkFunction(b *testing.B) {
-	var p Programs
+	var p ScriptCache
 	r, err := p.Open(context.Background(), still(), Limits{})
 	if err != nil {
 		b.Fatal(err)

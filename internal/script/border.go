@@ -74,7 +74,7 @@ func (r *Runtime) must(err error) {
 func (r *Runtime) parse(text string) goja.Value {
 	raw := []byte(text)
 	if err := jsondoc.Valid(raw, jsondoc.Limits{MaxBytes: maxText, MaxDepth: maxDepth}); err != nil {
-		var twice *jsondoc.DuplicateError
+		var twice *jsondoc.DuplicateNameError
 		if !errors.As(err, &twice) {
 			panic(r.syntaxError(err.Error()))
 		}

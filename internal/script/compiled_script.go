@@ -17,9 +17,9 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Programs compiles scripts and caches those that were used most recently. It is safe for concurrent use.
+// ScriptCache compiles scripts and caches those that were used most recently. It is safe for concurrent use.
 // The zero value is ready to use.
-type Programs struct {
+type ScriptCache struct {
 	once   sync.Once
 	recent *lru.Cache[[sha256.Size]byte, *compiledScript] // created at the first use
 
@@ -30,7 +30,7 @@ type Programs struct {
 
 // Stuck returns the number of abandoned scripts that have not ended yet, because a built-in function that
 // they have called has not returned.
-func (p *Programs) Stuck() int { return int(p.stuck.Load()) }
+func (p *ScriptCache) Stuck() int { return int(p.stuck.Load()) }
 
 // maxStuck is the number of abandoned scripts at which no further script is started. Each of them uses a
 // processor and memory.
@@ -59,7 +59,7 @@ func (l *lazyScript) get(file, text string) (*goja.Program, error) {
 
 // compile returns the compiled form of a script. id names it in stack traces. The error is an *Error or a
 // *TooLargeError.
-func (p *Programs) compile(id, source string) (*compiledScript, error) {
+func (p *ScriptCache) compile(id, source string) (*compiledScript, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
 	var hash [sha256.Size]byte
@@ -79,7 +79,7 @@ func (p *Programs) compile(id, source string) (*compiledScript, error) {
 
 // Prepare compiles a script into the cache, so that later runs need not compile it. The error is an *Error
 // with CompileNumber or a *TooLargeError.
-func (p *Programs) Prepare(id, source string) error {
+func (p *ScriptCache) Prepare(id, source string) error {
 	_, err := p.compile(id, source)
 	return err
 }

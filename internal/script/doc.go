@@ -1,12 +1,12 @@
 // Package script runs JavaScript: user defined functions, stored procedures and triggers, with Cosmos DB's
 // server-side API.
 //
-// Programs compiles scripts and caches the compiled form. Open returns a Runtime: an isolated JavaScript
+// ScriptCache compiles scripts and caches the compiled form. Open returns a Runtime: an isolated JavaScript
 // environment without files and network. The caller supplies its clock and its random numbers. A Runtime is
 // used for one query, which calls its Functions for any number of rows, or for one run of a Procedure.
 // Changes that a script makes to built-in objects are visible only in its Runtime.
 //
-//	text ─ Programs ─► Runtime ─┬─ Function ─ Call(values) ─► value
+//	text ─ ScriptCache ─► Runtime ─┬─ Function ─ Call(values) ─► value
 //	                            └─ Run(Procedure, Host) ─► ProcedureResult
 //
 // Values are passed in and out as JSON. A Procedure accesses its container through a Host, one operation at
@@ -36,6 +36,6 @@
 // # Errors
 //
 // An *Error means that the script threw an exception or is not valid JavaScript. A *TimeoutError or a
-// *TooLargeError means that it was stopped, a *FaultError that the interpreter failed, and a *BusyError that
-// the script was not started.
+// *TooLargeError means that it was stopped, a *InterpreterPanicError that the interpreter failed, and a
+// *TooManyScriptsError that the script was not started.
 package script

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -16,7 +17,7 @@ import (
 // none of them took.
 func TestNothingIsEndless(t *testing.T) {
 	const limit, slack = 100 * time.Millisecond, 30 * time.Second
-	for _, body := range []string{
+	for i, body := range []string{
 		// regular expressions that try
 		`return new RegExp("(?=)^" + "(a|aa)".repeat(45) + "$").test("a".repeat(89) + "!")`,
 		`return new RegExp("(?=)^" + "(a?)".repeat(60) + "b").test("a".repeat(60))`,
@@ -78,9 +79,12 @@ func TestNothingIsEndless(t *testing.T) {
 		`return BigInt(10) ** BigInt(1e9)`,
 		`return new Uint8Array(1e10).length`,
 	} {
+		if racetest.On && i%4 != 0 {
+			continue // each is stopped by the same two goroutines
+		}
 		env := still()
 		env.Elapsed, env.After = passed(), ttl.Real{}.After
-		var p Programs
+		var p ScriptCache
 		began := passed()
 		r, err := p.Open(context.Background(), env, Limits{Time: limit, Memory: 128 << 20, Grace: slack})
 		if err != nil {

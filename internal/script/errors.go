@@ -56,19 +56,21 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
-// BusyError is the error of a script that was not started because too many abandoned scripts are still
-// running. Stuck is their number.
-type BusyError struct{ Stuck int }
+// TooManyScriptsError is the error of a script that was not started because too many abandoned scripts are
+// still running. Stuck is their number.
+type TooManyScriptsError struct{ Stuck int }
 
-func (e *BusyError) Error() string {
+func (e *TooManyScriptsError) Error() string {
 	return fmt.Sprintf("No script is begun: %d scripts were stopped and have not ended yet. Try again later.",
 		e.Stuck)
 }
 
-// FaultError reports a panic in the interpreter.
-type FaultError struct{ Panic any }
+// InterpreterPanicError reports a panic in the interpreter.
+type InterpreterPanicError struct{ Panic any }
 
-func (e *FaultError) Error() string { return fmt.Sprint("the interpreter failed: ", e.Panic) }
+func (e *InterpreterPanicError) Error() string {
+	return fmt.Sprint("the interpreter failed: ", e.Panic)
+}
 
 // interruptReason passes the reason why a script was stopped through goja, the interpreter.
 type interruptReason struct{ err error }

@@ -157,11 +157,11 @@ func (r *Runtime) Close() {
 	}
 }
 
-// goneError is the panic that ends a script when the goroutine that called the Runtime does not wait for it
-// any more.
-type goneError struct{}
+// callerGoneError is the panic that ends a script when the goroutine that called the Runtime does not wait
+// for it any more.
+type callerGoneError struct{}
 
-func (goneError) Error() string { return "nobody waits for the script any more" }
+func (callerGoneError) Error() string { return "nobody waits for the script any more" }
 
 // ask is called by the script's goroutine. It lets the goroutine that called the Runtime run do, and waits
 // until that has ended. While it waits, it checks the time limit.
@@ -169,7 +169,7 @@ func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:
 	case <-r.executor.gone:
-		panic(goneError{})
+		panic(callerGoneError{})
 	}
 	for {
 		tick, release := r.env.After(watchEvery)
@@ -179,7 +179,7 @@ func (r *Runtime) ask(do func()) {
 			return
 		case <-r.executor.gone:
 			release()
-			panic(goneError{})
+			panic(callerGoneError{})
 		case <-tick:
 			if r.runTime() > r.limits.Time {
 				r.executor.cancel()

@@ -56,12 +56,12 @@ type Answer struct {
 	Message      string // of the failure
 }
 
-// Trigger says whether a Procedure is a trigger, and whether it runs before or after the write.
-type Trigger uint8
+// TriggerType says whether a Procedure is a trigger, and whether it runs before or after the write.
+type TriggerType uint8
 
 // The kinds of Procedures: stored procedures, and triggers before or after a write.
 const (
-	NoTrigger Trigger = iota // a stored procedure
+	NoTrigger TriggerType = iota // a stored procedure
 	PreTrigger
 	PostTrigger
 )
@@ -69,7 +69,7 @@ const (
 // Procedure describes one run of a stored procedure or of a trigger.
 type Procedure struct {
 	ID, Source string
-	Trigger    Trigger
+	Trigger    TriggerType
 	Args       []jsondoc.Value // of a stored procedure
 	Request    jsondoc.Value   // for a trigger: the document in the request; undefined for a delete
 	Operation  string          // for a trigger: Create, Replace, Upsert or Delete

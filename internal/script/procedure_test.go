@@ -31,7 +31,7 @@ func (e *echo) Full() bool {
 
 func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
 	t.Helper()
-	var p Programs
+	var p ScriptCache
 	r, err := p.Open(context.Background(), env, Limits{})
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ const (
 // objects, are visible only to later scripts of the same Runtime. It is not safe for concurrent use and must
 // be closed.
 type Runtime struct {
-	programs *Programs
+	programs *ScriptCache
 	js       *goja.Runtime
 	env      Env
 	limits   Limits
@@ -92,11 +92,11 @@ type Runtime struct {
 
 const idle = -1
 
-// Open returns a Runtime. Its script is stopped when ctx ends. The error is a *BusyError if there are too
-// many abandoned scripts.
-func (p *Programs) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
+// Open returns a Runtime. Its script is stopped when ctx ends. The error is a *TooManyScriptsError if there
+// are too many abandoned scripts.
+func (p *ScriptCache) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
 	if n := p.Stuck(); n >= maxStuck {
-		return nil, &BusyError{n}
+		return nil, &TooManyScriptsError{n}
 	}
 	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx,
 		executor: openExecutor()}
@@ -179,7 +179,7 @@ func (r *Runtime) newError(kind, text string) goja.Value {
 }
 
 // asError converts the value of a panic to an error: an error or exception of the interpreter, or a
-// FaultError.
+// InterpreterPanicError.
 func asError(x any) error {
 	switch x := x.(type) {
 	case error:
@@ -189,5 +189,5 @@ func asError(x any) error {
 	case goja.Value:
 		return &Error{Exception: x.String()}
 	}
-	return &FaultError{x}
+	return &InterpreterPanicError{x}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,9 @@ import (
 )
 
 // The library for regular expressions has a clock that ends by itself, a second after the last match could
-// have.
+// have. The tests create much garbage and keep little.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
@@ -37,7 +39,7 @@ func still() Env {
 // evaluate calls a function once in a Runtime of its own.
 func evaluate(t *testing.T, env Env, limits Limits, source string, args ...string) (string, error) {
 	t.Helper()
-	var p Programs
+	var p ScriptCache
 	r, err := p.Open(context.Background(), env, limits)
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +250,7 @@ func TestMemory(t *testing.T) {
 
 func TestNoLeakBetweenRuntimes(t *testing.T) {
 	t.Parallel()
-	var p Programs
+	var p ScriptCache
 	for _, source := range []string{
 		"function () { Object.prototype.x = 1; Array.prototype.push = null; JSON.parse = null; Math.max = () => 7; y = 5; return ({}).x; }",
 		"function () { return [typeof ({}).x, typeof [].push, typeof JSON.parse, Math.max(1, 2), typeof y]; }",
@@ -273,7 +275,7 @@ func TestNoLeakBetweenRuntimes(t *testing.T) {
 func TestContextStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
-	var p Programs
+	var p ScriptCache
 	r, err := p.Open(ctx, still(), Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +293,7 @@ func TestContextStops(t *testing.T) {
 
 func TestProgramsAreBounded(t *testing.T) {
 	t.Parallel()
-	var p Programs
+	var p ScriptCache
 	for i := range 2 * maxPrograms {
 		if err := p.Prepare("f", fmt.Sprintf("function () { return %d; }", i)); err != nil {
 			t.Fatal(err)
@@ -310,7 +312,7 @@ func TestDeepTexts(t *testing.T) {
 	racetest.Sequential(t)
 	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",
 		"`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {
-		var p Programs
+		var p ScriptCache
 		_ = p.Prepare("f", "function () { return "+strings.Repeat(part, (deepSource-64)/len(part))+" }")
 		_ = p.Prepare("f", strings.Repeat(part, deepSource/len(part)))
 	}
@@ -321,7 +323,7 @@ func FuzzBorder(f *testing.F) {
 		`-0`, `1e400`, `123456789012345678901`, `{"":{},"length":9e99,"constructor":[]}`} {
 		f.Add(seed)
 	}
-	var p Programs
+	var p ScriptCache
 	f.Fuzz(func(t *testing.T, text string) {
 		if jsondoc.Valid([]byte(text), jsondoc.Limits{}) != nil {
 			return
@@ -354,7 +356,7 @@ func FuzzSource(f *testing.F) {
 		"//# sourceMappingURL=/etc/passwd\nfunction () {}", "`${", "class A { #x = 1 }", "/(?<a>x)\\k<a>/"} {
 		f.Add(seed)
 	}
-	var p Programs
+	var p ScriptCache
 	f.Fuzz(func(t *testing.T, source string) {
 		err := p.Prepare("f", source)
 		var failed *Error

@@ -16,8 +16,8 @@ import (
 // UnfinishedMarker is the name of a file that marks a folder as an unfinished export, which is not a seed.
 const UnfinishedMarker = "unfinished-export"
 
-// Source says where the documents of a container are.
-type Source struct {
+// DocumentSource says where the documents of a container are.
+type DocumentSource struct {
 	Database, Container string
 	Lists               []string   // files with one document per line
 	Documents           []Document // documents of other files
@@ -34,13 +34,13 @@ func (s *Seed) Files() map[string]string { return s.files }
 
 // Sources returns the sources of documents of a seed read by OpenDefinitions. Containers without documents
 // are omitted. A container defined in several files occurs several times.
-func (s *Seed) Sources() (list []Source) {
+func (s *Seed) Sources() (list []DocumentSource) {
 	for _, d := range s.databases {
 		for _, c := range d.containers {
 			if len(c.lists)+len(c.documents) == 0 {
 				continue
 			}
-			in := Source{Database: d.id, Container: c.spec.ID, Lists: c.lists}
+			in := DocumentSource{Database: d.id, Container: c.spec.ID, Lists: c.lists}
 			for i := range c.documents {
 				in.Documents = append(in.Documents, Document{c.documents[i].place, c.documents[i].text})
 			}

@@ -45,7 +45,7 @@ func TestContinuousBackup(t *testing.T) {
 	if !w.db.ContinuousBackup() || !w.keepsVersions("shop", "carts") || w.keepsVersions("old", "c") {
 		t.Error("the seed's container keeps no versions, or another one does")
 	}
-	if r := w.must(text(t, backedUp)); r != (Report{}) {
+	if r := w.must(text(t, backedUp)); r != (ApplyReport{}) {
 		t.Errorf("once more: %+v", r)
 	}
 	d, err := Describe(t.Context(), w.db, w.queues)
@@ -54,7 +54,7 @@ func TestContinuousBackup(t *testing.T) {
 	}
 
 	off := text(t, "continuousBackup: false")
-	_, err = off.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+	_, err = off.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Keep: true})
 	var differs *DifferencesError
 	if !errors.As(err, &differs) || len(differs.List) != 1 || !w.db.ContinuousBackup() {
 		t.Errorf("kept as it is: %v", err)

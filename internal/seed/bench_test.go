@@ -46,11 +46,11 @@ func BenchmarkPlantAgain(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := s.Apply(b.Context(), Target{DB: db}); err != nil {
+	if _, err := s.Apply(b.Context(), ApplyTarget{DB: db}); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if r, err := s.Apply(b.Context(), Target{DB: db}); err != nil || r != (Report{}) {
+		if r, err := s.Apply(b.Context(), ApplyTarget{DB: db}); err != nil || r != (ApplyReport{}) {
 			b.Fatal(r, err)
 		}
 	}

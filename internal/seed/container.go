@@ -53,7 +53,7 @@ func (r *reader) container(d *database, dir string, in *Container) (c *container
 	if err = in.Settings.takeQueries(); err != nil {
 		return nil, err
 	}
-	given := newObject(c.place)
+	given := newObjectBuilder(c.place)
 	given.set("id", &tree.Value{Kind: tree.String, Text: in.ID, Place: c.place}, c.place)
 	c.definition = given.Value
 	for _, m := range in.Self.Members {

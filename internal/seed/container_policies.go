@@ -27,29 +27,29 @@ type IndexingPolicy struct {
 	Composite [][]CompositePath `json:"compositeIndexes,omitempty"`
 	Spatial   []SpatialPath     `json:"spatialIndexes,omitempty"`
 	Vector    []VectorIndex     `json:"vectorIndexes,omitempty"`
-	FullText  []Path            `json:"fullTextIndexes,omitempty"`
+	FullText  []PropertyPath    `json:"fullTextIndexes,omitempty"`
 }
 
-// Path is a JSON path of a property, such as /name.
-type Path struct {
+// PropertyPath is a JSON path of a property, such as /name.
+type PropertyPath struct {
 	Path string `json:"path" required:"true"`
 }
 
 // IndexedPath is a path such as /name/? or /address/*.
 type IndexedPath struct {
-	Path
+	PropertyPath
 	Indexes []AnyValue `json:"indexes,omitempty" description:"Of old; it means nothing."`
 }
 
 // CompositePath is a path of a composite index.
 type CompositePath struct {
-	Path
+	PropertyPath
 	Order string `json:"order,omitempty" enum:"ascending,descending"`
 }
 
 // SpatialPath is a path in documents with geometries, and the types of geometries that are indexed.
 type SpatialPath struct {
-	Path
+	PropertyPath
 	Types       []SpatialType `json:"types,omitempty"`
 	BoundingBox AnyValue      `json:"boundingBox,omitempty"`
 }
@@ -65,7 +65,7 @@ func (SpatialType) InlineJSONSchema() {}
 
 // VectorIndex is an index of a vector.
 type VectorIndex struct {
-	Path
+	PropertyPath
 	Type          string   `json:"type,omitempty" enum:"flat,quantizedFlat,diskANN"`
 	QuantizerType string   `json:"quantizerType,omitempty"`
 	Bytes         *int64   `json:"quantizationByteSize,omitempty"`
@@ -96,7 +96,7 @@ type VectorPolicy struct {
 
 // VectorEmbedding is the path and the type of a vector.
 type VectorEmbedding struct {
-	Path
+	PropertyPath
 	DataType   string `json:"dataType,omitempty" enum:"float32,float16,int8,uint8"`
 	Distance   string `json:"distanceFunction,omitempty" enum:"cosine,dotproduct,euclidean"`
 	Dimensions int64  `json:"dimensions,omitempty"`
@@ -110,7 +110,7 @@ type FullTextPolicy struct {
 
 // FullTextPath is the path of a text for full-text search.
 type FullTextPath struct {
-	Path
+	PropertyPath
 	Language string `json:"language,omitempty"`
 }
 

@@ -17,7 +17,7 @@ import (
 // Description is the state of a server without its documents, in the form of the files of a seed.
 type Description struct {
 	Files   map[string]string // texts of the files, by their paths in the seed
-	Folders []Folder          // one for each container
+	Folders []ContainerFolder // one for each container
 	// Left lists what a seed cannot express, with one line of text for each.
 	Left []string
 }
@@ -30,8 +30,8 @@ const (
 	databaseFile = "db.json"
 )
 
-// Folder is the folder for the files of a container, including its documents.
-type Folder struct {
+// ContainerFolder is the folder for the files of a container, including its documents.
+type ContainerFolder struct {
 	Database, Container string
 	Path                string // path in the seed
 }
@@ -145,7 +145,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 	for _, c := range byID(in.Containers(), func(c *store.Container) string { return c.Info().Spec.ID }) {
 		id := c.Info().Spec.ID
 		path := folder + "/" + names.of(id)
-		d.Folders = append(d.Folders, Folder{in.ID(), id, path})
+		d.Folders = append(d.Folders, ContainerFolder{in.ID(), id, path})
 		if err := d.container(in, c, path, path != folder+"/"+id); err != nil {
 			return err
 		}

@@ -66,17 +66,18 @@ func TestDescription(t *testing.T) {
 		first.must(s)
 		want := first.describe()
 		copied := want.again(t)
-		if _, err := copied.Apply(t.Context(), Target{DB: second.db, Queues: second.queues,
+		if _, err := copied.Apply(t.Context(), ApplyTarget{DB: second.db, Queues: second.queues,
 			Keep: true}); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		differ(t, want.Files, second.describe().Files)
-		r, err := want.again(t).Apply(t.Context(), Target{DB: second.db, Queues: second.queues, Keep: true})
-		if err != nil || r != (Report{}) {
+		r, err := want.again(t).Apply(t.Context(),
+			ApplyTarget{DB: second.db, Queues: second.queues, Keep: true})
+		if err != nil || r != (ApplyReport{}) {
 			t.Errorf("%s: a second time: %+v %v", name, r, err)
 		}
-		r, err = copied.Apply(t.Context(), Target{DB: first.db, Queues: first.queues, Keep: true})
-		if err != nil || r != (Report{}) {
+		r, err = copied.Apply(t.Context(), ApplyTarget{DB: first.db, Queues: first.queues, Keep: true})
+		if err != nil || r != (ApplyReport{}) {
 			t.Errorf("%s: where it comes from: %+v %v", name, r, err)
 		}
 		if left := strings.Join(want.Left, "\n"); left != "" && !strings.HasPrefix(left, "the clock, which") {
@@ -165,9 +166,9 @@ func TestDescriptionIsNoDifference(t *testing.T) {
 {id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
 queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	w := newWorld(t)
-	keep := Target{DB: w.db, Queues: w.queues, Keep: true}
+	keep := ApplyTarget{DB: w.db, Queues: w.queues, Keep: true}
 	w.must(text(t, entities))
-	if r, err := text(t, entities).Apply(t.Context(), keep); err != nil || r != (Report{}) {
+	if r, err := text(t, entities).Apply(t.Context(), keep); err != nil || r != (ApplyReport{}) {
 		t.Errorf("the seed, a second time: %+v %v", r, err)
 	}
 	c := w.container("db.json", "db.json")
@@ -191,11 +192,11 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 			}
 		}
 	}
-	if r, err := all.again(t).Apply(t.Context(), keep); err != nil || r != (Report{}) {
+	if r, err := all.again(t).Apply(t.Context(), keep); err != nil || r != (ApplyReport{}) {
 		t.Errorf("what it has itself: %+v %v", r, err)
 	}
 	other := newWorld(t)
-	if _, err := all.again(t).Apply(t.Context(), Target{DB: other.db, Queues: other.queues,
+	if _, err := all.again(t).Apply(t.Context(), ApplyTarget{DB: other.db, Queues: other.queues,
 		Keep: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +217,7 @@ func anItem(t *testing.T, in *store.Container) string {
 
 func correlation(t *testing.T, p ...rule.Parameter) rule.Filter {
 	t.Helper()
-	f, err := rule.NewCorrelation(rule.Correlation{Properties: p})
+	f, err := rule.NewCorrelationFilter(rule.CorrelationFilter{Properties: p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,10 +251,10 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 		{"{name: r,", "{name: r2,", "6:54: 't/Subscriptions/s' has no rule 'r2' there"},
 	} {
 		s := text(t, strings.Replace(before, c.old, c.new, 1)+"# new\n")
-		r, err := s.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+		r, err := s.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Keep: true})
 		var placed *tree.Error
 		var differences *DifferencesError
-		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (Report{}) ||
+		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (ApplyReport{}) ||
 			!strings.HasPrefix(err.Error(), "s.yaml:"+c.want) {
 			t.Errorf("%s: %v\nnot %s", c.new, err, c.want)
 		}
@@ -263,7 +264,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	}
 	two := strings.NewReplacer("defaultTtl: 60", "defaultTtl: 61", "Count: 3", "Count: 4",
 		"databases: [", "databases: [{id: new}, ").Replace(before)
-	_, err := text(t, two).Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Keep: true})
+	_, err := text(t, two).Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Keep: true})
 	var differences *DifferencesError
 	if !errors.As(err, &differences) || len(differences.List) != 2 {
 		t.Error(err)
@@ -296,7 +297,7 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := again.Apply(t.Context(), Target{DB: w.db, Queues: w.queues})
+	r, err := again.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues})
 	if err != nil || r.Documents != 0 || r.Made == 0 {
 		t.Errorf("%+v %v", r, err)
 	}

@@ -34,11 +34,11 @@ func (d *DifferencesError) Unwrap() []error { return d.List }
 // Check returns the error with which Apply would refuse the seed if Target.Keep is set: a *DifferencesError
 // or a *tree.Error. It returns nil if there is none. Nothing is written. Errors that only occur during
 // writing are not found.
-func (s *Seed) Check(ctx context.Context, to Target) error {
+func (s *Seed) Check(ctx context.Context, to ApplyTarget) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues
 	}
-	if err := (&seedApplier{Target: to}).compare(ctx, s); err != nil {
+	if err := (&seedApplier{ApplyTarget: to}).compare(ctx, s); err != nil {
 		return err
 	}
 	return s.differences(ctx, to)
@@ -46,8 +46,8 @@ func (s *Seed) Check(ctx context.Context, to Target) error {
 
 // differences compares the definitions of the seed with those of the target, and writes nothing. A
 // definition that the target does not have is not a difference.
-func (s *Seed) differences(ctx context.Context, to Target) error {
-	p := &seedApplier{Target: to, dryRun: true}
+func (s *Seed) differences(ctx context.Context, to ApplyTarget) error {
+	p := &seedApplier{ApplyTarget: to, dryRun: true}
 	p.backup(s)
 	for _, e := range s.entities {
 		list, err := e.Differences(ctx, to.Queues)

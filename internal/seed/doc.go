@@ -3,7 +3,7 @@
 // and documents.
 //
 //	s, err := seed.Open("seed")                        // a folder, or one file; JSON and YAML
-//	report, err := s.Apply(ctx, seed.Target{DB: db, Queues: queues})
+//	report, err := s.Apply(ctx, seed.ApplyTarget{DB: db, Queues: queues})
 //
 //	model.go                the contents of a file, as structs from which schema.json is generated
 //	container_policies.go   the same for the policies of a container

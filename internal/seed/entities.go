@@ -9,8 +9,8 @@ import (
 
 // entities adds the queues and topics of a file. Each is converted to the form of the Service Bus emulator's
 // Config.json, keeping the positions in the file, so that only one parser for entities is needed.
-func (r *reader) entities(f *File) error {
-	namespace := newObject(tree.FilePosition{})
+func (r *reader) entities(f *SeedFile) error {
+	namespace := newObjectBuilder(tree.FilePosition{})
 	for i := range f.Queues {
 		e, err := emulatorEntity(f.Queues[i].Self)
 		if err != nil {
@@ -25,7 +25,7 @@ func (r *reader) entities(f *File) error {
 		}
 		namespace.append("Topics", e)
 	}
-	user, root := newObject(namespace.Place), newObject(namespace.Place)
+	user, root := newObjectBuilder(namespace.Place), newObjectBuilder(namespace.Place)
 	user.append("Namespaces", namespace.Value)
 	root.set("UserConfig", user.Value, namespace.Place)
 	entities, err := config.Read(root.Value)
@@ -35,19 +35,19 @@ func (r *reader) entities(f *File) error {
 	return err
 }
 
-// object is a JSON or YAML object that is being built member by member.
-type object struct{ *tree.Value }
+// objectBuilder is a JSON or YAML object that is being built member by member.
+type objectBuilder struct{ *tree.Value }
 
-func newObject(place tree.FilePosition) object {
-	return object{&tree.Value{Kind: tree.Object, Place: place}}
+func newObjectBuilder(place tree.FilePosition) objectBuilder {
+	return objectBuilder{&tree.Value{Kind: tree.Object, Place: place}}
 }
 
-func (o object) set(name string, value *tree.Value, place tree.FilePosition) {
+func (o objectBuilder) set(name string, value *tree.Value, place tree.FilePosition) {
 	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
 }
 
 // append appends a value to a member that is an array. A missing member is created.
-func (o object) append(name string, value *tree.Value) {
+func (o objectBuilder) append(name string, value *tree.Value) {
 	if o.Member(name) == nil {
 		o.set(name, &tree.Value{Kind: tree.Array, Place: value.Place}, value.Place)
 	}
@@ -59,7 +59,7 @@ func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // emulatorEntity converts a queue, a topic or a subscription to the emulator's form.
 func emulatorEntity(v *tree.Value) (*tree.Value, error) {
-	out, properties := newObject(v.Place), newObject(v.Place)
+	out, properties := newObjectBuilder(v.Place), newObjectBuilder(v.Place)
 	for _, m := range v.Members {
 		switch m.Name {
 		case "name":
@@ -94,10 +94,10 @@ func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 
 // ruleOf converts a rule to the emulator's form.
 func ruleOf(v *tree.Value) (*tree.Value, error) {
-	out, properties := newObject(v.Place), newObject(v.Place)
+	out, properties := newObjectBuilder(v.Place), newObjectBuilder(v.Place)
 	kinds := []string{}
 	expression := func(to string, m tree.Member, parameters string) {
-		o := newObject(m.Place)
+		o := newObjectBuilder(m.Place)
 		o.set("SqlExpression", m.Value, m.Value.Place)
 		if given := v.Member(parameters); given != nil {
 			o.set("Parameters", given, given.Place)
@@ -121,7 +121,7 @@ func ruleOf(v *tree.Value) (*tree.Value, error) {
 			kinds = append(kinds, kind)
 		case "correlation":
 			kinds = append(kinds, "Correlation")
-			filter := newObject(m.Place)
+			filter := newObjectBuilder(m.Place)
 			for _, m := range m.Value.Members {
 				filter.set(capital(m.Name), m.Value, m.Place)
 			}

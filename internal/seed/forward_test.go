@@ -24,7 +24,7 @@ func TestForward(t *testing.T) {
 		w := newWorld(t)
 		began := w.db.Now()
 		s := text(t, fmt.Sprintf(seed, c.ts))
-		_, err := s.Apply(t.Context(), Target{DB: w.db, Queues: w.queues, Forward: c.forward})
+		_, err := s.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Forward: c.forward})
 		if (err == nil) != c.goes || err != nil && !strings.Contains(err.Error(), "in the future") {
 			t.Errorf("%+v: %v", c, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// File is a seed file. It may contain any of these members.
-type File struct {
+// SeedFile is a seed file. It may contain any of these members.
+type SeedFile struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	Databases []Database  `json:"databases,omitempty"`
 	Queues    []Queue     `json:"queues,omitempty"`
@@ -143,7 +143,7 @@ type Subscription struct {
 	Rules []Rule      `json:"rules,omitempty" description:"None: all messages come in."`
 	ReceiverSettings
 	DeadLetterOnFilterErrors bool `json:"deadLetteringOnFilterEvaluationExceptions,omitempty"`
-	CommonSettings
+	CommonEntitySettings
 }
 
 // ReceiverSettings has the members common to queues and subscriptions.
@@ -168,11 +168,11 @@ type SenderSettings struct {
 	AnonymousAccessible        bool          `json:"isAnonymousAccessible,omitempty"`
 	// AuthorizationRules is XML in the form in which clients send it. Mayfly stores it and checks nothing.
 	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
-	CommonSettings
+	CommonEntitySettings
 }
 
-// CommonSettings has the members common to all entities.
-type CommonSettings struct {
+// CommonEntitySettings has the members common to all entities.
+type CommonEntitySettings struct {
 	DefaultTTL       DurationValue `json:"defaultMessageTimeToLive,omitempty"`
 	AutoDeleteOnIdle DurationValue `json:"autoDeleteOnIdle,omitempty"`
 	EnableBatched    bool          `json:"enableBatchedOperations,omitempty"`
@@ -183,18 +183,18 @@ type CommonSettings struct {
 // Rule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all messages or
 // none) and may have an action.
 type Rule struct {
-	Self        *tree.Value  `json:"-" tree:"self"`
-	Name        string       `json:"name" required:"true"`
-	SQL         *string      `json:"sql,omitempty" description:"A filter: region = 'eu'."`
-	Parameters  AnyValue     `json:"parameters,omitempty" description:"{region: eu} for @region."`
-	Correlation *Correlation `json:"correlation,omitempty" description:"Instead of sql."`
-	Kind        string       `json:"kind,omitempty" enum:"all,none" description:"Instead of both."`
-	Action      *string      `json:"action,omitempty" description:"SET x = 1"`
-	OfAction    AnyValue     `json:"actionParameters,omitempty"`
+	Self        *tree.Value        `json:"-" tree:"self"`
+	Name        string             `json:"name" required:"true"`
+	SQL         *string            `json:"sql,omitempty" description:"A filter: region = 'eu'."`
+	Parameters  AnyValue           `json:"parameters,omitempty" description:"{region: eu} for @region."`
+	Correlation *CorrelationFilter `json:"correlation,omitempty" description:"Instead of sql."`
+	Kind        string             `json:"kind,omitempty" enum:"all,none" description:"Instead of both."`
+	Action      *string            `json:"action,omitempty" description:"SET x = 1"`
+	OfAction    AnyValue           `json:"actionParameters,omitempty"`
 }
 
-// Correlation is a filter that compares properties of a message for equality.
-type Correlation struct {
+// CorrelationFilter is a filter that compares properties of a message for equality.
+type CorrelationFilter struct {
 	ContentType      string   `json:"contentType,omitempty"`
 	CorrelationID    string   `json:"correlationId,omitempty"`
 	Subject          string   `json:"subject,omitempty"`

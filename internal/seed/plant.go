@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Target is the server to which a seed is applied, and the options for that.
-type Target struct {
+// ApplyTarget is the server to which a seed is applied, and the options for that.
+type ApplyTarget struct {
 	DB     *store.DB
 	Queues *queue.Queues // required if the seed has queues or topics
 	// CheckWebhook returns an error if a webhook must not use a URL. If it is nil, all URLs are allowed.
@@ -38,8 +38,8 @@ const undoSnapshot = "before-seed"
 // ErrNoQueues means that a seed has queues or topics, but its target does not support them.
 var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
 
-// Report counts what a seed has changed.
-type Report struct {
+// ApplyReport counts what a seed has changed.
+type ApplyReport struct {
 	Made      int // number of created databases, containers, scripts, users and permissions
 	Changed   int // changed ones
 	Documents int // created documents
@@ -47,8 +47,8 @@ type Report struct {
 
 // seedApplier applies one seed to its target: see Seed.Apply.
 type seedApplier struct {
-	Target
-	Report
+	ApplyTarget
+	ApplyReport
 	made        map[*container]bool
 	dryRun      bool // nothing is written: changes are only recorded
 	differences []error
@@ -67,20 +67,20 @@ func (p *seedApplier) change(at tree.FilePosition, format string, args ...any) b
 }
 
 // Apply brings the target to the state of the seed. An error in a file is a *tree.Error.
-func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
+func (s *Seed) Apply(ctx context.Context, to ApplyTarget) (ApplyReport, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &seedApplier{Target: to, made: make(map[*container]bool)}
+	p := &seedApplier{ApplyTarget: to, made: make(map[*container]bool)}
 	if to.Queues == nil && s.HasEntities() {
-		return p.Report, ErrNoQueues
+		return p.ApplyReport, ErrNoQueues
 	}
 	if err := p.compare(ctx, s); err != nil {
-		return p.Report, err
+		return p.ApplyReport, err
 	}
 	if to.Keep {
 		if err := s.differences(ctx, to); err != nil {
-			return p.Report, err
+			return p.ApplyReport, err
 		}
 	}
 	had := to.DB.ContinuousBackup()
@@ -89,13 +89,13 @@ func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 		if err != nil {
 			to.DB.SetContinuousBackup(had)
 		}
-		return p.Report, err
+		return p.ApplyReport, err
 	}
 	if err := p.forget(ctx); err != nil {
-		return p.Report, err
+		return p.ApplyReport, err
 	}
 	if _, err := to.DB.Snapshot(ctx, undoSnapshot); err != nil {
-		return p.Report, err
+		return p.ApplyReport, err
 	}
 	err := p.applyAll(ctx, s)
 	ctx = context.WithoutCancel(ctx)
@@ -103,7 +103,7 @@ func (s *Seed) Apply(ctx context.Context, to Target) (Report, error) {
 		to.DB.SetContinuousBackup(had)
 		err = errors.Join(err, to.DB.Restore(ctx, undoSnapshot))
 	}
-	return p.Report, errors.Join(err, p.forget(ctx))
+	return p.ApplyReport, errors.Join(err, p.forget(ctx))
 }
 
 // forget deletes the undo snapshot that an interrupted start has left.

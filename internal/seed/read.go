@@ -33,13 +33,13 @@ type backupSetting struct {
 func (s *Seed) HasEntities() bool { return len(s.entities) > 0 }
 
 // Open reads a seed: a file, or a folder.
-func Open(name string) (*Seed, error) { return openPath(name, false) }
+func Open(name string) (*Seed, error) { return openPropertyPath(name, false) }
 
 // OpenDefinitions reads a seed without its documents: files with one document per line are not read, and
 // Apply skips all documents. Files then returns the files with definitions, Sources where the documents are.
-func OpenDefinitions(name string) (*Seed, error) { return openPath(name, true) }
+func OpenDefinitions(name string) (*Seed, error) { return openPropertyPath(name, true) }
 
-func openPath(name string, apart bool) (*Seed, error) {
+func openPropertyPath(name string, apart bool) (*Seed, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, tree.FilePosition{File: name}.Wrap("", err)
@@ -191,7 +191,7 @@ func (r *reader) file(name string) error {
 	if err != nil {
 		return err
 	}
-	var f File
+	var f SeedFile
 	if err := v.Decode(&f); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (r *reader) file(name string) error {
 }
 
 // backup reads whether the account has continuous backup. If several files set it, they must agree.
-func (r *reader) backup(f *File) error {
+func (r *reader) backup(f *SeedFile) error {
 	if f.ContinuousBackup == nil {
 		return nil
 	}

@@ -26,6 +26,6 @@ func (s *Seed) DryRun(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	_, err = s.Apply(ctx, Target{DB: db, Queues: queues, Forward: true})
+	_, err = s.Apply(ctx, ApplyTarget{DB: db, Queues: queues, Forward: true})
 	return err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/swaggest/jsonschema-go"
 )
 
-// Schema returns the JSON Schema of seed files, for editors. A whole file is a File; files in folders are
+// Schema returns the JSON Schema of seed files, for editors. A whole file is a SeedFile; files in folders are
 // #/definitions/Database and
 // #/definitions/Container.
 func Schema() ([]byte, error) {
 	r := jsonschema.Reflector{}
-	s, err := r.Reflect(File{}, jsonschema.RootRef, closed, jsonschema.InterceptProp(required),
+	s, err := r.Reflect(SeedFile{}, jsonschema.RootRef, closed, jsonschema.InterceptProp(required),
 		jsonschema.InterceptDefName(func(t reflect.Type, _ string) string { return plain(t).Name() }))
 	if err != nil {
 		return nil, err

@@ -50,11 +50,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) plant(s *Seed) (Report, error) {
-	return s.Apply(w.t.Context(), Target{DB: w.db, Queues: w.queues, Undo: true})
+func (w *world) plant(s *Seed) (ApplyReport, error) {
+	return s.Apply(w.t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Undo: true})
 }
 
-func (w *world) must(s *Seed) Report {
+func (w *world) must(s *Seed) ApplyReport {
 	w.t.Helper()
 	r, err := w.plant(s)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestShop(t *testing.T) {
 	if c := s.Count(); c != (ObjectCounts{2, 3, 6, 5}) {
 		t.Errorf("%+v", c)
 	}
-	if r := w.must(s); r != (Report{Made: 11, Changed: 1, Documents: 6}) {
+	if r := w.must(s); r != (ApplyReport{Made: 11, Changed: 1, Documents: 6}) {
 		t.Errorf("%+v", r)
 	}
 	carts := w.container("shop", "carts")
@@ -135,7 +135,7 @@ func TestShop(t *testing.T) {
 	}
 	mark := w.marks()
 	w.clock.Advance(time.Minute)
-	if r := w.must(shop(t)); r != (Report{}) {
+	if r := w.must(shop(t)); r != (ApplyReport{}) {
 		t.Errorf("a second time: %+v", r)
 	}
 	if again := w.marks(); again != mark {
@@ -233,7 +233,7 @@ databases:
         documents: [{id: a, pk: x, v: 3}, {id: b, pk: x}]
 queues: [{name: q, maxDeliveryCount: 5}]
 `))
-	if r != (Report{Changed: 4, Documents: 1}) {
+	if r != (ApplyReport{Changed: 4, Documents: 1}) {
 		t.Errorf("%+v", r)
 	}
 	c = w.container("db", "c")

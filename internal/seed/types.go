@@ -32,8 +32,8 @@ type Throughput struct {
 	place tree.FilePosition
 }
 
-// throughputForm is the form of a throughput in a seed that is an object, not a number.
-type throughputForm struct {
+// throughputObject is the form of a throughput in a seed that is an object, not a number.
+type throughputObject struct {
 	Most      int    `json:"maxThroughput,omitempty" minimum:"1"`
 	Increment *int   `json:"incrementPercent,omitempty" description:"Kept for clients."`
 	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Instead of both."`
@@ -42,7 +42,7 @@ type throughputForm struct {
 // DecodeTree stores the value that was read from a file: see tree.Decoder.
 func (t *Throughput) DecodeTree(v *tree.Value) error {
 	t.place = v.Place
-	var form throughputForm
+	var form throughputObject
 	if n, err := strconv.Atoi(v.Text); v.Kind == tree.Number && err == nil && n > 0 {
 		t.Manual = n
 	} else if v.Kind != tree.Object || v.Decode(&form) != nil || (form.Most <= 0) == (form.Level == "") {
@@ -64,9 +64,9 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 func form(t definition.Throughput) any {
 	switch {
 	case t.Level != "":
-		return throughputForm{Level: t.Level}
+		return throughputObject{Level: t.Level}
 	case t.Autoscale > 0:
-		return throughputForm{Most: t.Autoscale, Increment: t.Increment}
+		return throughputObject{Most: t.Autoscale, Increment: t.Increment}
 	}
 	return t.Manual
 }
@@ -82,7 +82,7 @@ func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
 	number := new(jsonschema.Schema)
 	number.AddType(jsonschema.Integer)
 	reflector := jsonschema.Reflector{}
-	long, err := reflector.Reflect(throughputForm{}, closed, jsonschema.InterceptProp(required))
+	long, err := reflector.Reflect(throughputObject{}, closed, jsonschema.InterceptProp(required))
 	s.WithAnyOf(number.ToSchemaOrBool(), long.ToSchemaOrBool())
 	return s, err
 }
@@ -93,8 +93,9 @@ func (Throughput) InlineJSONSchema() {}
 // PartitionKey is a path, a list of paths, or a partition key definition of Cosmos DB.
 type PartitionKey struct{ value *tree.Value }
 
-// keyDefinition is a partition key definition as Cosmos DB has it: {"paths": ["/user"], "kind": "Hash"}.
-type keyDefinition struct {
+// partitionKeyDefinition is a partition key definition as Cosmos DB has it: {"paths": ["/user"], "kind":
+// "Hash"}.
+type partitionKeyDefinition struct {
 	Paths   []string `json:"paths" required:"true"`
 	Kind    string   `json:"kind,omitempty" enum:"Hash,MultiHash"`
 	Version int      `json:"version,omitempty" minimum:"1" maximum:"2"`
@@ -106,7 +107,7 @@ type keyDefinition struct {
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
 	if v.Kind == tree.Object {
-		return v.Decode(new(keyDefinition))
+		return v.Decode(new(partitionKeyDefinition))
 	}
 	list := v
 	if v.Kind == tree.String {
@@ -133,7 +134,7 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	paths.AddType(jsonschema.Array)
 	paths.WithItems(*new(jsonschema.Items).WithSchemaOrBool(path.ToSchemaOrBool()))
 	reflector := jsonschema.Reflector{}
-	long, err := reflector.Reflect(keyDefinition{}, closed, jsonschema.InterceptProp(required))
+	long, err := reflector.Reflect(partitionKeyDefinition{}, closed, jsonschema.InterceptProp(required))
 	s.WithAnyOf(path.ToSchemaOrBool(), paths.ToSchemaOrBool(), long.ToSchemaOrBool())
 	return s, err
 }

@@ -52,7 +52,7 @@ databases:
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	r, err := good.Apply(t.Context(), Target{DB: w.db, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	r, err := good.Apply(t.Context(), ApplyTarget{DB: w.db, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil || r.Documents != 0 || strings.Count(log.String(), "level=WARN") != 1 {
 		t.Errorf("%+v, %v: %s", r, err, &log)
 	}

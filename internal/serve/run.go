@@ -76,7 +76,7 @@ func (s *Server) drain() error {
 	}
 	s.closeTelemetry()
 	errs = append(errs, closeListeners(s.o.Listeners))
-	var stuck *httpapi.StuckError
+	var stuck *httpapi.StuckRequestsError
 	if err := errors.Join(errs...); errors.As(err, &stuck) || errors.Is(err, front.ErrStuck) {
 		return err // the store is still in use: the next start recovers the data as after a crash
 	}

@@ -35,7 +35,7 @@ type Server struct {
 	hooks           *hook.Deliverer // nil: there are none
 	http            *httpapi.Server // nil until Open has opened it
 	telemetry       Telemetry       // nil: none is sent
-	faults          *inject.RuleList
+	faults          *inject.FaultRules
 	requests        *requests.Log // nil: there is none
 	tls             *tls.Config   // nil: HTTP alone
 	probes          *probe.Server
@@ -125,7 +125,7 @@ func (s *Server) applySeeds(ctx context.Context) error {
 			return err
 		}
 	}
-	target := seed.Target{DB: s.db, Queues: s.queues, Log: s.o.Logger, Undo: !s.o.Engine.Memory, Forward: true}
+	target := seed.ApplyTarget{DB: s.db, Queues: s.queues, Log: s.o.Logger, Undo: !s.o.Engine.Memory, Forward: true}
 	if s.o.Webhooks != nil {
 		target.CheckWebhook = s.o.Webhooks.Check
 	}
@@ -159,7 +159,7 @@ func (s *Server) openCertificate(ctx context.Context) (pem []byte, err error) {
 	if s.o.Certificate == nil {
 		return nil, nil
 	}
-	var shared httpapi.SharedAuthority
+	var shared httpapi.SharedCertAuthority
 	if s.db.Shared() {
 		shared = func(fn func(stored []byte) ([]byte, error)) error { return s.db.ChangeAuthority(ctx, fn) }
 	}
@@ -219,7 +219,7 @@ func (s *Server) Ready(ctx context.Context) error { return s.db.Ready(ctx) }
 func (s *Server) DB() *store.DB { return s.db }
 
 // Faults returns the fault rules.
-func (s *Server) Faults() *inject.RuleList { return s.faults }
+func (s *Server) Faults() *inject.FaultRules { return s.faults }
 
 // Addr returns the address of the first listener.
 func (s *Server) Addr() net.Addr { return s.o.Listeners[0].Addr() }

@@ -2,24 +2,24 @@ package simulation_test
 
 import (
 	"bytes"
-	"testing"
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// TestDefects breaks a rule on purpose in each simulation: one of a few seeds must find it.
-func TestDefects(t *testing.T) {
-	seeds := []uint64{2, 3, 0, 1, 4, 5}
-	for name, spoil := range map[string]func(*simulation.Config){
+// defects returns changes of a configuration that break a rule on purpose, by their names. Each of them is
+// found by almost every seed, so that a change of Mayfly, which changes the run of each seed, does not hide
+// it.
+func defects() map[string]func(*simulation.Config) {
+	return map[string]func(*simulation.Config){
 		"the outcome of a commit is guessed": func(c *simulation.Config) {
 			c.Defects.StampWithCommit = true
 			c.Network.LateCommit = 0.02
 		},
 		"transactions of a scope overlap": func(c *simulation.Config) { c.Defects.NoScopeLocks = true },
 		"an outage loses commits": func(c *simulation.Config) {
-			c.Defects.LoseOnFail = time.Second
-			c.Chaos = 3 * time.Second
+			c.Defects.LoseOnFail = 5 * time.Second
+			c.Chaos = time.Second
 		},
 		"servers take the time from their machines": func(c *simulation.Config) { c.Defects.OwnTime = true },
 		"commits are visible in two parts": func(c *simulation.Config) {
@@ -32,6 +32,9 @@ func TestDefects(t *testing.T) {
 			}
 		},
 		"leases of others are not read": func(c *simulation.Config) {
+			c.Servers = 10
+			c.Chaos = 3 * time.Second
+			c.Network.MaxDelay = 100 * time.Millisecond
 			c.Defects.Hidden = func(key []byte) bool { // 00 l 00000002: the leases
 				return bytes.HasPrefix(key, []byte{0, 'l', 0, 0, 0, 2})
 			}
@@ -40,18 +43,5 @@ func TestDefects(t *testing.T) {
 			c.Defects.Silent = true
 			c.DeafTo = time.Second
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, seed := range seeds {
-				c := config(seed)
-				c.Duration, c.FailFast = time.Minute, true
-				spoil(&c)
-				if r := run(t, c); len(r.Violations) > 0 {
-					t.Logf("seed %d, %d operations: %s", seed, r.Operations, r.Violations[0])
-					return
-				}
-			}
-			t.Errorf("the seeds %v have not noticed it", seeds)
-		})
 	}
 }

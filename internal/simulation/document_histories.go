@@ -38,6 +38,7 @@ type documentHistories struct {
 	groups map[string][]*document
 	// taken maps a container, a range and an LSN to the document whose write has this LSN.
 	taken map[string]string
+	feeds []*feedReader
 }
 
 // docKey identifies a document: its container, partition key and id.
@@ -92,6 +93,9 @@ func (d *documentHistories) create(ctx context.Context, s *server) error {
 	return err
 }
 
+// partitionName returns the value of a partition key by its number.
+func partitionName(n int) string { return fmt.Sprintf("p%d", n) }
+
 func partitionKey(pk string) definition.PartitionKey {
 	key, _ := definition.ParsePartitionKey(fmt.Appendf(nil, "[%q]", pk)) // a plain text is valid
 	return key
@@ -113,7 +117,7 @@ func (d *documentHistories) write(ctx context.Context, c *client) {
 		if n := c.rng.IntN(10); n < 4 || len(own) == 0 {
 			c.made++
 			key := docKey{containers[c.rng.IntN(len(containers))],
-				fmt.Sprintf("p%d", c.rng.IntN(partitions)), fmt.Sprintf("%s-%d", c.name, c.made)}
+				partitionName(c.rng.IntN(partitions)), fmt.Sprintf("%s-%d", c.name, c.made)}
 			own = append(own, d.add(key))
 			if len(own) > 12 {
 				own = own[1:]

@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -45,6 +44,7 @@ func (w *World) finish(ctx context.Context, rng *rand.Rand) {
 	w.docs.checkAll(c)
 	w.queues.probe(ctx)
 	w.queues.drain(ctx)
+	w.topics.check(ctx, w.servers.all()[0])
 	for _, s := range w.servers.all()[:2] {
 		w.check(ctx, s)
 	}
@@ -72,12 +72,13 @@ func (w *World) check(ctx context.Context, s *server) {
 func (d *documentHistories) checkAll(c *client) {
 	for _, container := range containers {
 		for n := range partitions {
-			partition := fmt.Sprintf("p%d", n)
+			partition := partitionName(n)
 			d.query(c, container, partition)
 			for _, key := range d.keysOf(container, partition) {
 				d.get(c, d.of[key])
 			}
 		}
+		d.finishFeeds(c, container)
 		d.checkFeed(container)
 	}
 }
@@ -109,10 +110,11 @@ func (d *documentHistories) checkFeed(container string) {
 		}
 	}
 	for n := range partitions {
-		for _, key := range d.keysOf(container, fmt.Sprintf("p%d", n)) {
+		for _, key := range d.keysOf(container, partitionName(n)) {
 			d.observe(key, found[key], start)
 		}
 	}
+	d.checkFeeds(container, found)
 }
 
 // probe checks for each server that a waiting receiver gets a message which was sent to another server.

@@ -1,4 +1,4 @@
-//go:build long
+//go:build long && !wasip1
 
 package simulation_test
 
@@ -9,26 +9,31 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 )
 
-// TestRepeats runs seeds twice: a run must begin in the same way each time.
+// TestRepeats runs many seeds twice in a sandbox.
 func TestRepeats(t *testing.T) {
-	const same = 10 // lines of the trace
-	for seed := range uint64(6) {
-		c := config(seed)
+	s := newSandbox(t)
+	for seed := range uint64(50) {
+		c := varied(metatest.FirstSeed() + seed)
 		c.Duration = 20 * time.Second
-		a, b := run(t, c), run(t, c)
-		n := 0
-		for n < min(len(a.Trace), len(b.Trace)) && a.Trace[n] == b.Trace[n] {
-			n++
-		}
-		t.Logf("seed %d: %d of %d lines are the same", seed, n, len(a.Trace))
-		if n < same {
-			t.Errorf("seed %d differs in line %d:\n%s\n%s", seed, n, a.Trace[n], b.Trace[n])
+		testRepeats(t, s, c)
+	}
+}
+
+// TestCampaign runs many simulations of many kinds in a sandbox.
+func TestCampaign(t *testing.T) {
+	s, first := newSandbox(t), metatest.FirstSeed()
+	for n := range uint64(150) {
+		c := varied(first + n)
+		r, steps := s.run(t, request{Config: c})
+		if report(t, c, r, steps); t.Failed() {
+			return
 		}
 	}
 }
 
-// TestCampaign runs many simulations of many kinds.
-func TestCampaign(t *testing.T) {
+// TestNativeCampaign runs many simulations of many kinds outside of a sandbox, which is faster. If a seed
+// fails, it may not fail again; its steps are kept.
+func TestNativeCampaign(t *testing.T) {
 	first := metatest.FirstSeed()
 	for n := range uint64(300) {
 		if check(t, varied(first+n)); t.Failed() {

@@ -114,7 +114,7 @@ func (m *messageHistories) post(c *client, name string, l *messageHistory) {
 	case lost:
 	case err == nil:
 		l.sent = true
-	case entity.CodeOf(err) == entity.CodeInternal:
+	case entity.ErrorCodeOf(err) == entity.CodeInternal:
 		m.w.violate("a send of %s fails with %v", l.id, err)
 	case !uncertain(err):
 		l.refused = true
@@ -123,7 +123,7 @@ func (m *messageHistories) post(c *client, name string, l *messageHistory) {
 
 // uncertain reports whether an operation on messages may have had its effect although it failed.
 func uncertain(err error) bool {
-	switch entity.CodeOf(err) {
+	switch entity.ErrorCodeOf(err) {
 	case entity.CodeMessageLockLost, entity.CodeSessionLockLost, entity.CodeMessageNotFound,
 		entity.CodeSessionCannotBeLocked, entity.CodeEntityNotFound:
 		return false
@@ -168,7 +168,7 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 		if lost {
 			continue
 		}
-		if err != nil && entity.CodeOf(err) == entity.CodeInternal {
+		if err != nil && entity.ErrorCodeOf(err) == entity.CodeInternal {
 			m.w.violate("a receive fails with %v", err)
 		}
 		for i := range list {
@@ -239,7 +239,8 @@ func (m *messageHistories) handle(ctx context.Context, c *client, name string, l
 }
 
 // settle settles a message with the given outcome, which ends its lock.
-func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *heldLock, how queue.Outcome) {
+func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *heldLock,
+	how queue.SettlementOutcome) {
 	m.mu.Lock()
 	again, start := l.attempted, m.w.now().UnixMilli()
 	h.ended = start
@@ -267,9 +268,9 @@ func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *
 		}
 		l.done = now
 	case err == nil:
-	case entity.CodeOf(err) == entity.CodeInternal:
+	case entity.ErrorCodeOf(err) == entity.CodeInternal:
 		m.w.violate("to settle %s fails with %v", l.id, err)
-	case entity.CodeOf(err) == entity.CodeMessageLockLost:
+	case entity.ErrorCodeOf(err) == entity.CodeMessageLockLost:
 		if !again && h.by == nil && now.UnixMilli() < h.until {
 			m.w.violate("the lock of %s was lost %d ms before its end", l.id, h.until-now.UnixMilli())
 		}
@@ -292,7 +293,7 @@ func (m *messageHistories) renew(c *client, name string, l *messageHistory, h *h
 	case lost:
 	case err == nil && len(until) == 1:
 		h.until = until[0].UnixMilli()
-	case entity.CodeOf(err) == entity.CodeMessageLockLost && m.w.now().UnixMilli() < h.until:
+	case entity.ErrorCodeOf(err) == entity.CodeMessageLockLost && m.w.now().UnixMilli() < h.until:
 		m.w.violate("the lock of %s was lost %d ms before its end", l.id, h.until-m.w.now().UnixMilli())
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (d *documentHistories) read(ctx context.Context, c *client) {
 	for c.think(ctx, 200*time.Millisecond) {
 		if c.rng.IntN(3) == 0 {
-			d.query(c, containers[c.rng.IntN(len(containers))], fmt.Sprintf("p%d", c.rng.IntN(partitions)))
+			d.query(c, containers[c.rng.IntN(len(containers))], partitionName(c.rng.IntN(partitions)))
 			continue
 		}
 		if doc := d.any(c); doc != nil {
@@ -31,7 +31,7 @@ func (d *documentHistories) any(c *client) *document {
 	writer := 1 + c.rng.IntN(max(d.w.config.Writers, 1))
 	for range 20 {
 		id := fmt.Sprintf("client-%d-%d", writer, 1+c.rng.IntN(60))
-		key := docKey{containers[c.rng.IntN(len(containers))], fmt.Sprintf("p%d", c.rng.IntN(partitions)), id}
+		key := docKey{containers[c.rng.IntN(len(containers))], partitionName(c.rng.IntN(partitions)), id}
 		if doc := d.of[key]; doc != nil {
 			return doc
 		}

@@ -34,7 +34,7 @@ func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *ser
 	r, err := s.queues.OpenReceiver(short, address(sessionQueue),
 		queue.ReceiverOptions{Session: &queue.SessionRequest{Next: true}})
 	if err != nil {
-		if code := entity.CodeOf(err); code == entity.CodeInternal {
+		if code := entity.ErrorCodeOf(err); code == entity.CodeInternal {
 			m.w.violate("a session cannot be opened: %v", err)
 		}
 		return err

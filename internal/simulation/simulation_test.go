@@ -1,6 +1,9 @@
 package simulation_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,6 +15,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
+
+// request describes a simulation in a sandbox.
+type request struct {
+	Config simulation.Config
+	Defect string // a key of defects; empty: none
+}
+
+// reportMark is what a sandbox prints between the steps and the report of a simulation.
+const reportMark = "\n==== report "
 
 // run runs a simulation on one processor, with random numbers that follow from the seed.
 func run(t *testing.T, c simulation.Config) (r simulation.Report) {
@@ -30,7 +42,7 @@ func network() database.Network {
 
 func config(seed uint64) simulation.Config {
 	return simulation.Config{Seed: seed, Duration: time.Minute, Servers: 4, Ranges: 2, Writers: 6, Readers: 4,
-		Messages: 4, Sessions: 3, Network: network(), Chaos: 6 * time.Second}
+		Feeds: 3, Messages: 4, Sessions: 3, Topics: 2, Network: network(), Chaos: 6 * time.Second}
 }
 
 // varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.
@@ -50,24 +62,31 @@ func varied(seed uint64) simulation.Config {
 // check runs a simulation, which must violate nothing.
 func check(t *testing.T, c simulation.Config) {
 	t.Helper()
-	r := run(t, c)
-	t.Logf("seed %d: %d operations, %d servers, %+v", c.Seed, r.Operations, r.Servers, r.Database)
-	if len(r.Violations) > 0 {
-		t.Errorf("seed %d:\n%s", c.Seed, strings.Join(r.Violations, "\n"))
-		t.Logf("%+v\n%s", c, strings.Join(r.Trace, "\n"))
-	}
+	var steps strings.Builder
+	c.Steps = &steps
+	report(t, c, run(t, c), steps.String())
 }
 
-// TestSimulation runs a seed for a short time.
+// report reports the violations in a simulation. If there are any, it keeps the steps of the simulation.
+func report(t *testing.T, c simulation.Config, r simulation.Report, steps string) {
+	t.Helper()
+	t.Logf("seed %d: %d operations, %d servers, %+v", c.Seed, r.Operations, r.Servers, r.Database)
+	if len(r.Violations) == 0 {
+		return
+	}
+	t.Errorf("seed %d:\n%s", c.Seed, strings.Join(r.Violations, "\n"))
+	c.Steps = nil
+	t.Logf("%+v\n%s", c, strings.Join(r.Trace, "\n"))
+	file := filepath.Join(t.ArtifactDir(), fmt.Sprintf("steps-%d.txt", c.Seed))
+	if err := os.WriteFile(file, []byte(steps), 0o600); err != nil {
+		t.Error(err)
+	}
+	t.Logf("all steps, if the flag -artifacts is set: %s", file)
+}
+
+// TestSimulation runs a seed for a short time, outside of a sandbox, so that the race detector can check it.
 func TestSimulation(t *testing.T) {
 	c := config(metatest.FirstSeed())
 	c.Duration = 15 * time.Second
 	check(t, c)
-}
-
-// TestKeptSeeds runs the seeds that have failed before.
-func TestKeptSeeds(t *testing.T) {
-	for _, seed := range simulation.KeptSeeds() {
-		check(t, varied(seed))
-	}
 }

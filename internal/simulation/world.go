@@ -3,7 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -23,21 +23,25 @@ type Config struct {
 	Ranges   int           // of each container
 	Writers  int           // clients that write documents
 	Readers  int           // clients that read them
+	Feeds    int           // clients that read change feeds
 	Messages int           // clients that send and receive
 	Sessions int           // clients that send and receive in sessions
+	Topics   int           // clients that send to a topic; one more creates its subscriptions
 	Network  database.Network
 	Load     database.OperationTimes
 	Defects  database.InjectedDefects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
 	FailFast bool          // end at the first violation, without the checks at the end
 	DeafTo   time.Duration // timers of servers up to this duration never fire; 0: all fire
+	// Steps receives one line for each step, at the time of the step: for each line of Report.Trace, each
+	// exchange of a server with the database, and each commit. nil: they are not recorded.
+	Steps io.Writer `json:"-"`
 }
 
 // Report is the result of a simulation: the violated invariants, and what was done.
 type Report struct {
 	Violations []string
 	Trace      []string // the actions of clients and operators
-	Hash       uint64   // of the trace
 	Operations int
 	Database   database.Stats
 	Servers    int // that were started
@@ -52,6 +56,7 @@ type World struct {
 	servers cluster
 	docs    documentHistories
 	queues  messageHistories
+	topics  topicHistories
 	held    leaseHolders
 
 	mu         sync.Mutex // guards the following fields
@@ -68,17 +73,12 @@ func Run(c Config) Report {
 	w.held.issued = make(map[string]uint64)
 	w.docs.init(w)
 	w.queues.init(w)
+	w.topics.w = w
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: c.Network, Load: c.Load,
-		Defects: c.Defects, Committed: w.committed})
+		Defects: c.Defects, Committed: w.committed, Exchanged: w.exchanged})
 	w.run()
-	r := Report{Violations: w.violations, Trace: w.lines, Operations: w.operations, Database: w.data.Stats(),
-		Servers: w.servers.started}
-	h := fnv.New64a()
-	for _, line := range w.lines {
-		_, _ = h.Write([]byte(line))
-	}
-	r.Hash = h.Sum64()
-	return r
+	return Report{Violations: w.violations, Trace: w.lines, Operations: w.operations,
+		Database: w.data.Stats(), Servers: w.servers.started}
 }
 
 func (w *World) run() {
@@ -123,6 +123,9 @@ func (w *World) prepare(ctx context.Context, rng *rand.Rand) error {
 	if err := w.queues.create(ctx, s); err != nil {
 		return err
 	}
+	if err := w.topics.create(ctx, s); err != nil {
+		return err
+	}
 	return w.grow(ctx, w.config.Servers, rng)
 }
 
@@ -142,6 +145,9 @@ func (w *World) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	start(w.config.Messages, w.queues.receive)
 	start(w.config.Sessions, w.queues.sendSessions)
 	start(w.config.Sessions, w.queues.receiveSessions)
+	start(w.config.Feeds, w.docs.followFeed)
+	start(w.config.Topics, w.topics.send)
+	start(min(w.config.Topics, 1), w.topics.subscribe)
 }
 
 // client simulates a program that uses the servers.
@@ -177,10 +183,9 @@ func (c *client) think(ctx context.Context, mean time.Duration) bool {
 	defer stop()
 	select {
 	case <-alarm:
-		return true
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 func (w *World) count() {
@@ -192,23 +197,15 @@ func (w *World) count() {
 // now returns the time of the database.
 func (w *World) now() time.Time { return w.clock.Now() }
 
-// trace adds a line to the trace of the simulation.
-func (w *World) trace(format string, args ...any) {
-	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lines = append(w.lines, line)
-}
-
 // violate records a violation of an invariant.
 func (w *World) violate(format string, args ...any) {
-	line := fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
+	line := w.timed(format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.violations) < 20 && !slices.Contains(w.violations, line) {
 		w.violations = append(w.violations, line)
 	}
-	w.lines = append(w.lines, "VIOLATION "+line)
+	w.traceLocked("VIOLATION " + line)
 	if w.config.FailFast && w.stop != nil {
 		w.stop()
 	}
@@ -218,6 +215,7 @@ func (w *World) violate(format string, args ...any) {
 func (w *World) committed(c database.Commit) {
 	w.held.mu.Lock()
 	defer w.held.mu.Unlock()
+	w.commitStep(c)
 	for _, l := range c.LSNs {
 		if last := w.held.issued[l.Scope]; l.First < last {
 			w.violate("scope %x has issued LSN %d again, by %s", l.Scope, l.First, c.Server)

@@ -21,12 +21,12 @@ import (
 // Variable is the environment variable that chooses the engine: "postgres", or "" for Pebble.
 const Variable = "MAYFLY_TEST_ENGINE"
 
-// connections is the number of connections of each pool of an engine for PostgreSQL. Tests run in parallel,
-// and some open several engines.
-const connections = 6
+// connections is the number of connections of each pool of an engine for PostgreSQL. Tests open engines all
+// the time, and to open a connection takes longer than to wait for one.
+const connections = 3
 
 // Engine is an engine that a Disk opens.
-type Engine = doors.ReadableEngine
+type Engine = doors.GetterEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
@@ -150,9 +150,9 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 // timedEngine is an engine for PostgreSQL with the clock of a test.
 type timedEngine struct {
 	*doors.TimedEngine
-	engine.Shared
-	engine.Notifier
-	engine.Adviser
+	engine.SharedEngine
+	engine.CommitNotifier
+	engine.SizeAdviser
 }
 
 func (d *Disk) database(ctx context.Context) (*postgres.Engine, error) {

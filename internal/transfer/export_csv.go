@@ -22,7 +22,7 @@ import (
 // can continue, or to a temporary file if the output is the standard output. That file is read twice: for the
 // columns, and for the rows. Only one document is in memory at a time, besides the columns.
 //
-// A cell is written so that the import of CSV reads the same value: see rowSource. A text is written
+// A cell is written so that the import of CSV reads the same value: see csvRowSource. A text is written
 // unchanged if it is read back as a text, otherwise as JSON. Each member of an object gets its own column
 // (address.city), unless a member name contains a dot or the object is empty: then the object is one cell of
 // JSON.

@@ -87,15 +87,15 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 		part := &partLimitReader{in: raw}
 		rows := csv.NewReader(part)
 		rows.ReuseRecord = true
-		return &rowSource{part: part, rows: rows, text: text}, close, nil
+		return &csvRowSource{part: part, rows: rows, text: text}, close, nil
 	case "json":
 		part := &partLimitReader{in: raw}
 		lines := &lineStartRecorder{in: part, starts: []int64{0}, first: 1}
-		return &arraySource{part: part, lines: lines, decoder: json.NewDecoder(lines)}, close, nil
+		return &jsonArraySource{part: part, lines: lines, decoder: json.NewDecoder(lines)}, close, nil
 	}
 	lines := bufio.NewScanner(raw)
 	lines.Buffer(nil, maxImportLine)
-	return &lineDocuments{lines: lines}, close, nil
+	return &jsonLinesSource{lines: lines}, close, nil
 }
 
 // firstByte returns the first byte that is not a blank, or 0 if there is none in the buffer.
@@ -134,13 +134,13 @@ func (p *partLimitReader) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// lineDocuments reads one document per line.
-type lineDocuments struct {
+// jsonLinesSource reads one document per line.
+type jsonLinesSource struct {
 	lines *bufio.Scanner
 	line  int
 }
 
-func (l *lineDocuments) Next() (tree.FilePosition, []byte, error) {
+func (l *jsonLinesSource) Next() (tree.FilePosition, []byte, error) {
 	for l.lines.Scan() {
 		l.line++
 		body := bytes.TrimSpace(l.lines.Bytes())
@@ -194,8 +194,8 @@ func (l *lineStartRecorder) place(offset int64) tree.FilePosition {
 	return tree.FilePosition{Line: l.first, Column: int(offset-l.starts[0]) + 1}
 }
 
-// arraySource reads the elements of a JSON array. Only one of them is in memory at a time.
-type arraySource struct {
+// jsonArraySource reads the elements of a JSON array. Only one of them is in memory at a time.
+type jsonArraySource struct {
 	part    *partLimitReader
 	lines   *lineStartRecorder
 	decoder *json.Decoder
@@ -204,7 +204,7 @@ type arraySource struct {
 
 var errNoArray = errors.New("not a JSON array")
 
-func (a *arraySource) Next() (tree.FilePosition, []byte, error) {
+func (a *jsonArraySource) Next() (tree.FilePosition, []byte, error) {
 	a.part.begins()
 	if !a.begun {
 		a.begun = true
@@ -230,7 +230,7 @@ func (a *arraySource) Next() (tree.FilePosition, []byte, error) {
 }
 
 // end reads the end of the array, and checks what follows it.
-func (a *arraySource) end() (tree.FilePosition, []byte, error) {
+func (a *jsonArraySource) end() (tree.FilePosition, []byte, error) {
 	if _, err := a.decoder.Token(); err != nil {
 		return a.place(), nil, fmt.Errorf("the array does not end: %w", err)
 	}
@@ -241,10 +241,10 @@ func (a *arraySource) end() (tree.FilePosition, []byte, error) {
 }
 
 // place returns the current position of the decoder.
-func (a *arraySource) place() tree.FilePosition { return a.lines.place(a.decoder.InputOffset()) }
+func (a *jsonArraySource) place() tree.FilePosition { return a.lines.place(a.decoder.InputOffset()) }
 
 // wrong returns the error in the next element, at which the decoder has stopped.
-func (a *arraySource) wrong() (tree.FilePosition, []byte, error) {
+func (a *jsonArraySource) wrong() (tree.FilePosition, []byte, error) {
 	rest, err := io.ReadAll(a.decoder.Buffered())
 	if err != nil {
 		return a.place(), nil, err
@@ -261,17 +261,17 @@ func (a *arraySource) wrong() (tree.FilePosition, []byte, error) {
 // maxColumnLevels is the maximum number of levels in the name of a CSV column: a.b has two.
 const maxColumnLevels = 128
 
-// rowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
+// csvRowSource reads the rows of a CSV file whose first row names the members: a.b is a member of a member. A
 // cell that is valid JSON has that value, unless its column is the id or in text. Any other cell is a
 // string; an empty cell is no member.
-type rowSource struct {
+type csvRowSource struct {
 	part    *partLimitReader
 	rows    *csv.Reader
 	text    []string // columns whose cells are always strings
 	columns []string
 }
 
-func (s *rowSource) Next() (tree.FilePosition, []byte, error) {
+func (s *csvRowSource) Next() (tree.FilePosition, []byte, error) {
 	s.part.begins()
 	if s.columns == nil {
 		if at, err := s.head(); err != nil {
@@ -309,7 +309,7 @@ func (s *rowSource) Next() (tree.FilePosition, []byte, error) {
 }
 
 // head reads the first row.
-func (s *rowSource) head() (tree.FilePosition, error) {
+func (s *csvRowSource) head() (tree.FilePosition, error) {
 	at := tree.FilePosition{Line: 1}
 	head, err := s.rows.Read()
 	if place, wrong := csvError(err); wrong != nil {
@@ -359,7 +359,7 @@ func csvError(err error) (tree.FilePosition, error) {
 }
 
 // value returns the value of a cell. An id is always a string, so that ids of digits do not need --text.
-func (s *rowSource) value(column, cell string) any {
+func (s *csvRowSource) value(column, cell string) any {
 	isText := slices.Contains(s.text, column) || column == "id" && cell[0] != '"'
 	if !isText && json.Valid([]byte(cell)) {
 		return json.RawMessage(strings.Clone(cell))

@@ -222,7 +222,8 @@ func (s *seedImport) part(ctx context.Context, part seedFilePart) error {
 		if err != nil {
 			return err
 		}
-		one.exists = func(ctx context.Context, client *http.Client, document []byte) (docPresence, error) {
+		one.exists = func(ctx context.Context, client *http.Client, document []byte) (documentPresence,
+			error) {
 			return one.isThere(ctx, client, &container, document)
 		}
 	}
@@ -264,11 +265,11 @@ func (d *seedDocuments) Next() (tree.FilePosition, []byte, error) {
 	return one.Place, one.Text, nil
 }
 
-// docPresence is whether the server has a document: not, the same, or another one with its id.
-type docPresence int
+// documentPresence is whether the server has a document: not, the same, or another one with its id.
+type documentPresence int
 
 const (
-	absent docPresence = iota
+	absent documentPresence = iota
 	another
 	same
 )
@@ -276,7 +277,7 @@ const (
 // isThere reports whether the server has a document with the same id. If the document in the file has an
 // age, the server's document must also have the same age to count as the same.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
-	document []byte) (docPresence, error) {
+	document []byte) (documentPresence, error) {
 	body, asked, err := store.ParseImport(document)
 	if err != nil {
 		return absent, err

@@ -12,13 +12,13 @@ type batchRow struct{ key, value []byte }
 
 // iterator reads its rows in batches, as over a network.
 type iterator struct {
-	e      *Engine
+	e      *CountingEngine
 	r      *reader
 	it     engine.Iterator
 	batch  []batchRow // the rows of the last batch
 	at     int        // position of the current row, from 1; 0: before the first
 	ended  bool       // nothing follows the batch
-	paging engine.Paging
+	paging engine.ScanPaging
 	closed bool
 }
 
@@ -29,7 +29,7 @@ func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
 // Skip moves past at most the given number of keys (most) and returns how many it has passed: see
-// engine.Skipper. It takes one round trip if it moves beyond the batch that has been read.
+// engine.KeySkipper. It takes one round trip if it moves beyond the batch that has been read.
 func (i *iterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
@@ -47,7 +47,7 @@ func (i *iterator) Skip(most int) (n int) {
 
 // fetch reads the next batch, beginning with the row at which the engine's iterator stands, and counts it as
 // a round trip of kind k. If stands is false, the engine's iterator is at no row and the batch is empty.
-func (i *iterator) fetch(k Kind, stands bool) bool {
+func (i *iterator) fetch(k CallKind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
 	size := i.paging.Next()

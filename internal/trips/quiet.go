@@ -7,30 +7,34 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// operation is the key of a context value that marks the calls of an operation whose round trips are counted.
-type operation struct{}
+// operationContextKey is the key of a context value that marks the calls of an operation whose round trips
+// are counted.
+type operationContextKey struct{}
 
 // Counted returns a context that marks the calls of an operation whose round trips are counted. They do not
 // wait for a Turn.
-func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, operation{}, true) }
+func Counted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, operationContextKey{}, true)
+}
 
-// Turn separates the calls of counted operations from those of background work. It is safe for concurrent use.
-type Turn struct {
+// CountedTurn separates the calls of counted operations from those of background work. It is safe for
+// concurrent use.
+type CountedTurn struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	running int  // calls of background work
 	taken   bool // an operation is being counted
 }
 
-// NewTurn returns a Turn that no operation has taken.
-func NewTurn() *Turn {
-	u := &Turn{}
+// NewCountedTurn returns a Turn that no operation has taken.
+func NewCountedTurn() *CountedTurn {
+	u := &CountedTurn{}
 	u.changed = sync.NewCond(&u.mu)
 	return u
 }
 
 // Take waits for the calls of background work and keeps others from beginning until Give.
-func (u *Turn) Take() {
+func (u *CountedTurn) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for u.running > 0 {
@@ -40,7 +44,7 @@ func (u *Turn) Take() {
 }
 
 // Give ends the counted operation that began with Take: calls of background work continue.
-func (u *Turn) Give() {
+func (u *CountedTurn) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.taken = false
@@ -49,8 +53,8 @@ func (u *Turn) Give() {
 
 // call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
 // being counted.
-func (u *Turn) call(ctx context.Context, fn func() error) error {
-	if ctx.Value(operation{}) == nil {
+func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
+	if ctx.Value(operationContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
 			u.changed.Wait()
@@ -71,7 +75,7 @@ func (u *Turn) call(ctx context.Context, fn func() error) error {
 type QuietEngine struct {
 	engine.Engine
 	getter engine.Getter
-	turn   *Turn
+	turn   *CountedTurn
 }
 
 // RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
@@ -82,13 +86,13 @@ type RemoteEngine interface {
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e RemoteEngine, turn *Turn) *QuietEngine { return &QuietEngine{e, e, turn} }
+func Quiet(e RemoteEngine, turn *CountedTurn) *QuietEngine { return &QuietEngine{e, e, turn} }
 
 // Shared reports true: other servers may have the data open.
 func (e *QuietEngine) Shared() bool { return true }
 
-// Advice returns what the underlying engine recommends: see engine.Advice.
-func (e *QuietEngine) Advice() engine.Advice { return engine.AdviceOf(e.Engine) }
+// Advice returns what the underlying engine recommends: see engine.SizeAdvice.
+func (e *QuietEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
 
 // View calls View of the engine. A call of background work first waits for the end of an operation that is
 // being counted.
@@ -99,7 +103,7 @@ func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) er
 // Update calls Update of the engine. A call of background work first waits for the end of an operation that
 // is being counted.
 func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.Position, err error) {
+	ahead ...[]byte) (at []engine.ScopePosition, err error) {
 	err = e.turn.call(ctx, func() error {
 		at, err = e.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -109,7 +113,8 @@ func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 
 // Get calls Get of the engine. A call of background work first waits for the end of an operation that is
 // being counted.
-func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.Position, err error) {
+func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+	err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)
 		return err
@@ -121,7 +126,7 @@ func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at 
 type QuietDatabase struct {
 	QuietEngine
 	engine.ClockReporter
-	notifier engine.Notifier
+	notifier engine.CommitNotifier
 }
 
 // Await calls Await of the database. A call of background work first waits for the end of an operation that
@@ -137,10 +142,10 @@ func (e *QuietDatabase) Listen(ctx context.Context, fn func([]byte)) { e.notifie
 type RemoteDatabase interface {
 	RemoteEngine
 	engine.ClockReporter
-	engine.Notifier
+	engine.CommitNotifier
 }
 
 // QuietOf returns a database whose background calls wait while an operation holds turn.
-func QuietOf(e RemoteDatabase, turn *Turn) *QuietDatabase {
+func QuietOf(e RemoteDatabase, turn *CountedTurn) *QuietDatabase {
 	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
 }

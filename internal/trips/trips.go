@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Kind is the kind of call that takes a round trip.
-type Kind int
+// CallKind is the kind of call that takes a round trip.
+type CallKind int
 
 // The kinds of calls that take a round trip.
 const (
-	Get Kind = iota
+	Get CallKind = iota
 	Scan
 	Seek
 	Begin
@@ -51,32 +51,32 @@ func (c RoundTripCounts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Engine passes calls on to another engine, and counts those that would take a round trip if the data were in
-// a database on another machine. Its methods are safe for concurrent use.
-type Engine struct {
+// CountingEngine passes calls on to another engine, and counts those that would take a round trip if the data
+// were in a database on another machine. Its methods are safe for concurrent use.
+type CountingEngine struct {
 	engine.Engine
 	mu     sync.Mutex
 	counts RoundTripCounts
 }
 
 var (
-	_ engine.Engine = (*Engine)(nil)
-	_ engine.Getter = (*Engine)(nil)
-	_ engine.Shared = (*Engine)(nil)
+	_ engine.Engine       = (*CountingEngine)(nil)
+	_ engine.Getter       = (*CountingEngine)(nil)
+	_ engine.SharedEngine = (*CountingEngine)(nil)
 )
 
 // Shared reports whether other processes may have the data open at the same time.
-func (e *Engine) Shared() bool { return true }
+func (e *CountingEngine) Shared() bool { return true }
 
-// Advice returns how many expired items a transaction should delete: see engine.Advice. A trip costs more
+// Advice returns how many expired items a transaction should delete: see engine.SizeAdvice. A trip costs more
 // than the deletion of some items.
-func (e *Engine) Advice() engine.Advice { return engine.Advice{PurgeBatch: 256} }
+func (e *CountingEngine) Advice() engine.SizeAdvice { return engine.SizeAdvice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
-func Over(e engine.Engine) *Engine { return &Engine{Engine: e} }
+func Over(e engine.Engine) *CountingEngine { return &CountingEngine{Engine: e} }
 
 // Take returns the numbers of trips since its last call.
-func (e *Engine) Take() RoundTripCounts {
+func (e *CountingEngine) Take() RoundTripCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.counts
@@ -84,7 +84,7 @@ func (e *Engine) Take() RoundTripCounts {
 	return c
 }
 
-func (e *Engine) count(k Kind) {
+func (e *CountingEngine) count(k CallKind) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts[k]++
@@ -92,7 +92,8 @@ func (e *Engine) count(k Kind) {
 
 // Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
 // Getter as well.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+func (e *CountingEngine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
+	err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
 		return g.Get(ctx, scope, key)
@@ -111,13 +112,13 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at e
 }
 
 // View runs fn over one snapshot: see engine.Engine.
-func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (e *CountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(newReader(e, r)) })
 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
-func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+func (e *CountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		e.count(Begin)
 		if err := e.countNew(t, scopes); err != nil {
@@ -140,7 +141,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // countNew counts one trip if scopes have not been used before, since a remote engine must first create
 // them.
-func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
+func (e *CountingEngine) countNew(t engine.Txn, scopes [][]byte) error {
 	for _, scope := range scopes {
 		ceiling, err := engine.Ceiling(t, scope)
 		if err != nil {
@@ -155,26 +156,26 @@ func (e *Engine) countNew(t engine.Txn, scopes [][]byte) error {
 }
 
 // Horizon returns the highest durable LSN of a scope: see engine.Durability.
-func (e *Engine) Horizon(scope []byte) uint64 {
+func (e *CountingEngine) Horizon(scope []byte) uint64 {
 	e.count(Horizon)
 	return e.Engine.Horizon(scope)
 }
 
 // Settle waits until everything that was read of a scope is durable: see engine.Durability.
-func (e *Engine) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)
 }
 
 // reader is the Reader of a View or Update. It records which keys have been read.
 type reader struct {
-	e      *Engine
+	e      *CountingEngine
 	r      engine.Reader
 	known  map[string]bool // keys
 	placed map[string]bool // scopes whose positions it has
 }
 
-func newReader(e *Engine, r engine.Reader) *reader {
+func newReader(e *CountingEngine, r engine.Reader) *reader {
 	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
 }
 
@@ -213,7 +214,7 @@ func (r *reader) Prefetch(keys [][]byte) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *reader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r *reader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
 	}

@@ -25,7 +25,7 @@ type sortedRun struct{ from, to int64 }
 
 // runWriter appends sorted runs of records to a file: see sortedRun.
 type runWriter struct {
-	f     *file
+	f     *tempFile
 	spend func(int) bool
 	raw   []byte
 	out   []byte
@@ -65,7 +65,7 @@ func (w *runWriter) flush() error {
 
 // runReader reads the records of a run in order.
 type runReader struct {
-	f            *file
+	f            *tempFile
 	at, to       int64
 	stored, raw  []byte
 	rest         []byte // unread part of raw

@@ -9,7 +9,7 @@ import (
 // Iterator returns records in the order of their keys. Only one goroutine may use it, and must close it.
 type Iterator struct {
 	spend  func(int) bool
-	f      *file
+	f      *tempFile
 	open   heap.Heap[*runReader] // the reader with the first record on top
 	order  map[*runReader]int
 	begun  bool

@@ -15,13 +15,13 @@ const recordSize = 24
 // Sorter sorts records by their keys; see the package's documentation. Only one goroutine may use it, and
 // must close it.
 type Sorter struct {
-	dir    *Dir
+	dir    *TempDir
 	budget int
 	spend  func(int) bool
 
 	bytes   []byte // the records that have not been written
 	records []recordPosition
-	f       *file // nil: nothing has been written
+	f       *tempFile // nil: nothing has been written
 	runs    []sortedRun
 	writer  runWriter
 }
@@ -31,7 +31,7 @@ type recordPosition struct{ at, key, end int }
 
 // NewSorter makes a Sorter that holds about budget bytes in memory. spend is called with the amount of work,
 // in units of about a byte; if it returns false, the operation ends with ErrStopped.
-func (d *Dir) NewSorter(budget int, spend func(int) bool) *Sorter {
+func (d *TempDir) NewSorter(budget int, spend func(int) bool) *Sorter {
 	return &Sorter{dir: d, budget: budget, spend: spend}
 }
 

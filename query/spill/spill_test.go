@@ -14,7 +14,7 @@ import (
 
 func always(int) bool { return true }
 
-func openDir(t *testing.T, most int64) *Dir {
+func openDir(t *testing.T, most int64) *TempDir {
 	t.Helper()
 	d, err := Open(filepath.Join(t.TempDir(), "tmp"), most)
 	if err != nil {
@@ -164,14 +164,14 @@ func CheckSet(t *testing.T, seed uint64) {
 	d := openDir(t, 1<<30)
 	s := d.NewSet()
 	defer s.Close()
-	sum := func() (sum HashSum) {
+	sum := func() (sum Hash128) {
 		binary.BigEndian.PutUint64(sum[:], r.Uint64())
 		binary.BigEndian.PutUint64(sum[8:], r.Uint64())
 		return sum
 	}
-	var in []HashSum
+	var in []Hash128
 	for range 20 {
-		some := make([]HashSum, 1+r.IntN(3000))
+		some := make([]Hash128, 1+r.IntN(3000))
 		for i := range some {
 			some[i] = sum()
 		}

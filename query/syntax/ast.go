@@ -2,70 +2,70 @@ package syntax
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// Span is the part of the text that a node was parsed from, in characters (Unicode code points) from 0; End
-// is exclusive. Parentheses around an expression are not part of it. Nodes that were not parsed have the zero
-// Span.
-type Span struct {
+// TextSpan is the part of the text that a node was parsed from, in characters (Unicode code points) from 0;
+// End is exclusive. Parentheses around an expression are not part of it. Nodes that were not parsed have the
+// zero Span.
+type TextSpan struct {
 	Start, End int
 }
 
 // Extent returns the span itself. Every node embeds a Span, which makes it a Node.
-func (s Span) Extent() Span { return s }
+func (s TextSpan) Extent() TextSpan { return s }
 
 // Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an
 // Expr.
 type Node interface {
-	Extent() Span
+	Extent() TextSpan
 }
 
 // Query is a whole query or a subquery. Clauses that the text leaves out are nil.
 type Query struct {
-	Span
+	TextSpan
 	Select  *Select // nil only in the result of ParseCondition
 	From    []*Source
 	Where   Expr
 	GroupBy []Expr
 	OrderBy *OrderBy
-	Offset  *Count // Offset and Limit are both set or both nil
-	Limit   *Count
+	Offset  *RowCount // Offset and Limit are both set or both nil
+	Limit   *RowCount
 }
 
 // Select is the SELECT clause. One of Star, Value and Items is set.
 type Select struct {
-	Span
+	TextSpan
 	Distinct bool
-	Top      *Count // nil without TOP
-	Star     *Star  // SELECT *
-	Value    Expr   // SELECT VALUE x
+	Top      *RowCount // nil without TOP
+	Star     *Star     // SELECT *
+	Value    Expr      // SELECT VALUE x
 	Items    []*SelectItem
 }
 
 // Star is the * of SELECT *.
 type Star struct {
-	Span
+	TextSpan
 }
 
 // SelectItem is one entry of a select list.
 type SelectItem struct {
-	Span
+	TextSpan
 	X         Expr
-	AliasSpan Span   // of the alias
-	Alias     string // as written; it is empty if the item has no alias
-	HasAlias  bool   // needed since an alias can be empty: AS ""
+	AliasSpan TextSpan // of the alias
+	Alias     string   // as written; it is empty if the item has no alias
+	HasAlias  bool     // needed since an alias can be empty: AS ""
 }
 
-// Count is the operand of TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of OFFSET
-// and LIMIT is an integer. That of TOP may have a fraction, which Cosmos DB refuses with a code of its own
-// (SC2060). The size of the number is not checked here.
-type Count struct {
-	Span
+// RowCount is the operand of TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of
+// OFFSET and LIMIT is an integer. That of TOP may have a fraction, which Cosmos DB refuses with a code of its
+// own (SC2060). The size of the number is not checked here.
+type RowCount struct {
+	TextSpan
 	Value jsondoc.Value // the number; undefined if Param is set
 	Param string        // with its @; empty if Value is set
 }
 
 // Source is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
 type Source struct {
-	Span
+	TextSpan
 	// Path is an Ident followed by steps, each a Member or an Index with a string or an integer: PathOf
 	// splits it. It is nil if Sub is set.
 	Path  Expr
@@ -76,7 +76,7 @@ type Source struct {
 
 // OrderBy is the ORDER BY clause: either Items or Rank is set.
 type OrderBy struct {
-	Span
+	TextSpan
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
 	// Directed reports whether the text has ASC or DESC after Rank, where neither has a meaning.
@@ -85,7 +85,7 @@ type OrderBy struct {
 
 // SortItem is one key of ORDER BY.
 type SortItem struct {
-	Span
+	TextSpan
 	X    Expr
 	Desc bool
 	Asc  bool // ASC was written; this matters only after _VectorScore
@@ -102,7 +102,7 @@ type Expr interface {
 // written, so that integers beyond 2^53 stay exact; a hexadecimal number becomes decimal. A parsed number
 // has no sign. A Literal that was not parsed may have a negative number, an array or an object.
 type Literal struct {
-	Span
+	TextSpan
 	Value jsondoc.Value
 	// Name is the name of the parameter that the literal stands for, with its @. The literal is printed as
 	// that parameter. Parse leaves Name empty.
@@ -111,40 +111,40 @@ type Literal struct {
 
 // Parameter is @name.
 type Parameter struct {
-	Span
+	TextSpan
 	Name string // with its @; case-sensitive
 }
 
 // Ident is a single name: an alias, or NaN or Infinity if no alias has that name.
 type Ident struct {
-	Span
+	TextSpan
 	Name string // case-sensitive
 }
 
-// Member is x.name. PropertyOf also accepts x["name"].
-type Member struct {
-	Span
+// MemberExpr is x.name. PropertyOf also accepts x["name"].
+type MemberExpr struct {
+	TextSpan
 	X    Expr
 	Name string
 }
 
-// Index is x[i].
-type Index struct {
-	Span
+// IndexExpr is x[i].
+type IndexExpr struct {
+	TextSpan
 	X, I Expr
 }
 
 // Unary is an operator with one operand. NOT has the same precedence as the other unary operators: NOT c.x =
 // 1 is (NOT c.x) = 1.
 type Unary struct {
-	Span
+	TextSpan
 	Op UnaryOp
 	X  Expr
 }
 
 // Binary is an operator with two operands, other than AND, OR and ??.
 type Binary struct {
-	Span
+	TextSpan
 	Op   BinaryOp
 	X, Y Expr
 }
@@ -153,33 +153,33 @@ type Binary struct {
 // OR c, but a OR (b OR c) is a chain of two operands, the second of which is a chain. In a tree that was not
 // parsed, the first operand may be such a chain as well; it is printed in the same way.
 type Logical struct {
-	Span
+	TextSpan
 	Op    LogicalOp
 	Terms []Expr
 }
 
 // Coalesce is x ?? y.
 type Coalesce struct {
-	Span
+	TextSpan
 	X, Y Expr
 }
 
-// Cond is if ? then : else.
-type Cond struct {
-	Span
+// Conditional is if ? then : else.
+type Conditional struct {
+	TextSpan
 	If, Then, Else Expr
 }
 
 // Between is x [NOT] BETWEEN low AND high.
 type Between struct {
-	Span
+	TextSpan
 	Not          bool
 	X, Low, High Expr
 }
 
-// In is x [NOT] IN (list). The list is never empty.
-type In struct {
-	Span
+// InExpr is x [NOT] IN (list). The list is never empty.
+type InExpr struct {
+	TextSpan
 	Not  bool
 	X    Expr
 	List []Expr
@@ -187,7 +187,7 @@ type In struct {
 
 // Like is x [NOT] LIKE pattern [ESCAPE escape].
 type Like struct {
-	Span
+	TextSpan
 	Not        bool
 	X, Pattern Expr
 	Escape     *Literal // a string, not checked to be one character; nil if there is none
@@ -195,31 +195,31 @@ type Like struct {
 
 // Call is a call of a built-in function or of a UDF. The parser does not check whether the function exists.
 type Call struct {
-	Span
-	Name     string // as written; case-insensitive for built-in functions, not for UDFs
-	NameSpan Span   // the name alone; for a UDF with the "udf." before it
-	UDF      bool   // udf.Name(...)
+	TextSpan
+	Name     string   // as written; case-insensitive for built-in functions, not for UDFs
+	NameSpan TextSpan // the name alone; for a UDF with the "udf." before it
+	UDF      bool     // udf.Name(...)
 	Args     []Expr
 }
 
-// ArrayLit is [a, b].
-type ArrayLit struct {
-	Span
+// ArrayLiteral is [a, b].
+type ArrayLiteral struct {
+	TextSpan
 	Elems []Expr
 }
 
-// ObjectLit is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty if
-// the node was not parsed.
-type ObjectLit struct {
-	Span
+// ObjectLiteral is {"k": v}. Keys[i] belongs to Values[i]; a key may occur more than once. KeySpans is empty
+// if the node was not parsed.
+type ObjectLiteral struct {
+	TextSpan
 	Keys     []string
-	KeySpans []Span
+	KeySpans []TextSpan
 	Values   []Expr
 }
 
 // Subquery is a query in parentheses used as an expression.
 type Subquery struct {
-	Span
+	TextSpan
 	Kind  SubqueryKind
 	Query *Query
 }
@@ -227,31 +227,31 @@ type Subquery struct {
 // Placeholder is {name}, a gap in a rewritten query that the client replaces by text before it sends the
 // query. If the placeholder OrderByFilter is not replaced, it stands for true.
 type Placeholder struct {
-	Span
+	TextSpan
 	Name string // without the braces
 }
 
 // OrderByFilter is the Name of the placeholder that clients replace by the filter that resumes an ORDER BY.
 const OrderByFilter = "documentdb-formattableorderbyquery-filter"
 
-func (*Literal) expr()     {}
-func (*Parameter) expr()   {}
-func (*Ident) expr()       {}
-func (*Member) expr()      {}
-func (*Index) expr()       {}
-func (*Unary) expr()       {}
-func (*Binary) expr()      {}
-func (*Logical) expr()     {}
-func (*Coalesce) expr()    {}
-func (*Cond) expr()        {}
-func (*Between) expr()     {}
-func (*In) expr()          {}
-func (*Like) expr()        {}
-func (*Call) expr()        {}
-func (*ArrayLit) expr()    {}
-func (*ObjectLit) expr()   {}
-func (*Subquery) expr()    {}
-func (*Placeholder) expr() {}
+func (*Literal) expr()       {}
+func (*Parameter) expr()     {}
+func (*Ident) expr()         {}
+func (*MemberExpr) expr()    {}
+func (*IndexExpr) expr()     {}
+func (*Unary) expr()         {}
+func (*Binary) expr()        {}
+func (*Logical) expr()       {}
+func (*Coalesce) expr()      {}
+func (*Conditional) expr()   {}
+func (*Between) expr()       {}
+func (*InExpr) expr()        {}
+func (*Like) expr()          {}
+func (*Call) expr()          {}
+func (*ArrayLiteral) expr()  {}
+func (*ObjectLiteral) expr() {}
+func (*Subquery) expr()      {}
+func (*Placeholder) expr()   {}
 
 // UnaryOp is the operator of a Unary.
 type UnaryOp uint8

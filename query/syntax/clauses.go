@@ -7,7 +7,7 @@ func (p *parser) query() *Query {
 		return nil
 	}
 	defer p.leave()
-	q := &Query{Span: Span{Start: p.tok.Start}}
+	q := &Query{TextSpan: TextSpan{Start: p.tok.Start}}
 	q.Select = p.selectClause()
 	if p.accept("FROM") {
 		q.From = p.sources()
@@ -27,7 +27,7 @@ func (p *parser) query() *Query {
 		p.expect("LIMIT")
 		q.Limit = p.count(isInteger)
 	}
-	q.Span = p.since(q.Start)
+	q.TextSpan = p.since(q.Start)
 	return q
 }
 
@@ -40,7 +40,7 @@ func (p *parser) selectClause() *Select {
 	}
 	switch {
 	case p.is("*"):
-		s.Star = &Star{p.tok.Span}
+		s.Star = &Star{p.tok.TextSpan}
 		p.next()
 	case p.accept("VALUE"):
 		s.Value = p.expr(lowest)
@@ -50,7 +50,7 @@ func (p *parser) selectClause() *Select {
 			s.Items = append(s.Items, p.selectItem())
 		}
 	}
-	s.Span = p.since(start)
+	s.TextSpan = p.since(start)
 	return s
 }
 
@@ -60,13 +60,13 @@ func (p *parser) selectItem() *SelectItem {
 	start := p.tok.Start
 	item := &SelectItem{X: p.expr(lowest)}
 	as := p.accept("AS")
-	switch item.AliasSpan = p.tok.Span; {
+	switch item.AliasSpan = p.tok.TextSpan; {
 	case as && p.tok.kind == quoted:
 		item.Alias, item.HasAlias = p.take(quoted).value.Str(), true
 	case as || p.tok.kind == word:
 		item.Alias, item.HasAlias = p.take(word).text, true
 	}
-	item.Span = p.since(start)
+	item.TextSpan = p.since(start)
 	return item
 }
 
@@ -75,8 +75,8 @@ func isInteger(t token) bool { return t.kind == number && isDigits(t.value.Raw()
 func isNumber(t token) bool { return t.kind == number }
 
 // count parses the operand of TOP, OFFSET or LIMIT.
-func (p *parser) count(isCount func(token) bool) *Count {
-	c := &Count{Span: p.tok.Span}
+func (p *parser) count(isCount func(token) bool) *RowCount {
+	c := &RowCount{TextSpan: p.tok.TextSpan}
 	switch {
 	case p.tok.kind == parameter:
 		c.Param = p.tok.text
@@ -114,7 +114,7 @@ func (p *parser) source() *Source {
 		src.Path = p.steps(id)
 		p.alias(src)
 	}
-	src.Span = p.since(start)
+	src.TextSpan = p.since(start)
 	return src
 }
 
@@ -131,15 +131,15 @@ func (p *parser) steps(root *Ident) Expr {
 		switch {
 		case p.accept("."):
 			name := p.take(word).text
-			x = &Member{p.since(root.Start), x, name}
+			x = &MemberExpr{p.since(root.Start), x, name}
 		case p.accept("["):
-			step := &Literal{Span: p.tok.Span, Value: p.tok.value}
+			step := &Literal{TextSpan: p.tok.TextSpan, Value: p.tok.value}
 			if p.tok.kind != quoted && !isInteger(p.tok) {
 				p.unexpected()
 			}
 			p.next()
 			p.expect("]")
-			x = &Index{p.since(root.Start), x, step}
+			x = &IndexExpr{p.since(root.Start), x, step}
 		default:
 			return x
 		}
@@ -173,7 +173,7 @@ func (p *parser) orderBy() *OrderBy {
 			o.Items = append(o.Items, p.sortItem())
 		}
 	}
-	o.Span = p.since(start)
+	o.TextSpan = p.since(start)
 	return o
 }
 
@@ -193,6 +193,6 @@ func (p *parser) sortItem() *SortItem {
 	if item.Desc = p.accept("DESC"); !item.Desc {
 		item.Asc = p.accept("ASC")
 	}
-	item.Span = p.since(start)
+	item.TextSpan = p.since(start)
 	return item
 }

@@ -5,7 +5,7 @@
 // The package handles the grammar of queries and not their meaning. It does not check which names are in
 // scope, which functions exist and how many arguments they have, or what is not allowed in a subquery, and
 // it does not name the columns of a select list. The packages that interpret a tree report such errors, with
-// the position in the Span of the node.
+// the position in the TextSpan of the node.
 //
 // # From text to tree
 //
@@ -13,7 +13,7 @@
 // with one loop for all binary operators (see the levels in expr.go). Positions are counted in characters,
 // as in the errors of Cosmos DB. For a text that is not a query, Parse returns an *Error with the code, the
 // token and the message of Cosmos DB. For a text that is too large or too deeply nested, it returns a
-// *LimitError.
+// *SizeLimitError.
 //
 // # Shape of the tree
 //

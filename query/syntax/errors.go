@@ -27,23 +27,23 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
-// Limit is the kind of limit that a query text exceeds: see LimitError. It is not the LIMIT clause of a
-// query.
-type Limit uint8
+// SizeLimit is the kind of limit that a query text exceeds: see SizeLimitError. It is not the LIMIT clause of
+// a query.
+type SizeLimit uint8
 
 // The limits of a text.
 const (
-	TextLimit  Limit = iota // of bytes, MaxText
-	DepthLimit              // levels of nested expressions, MaxDepth
+	TextLimit  SizeLimit = iota // of bytes, MaxText
+	DepthLimit                  // levels of nested expressions, MaxDepth
 )
 
-// LimitError reports a text that is too large or too deeply nested. Cosmos DB has no code for it.
-type LimitError struct {
-	Limit Limit
+// SizeLimitError reports a text that is too large or too deeply nested. Cosmos DB has no code for it.
+type SizeLimitError struct {
+	Limit SizeLimit
 	Max   int // bytes or levels allowed
 }
 
-func (e *LimitError) Error() string {
+func (e *SizeLimitError) Error() string {
 	if e.Limit == TextLimit {
 		return fmt.Sprintf("The query text is longer than the %d bytes allowed.", e.Max)
 	}

@@ -114,7 +114,7 @@ func (p *parser) cond(x Expr, start int) Expr {
 	a := p.expr(lowest)
 	p.expect(":")
 	b := p.expr(lowest)
-	return &Cond{p.since(start), x, a, b}
+	return &Conditional{p.since(start), x, a, b}
 }
 
 // logical parses the rest of x AND y AND z, or the same with OR, in a loop, since programs generate chains
@@ -127,7 +127,7 @@ func (p *parser) logical(x Expr, start int, op LogicalOp, level int) Expr {
 	for p.accept(op.String()) {
 		chain.Terms = append(chain.Terms, p.expr(level+1))
 	}
-	chain.Span = p.since(start)
+	chain.TextSpan = p.since(start)
 	return chain
 }
 
@@ -144,14 +144,14 @@ func (p *parser) predicate(x Expr, start int) Expr {
 		p.expect("(")
 		list := p.exprs()
 		p.expect(")")
-		return &In{p.since(start), not, x, list}
+		return &InExpr{p.since(start), not, x, list}
 	case p.accept("LIKE"):
 		like := &Like{Not: not, X: x, Pattern: p.expr(comparisonLevel)}
 		if p.accept("ESCAPE") {
 			t := p.take(quoted)
-			like.Escape = &Literal{Span: t.Span, Value: t.value}
+			like.Escape = &Literal{TextSpan: t.TextSpan, Value: t.value}
 		}
-		like.Span = p.since(start)
+		like.TextSpan = p.since(start)
 		return like
 	}
 	p.expect("BETWEEN")
@@ -183,11 +183,11 @@ func (p *parser) postfix() Expr {
 		switch {
 		case p.accept("."):
 			name := p.take(word).text
-			x = &Member{p.since(start), x, name}
+			x = &MemberExpr{p.since(start), x, name}
 		case p.accept("["):
 			i := p.expr(lowest)
 			p.expect("]")
-			x = &Index{p.since(start), x, i}
+			x = &IndexExpr{p.since(start), x, i}
 		default:
 			return x
 		}
@@ -201,21 +201,21 @@ func (p *parser) primary() Expr {
 		p.next()
 		// a hexadecimal number; its canonical form is decimal
 		if n := t.value.Raw(); t.kind == number && n[0] == '-' {
-			return &Unary{t.Span, Neg, &Literal{Span: t.Span, Value: jsondoc.Of(n[1:])}}
+			return &Unary{t.TextSpan, Neg, &Literal{TextSpan: t.TextSpan, Value: jsondoc.Of(n[1:])}}
 		}
-		return &Literal{Span: t.Span, Value: t.value}
+		return &Literal{TextSpan: t.TextSpan, Value: t.value}
 	case parameter:
 		p.next()
-		return &Parameter{t.Span, t.text}
+		return &Parameter{t.TextSpan, t.text}
 	case placeholder:
 		p.next()
-		return &Placeholder{t.Span, t.text[1 : len(t.text)-1]}
+		return &Placeholder{t.TextSpan, t.text[1 : len(t.text)-1]}
 	case word:
 		p.next()
 		if p.is("(") {
 			return p.call(t, false)
 		}
-		return &Ident{t.Span, t.text}
+		return &Ident{t.TextSpan, t.text}
 	}
 	switch t.sym {
 	case "UNDEFINED":
@@ -257,7 +257,7 @@ func (p *parser) primary() Expr {
 func (p *parser) constant(v jsondoc.Value) Expr {
 	t := p.tok
 	p.next()
-	return &Literal{Span: t.Span, Value: v}
+	return &Literal{TextSpan: t.TextSpan, Value: v}
 }
 
 // parenthesised parses (expr) or (SELECT ...).
@@ -276,32 +276,32 @@ func (p *parser) parenthesised() Expr {
 
 // call parses the rest of name(a, b). udf says that the function is user defined.
 func (p *parser) call(name token, udf bool) Expr {
-	c := &Call{Name: name.text, NameSpan: name.Span, UDF: udf}
+	c := &Call{Name: name.text, NameSpan: name.TextSpan, UDF: udf}
 	p.expect("(")
 	if !p.is(")") {
 		c.Args = p.exprs()
 	}
 	p.expect(")")
-	c.Span = p.since(name.Start)
+	c.TextSpan = p.since(name.Start)
 	return c
 }
 
 func (p *parser) array() Expr {
 	start := p.tok.Start
 	p.expect("[")
-	a := &ArrayLit{}
+	a := &ArrayLiteral{}
 	if !p.is("]") {
 		a.Elems = p.exprs()
 	}
 	p.expect("]")
-	a.Span = p.since(start)
+	a.TextSpan = p.since(start)
 	return a
 }
 
 func (p *parser) object() Expr {
 	start := p.tok.Start
 	p.expect("{")
-	o := &ObjectLit{}
+	o := &ObjectLiteral{}
 	if !p.is("}") {
 		o.member(p)
 		for p.accept(",") {
@@ -309,13 +309,13 @@ func (p *parser) object() Expr {
 		}
 	}
 	p.expect("}")
-	o.Span = p.since(start)
+	o.TextSpan = p.since(start)
 	return o
 }
 
 // member parses name: expr or "name": expr.
-func (o *ObjectLit) member(p *parser) {
-	key, span := "", p.tok.Span
+func (o *ObjectLiteral) member(p *parser) {
+	key, span := "", p.tok.TextSpan
 	if p.tok.kind == quoted {
 		key = p.take(quoted).value.Str()
 	} else {

@@ -28,7 +28,7 @@ func FuzzParse(f *testing.F) {
 					roundTrip(t, q)
 				}
 			default:
-				if _, ok := err.(*LimitError); !ok {
+				if _, ok := err.(*SizeLimitError); !ok {
 					wantError(t, "fuzz", text, err)
 				}
 			}

@@ -30,7 +30,7 @@ type token struct {
 	sym   string
 	text  string // as written
 	value jsondoc.Value
-	Span
+	TextSpan
 	at int // offset in bytes
 }
 
@@ -45,7 +45,7 @@ type lexer struct {
 // next returns the next token.
 func (l *lexer) next() token {
 	if !l.skip() {
-		return token{Span: Span{l.chars, l.chars}, at: l.at}
+		return token{TextSpan: TextSpan{l.chars, l.chars}, at: l.at}
 	}
 	rest := l.text[l.at:]
 	switch c := rest[0]; {

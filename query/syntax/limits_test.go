@@ -18,8 +18,8 @@ func TestTextLimit(t *testing.T) {
 	}
 	for _, parse := range []func(string) (*Query, error){Parse, ParseCondition} {
 		_, err := parse(longest + " ")
-		var limit *LimitError
-		if !errors.As(err, &limit) || *limit != (LimitError{TextLimit, MaxText}) {
+		var limit *SizeLimitError
+		if !errors.As(err, &limit) || *limit != (SizeLimitError{TextLimit, MaxText}) {
 			t.Errorf("%d bytes: %v", len(longest)+1, err)
 		}
 	}
@@ -92,8 +92,8 @@ func TestDepthLimit(t *testing.T) {
 			roundTrip(t, q)
 			for _, n := range []int{test.accepted + 1, 2 * test.accepted, 10000} {
 				_, err := Parse(nested(test.open, n, test.closing))
-				var limit *LimitError
-				if !errors.As(err, &limit) || *limit != (LimitError{DepthLimit, MaxDepth}) {
+				var limit *SizeLimitError
+				if !errors.As(err, &limit) || *limit != (SizeLimitError{DepthLimit, MaxDepth}) {
 					t.Errorf("%d levels: %v", n, err)
 				}
 			}
@@ -114,7 +114,7 @@ func TestDepthWithoutEnd(t *testing.T) {
 			}
 			continue
 		}
-		var limit *LimitError
+		var limit *SizeLimitError
 		if !errors.As(err, &limit) {
 			t.Errorf("%s: %v", open, err)
 		}

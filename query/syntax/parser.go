@@ -16,7 +16,7 @@ const (
 	maxNesting = 4 * MaxDepth
 )
 
-// Parse parses a query. The error is an *Error or a *LimitError.
+// Parse parses a query. The error is an *Error or a *SizeLimitError.
 func Parse(text string) (*Query, error) {
 	p := newParser(text, false)
 	return p.finish(p.query())
@@ -46,12 +46,12 @@ func ParseCondition(text string) (*Query, error) {
 	name := p.ident()
 	src := &Source{Path: name}
 	p.alias(src)
-	src.Span = p.since(name.Start)
+	src.TextSpan = p.since(name.Start)
 	q := &Query{From: []*Source{src}}
 	if p.accept("WHERE") {
 		q.Where = p.expr(lowest)
 	}
-	q.Span = p.since(start)
+	q.TextSpan = p.since(start)
 	return p.finish(q)
 }
 
@@ -71,7 +71,7 @@ type parser struct {
 func newParser(text string, lenient bool) *parser {
 	p := &parser{lex: lexer{text: text, lenient: lenient}, lenient: lenient}
 	if len(text) > MaxText {
-		p.fail(&LimitError{TextLimit, MaxText})
+		p.fail(&SizeLimitError{TextLimit, MaxText})
 		return p
 	}
 	if !utf8.ValidString(text) {
@@ -89,7 +89,7 @@ func (p *parser) finish(q *Query) (*Query, error) {
 	}
 	// A tree always has fewer than two levels per token, so the height of most trees need not be measured.
 	if p.err == nil && p.tokens > MaxDepth/2 && tooHigh(q) {
-		p.fail(&LimitError{DepthLimit, MaxDepth})
+		p.fail(&SizeLimitError{DepthLimit, MaxDepth})
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -115,10 +115,10 @@ func tooHigh(q *Query) bool {
 }
 
 // enter increases the depth of recursion; if it returns true, the caller must call leave. It returns false,
-// and ends the parse with a LimitError, if the depth exceeds the limit.
+// and ends the parse with a SizeLimitError, if the depth exceeds the limit.
 func (p *parser) enter() bool {
 	if p.depth == maxNesting {
-		p.fail(&LimitError{DepthLimit, MaxDepth})
+		p.fail(&SizeLimitError{DepthLimit, MaxDepth})
 	}
 	if p.err != nil {
 		return false
@@ -176,11 +176,11 @@ func (p *parser) ahead() token {
 
 func (p *parser) ident() *Ident {
 	t := p.take(word)
-	return &Ident{t.Span, t.text}
+	return &Ident{t.TextSpan, t.text}
 }
 
 // since returns the span from start to the end of the previous token.
-func (p *parser) since(start int) Span { return Span{start, p.last} }
+func (p *parser) since(start int) TextSpan { return TextSpan{start, p.last} }
 
 func (p *parser) fail(err error) {
 	if p.err == nil {

@@ -129,7 +129,7 @@ func (p *printer) selectItem(item *SelectItem) {
 	}
 }
 
-func (p *printer) count(c *Count) {
+func (p *printer) count(c *RowCount) {
 	if c.Param != "" {
 		p.print(c.Param)
 	} else {
@@ -192,10 +192,10 @@ func (p *printer) expr(e Expr) {
 		p.print(e.Name)
 	case *Ident:
 		p.print(e.Name)
-	case *Member:
+	case *MemberExpr:
 		p.base(e.X)
 		p.print(".", e.Name)
-	case *Index:
+	case *IndexExpr:
 		p.base(e.X)
 		p.print("[")
 		p.expr(e.I)
@@ -208,7 +208,7 @@ func (p *printer) expr(e Expr) {
 		p.logical(e)
 	case *Coalesce:
 		p.infix(e.X, "??", e.Y)
-	case *Cond:
+	case *Conditional:
 		p.print("(")
 		p.expr(e.If)
 		p.print(" ? ")
@@ -216,7 +216,7 @@ func (p *printer) expr(e Expr) {
 		p.print(" : ")
 		p.expr(e.Else)
 		p.print(")")
-	case *Between, *In, *Like:
+	case *Between, *InExpr, *Like:
 		p.print("(")
 		p.predicate(e)
 		p.print(")")
@@ -227,11 +227,11 @@ func (p *printer) expr(e Expr) {
 		p.print(e.Name, "(")
 		list(p, e.Args, p.expr)
 		p.print(")")
-	case *ArrayLit:
+	case *ArrayLiteral:
 		p.print("[")
 		list(p, e.Elems, p.expr)
 		p.print("]")
-	case *ObjectLit:
+	case *ObjectLiteral:
 		p.object(e)
 	case *Subquery:
 		p.print([...]string{Scalar: "", Exists: "EXISTS", Array: "ARRAY"}[e.Kind])
@@ -300,7 +300,7 @@ func (p *printer) logical(l *Logical) {
 	p.open -= pairs
 }
 
-// predicate prints a Between, an In or a Like.
+// predicate prints a Between, an InExpr or a Like.
 func (p *printer) predicate(e Expr) {
 	not := func(not bool, op string) {
 		if not {
@@ -315,7 +315,7 @@ func (p *printer) predicate(e Expr) {
 		p.expr(e.Low)
 		p.print(" AND ")
 		p.expr(e.High)
-	case *In:
+	case *InExpr:
 		p.expr(e.X)
 		not(e.Not, "IN")
 		p.print("(")
@@ -332,7 +332,7 @@ func (p *printer) predicate(e Expr) {
 	}
 }
 
-func (p *printer) object(o *ObjectLit) {
+func (p *printer) object(o *ObjectLiteral) {
 	p.print("{")
 	for i, key := range o.Keys {
 		if i > 0 {

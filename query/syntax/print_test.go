@@ -18,7 +18,7 @@ func TestPrintMade(t *testing.T) {
 	}{
 		{and(and(c, &Placeholder{Name: OrderByFilter}), c), "((c AND ({" + OrderByFilter + "})) AND c)"},
 		{&Unary{Op: Neg, X: literal("-5")}, "- -5"},
-		{&Member{X: literal("-5"), Name: "a"}, "(-5).a"},
+		{&MemberExpr{X: literal("-5"), Name: "a"}, "(-5).a"},
 		{literal("-1.50"), "-1.5"},
 		{literal(`[1, {"a" : [true, null], "b":{}}, "\u0041", 1e2]`),
 			`[1, {"a": [true, null], "b": {}}, "A", 100]`},

@@ -23,7 +23,7 @@ func (p *printer) value(v jsondoc.Value) {
 	}
 }
 
-// composite prints an array or an object in the form of an ArrayLit or ObjectLit.
+// composite prints an array or an object in the form of an ArrayLiteral or ObjectLiteral.
 func (p *printer) composite(v jsondoc.Value) {
 	brackets := "[]"
 	if v.Kind() == jsondoc.Object {

@@ -89,11 +89,11 @@ func (g gen) selectClause(depth int) *Select {
 	return s
 }
 
-func (g gen) count() *Count {
+func (g gen) count() *RowCount {
 	if g.bool() {
-		return &Count{Param: "@" + g.name()}
+		return &RowCount{Param: "@" + g.name()}
 	}
-	return &Count{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
+	return &RowCount{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
 }
 
 func (g gen) source(depth int) *Source {
@@ -105,11 +105,11 @@ func (g gen) source(depth int) *Source {
 		for range g.below(3) {
 			switch g.below(3) {
 			case 0:
-				s.Path = &Member{X: s.Path, Name: g.name()}
+				s.Path = &MemberExpr{X: s.Path, Name: g.name()}
 			case 1:
-				s.Path = &Index{X: s.Path, I: &Literal{Value: jsondoc.StringValue(g.text())}}
+				s.Path = &IndexExpr{X: s.Path, I: &Literal{Value: jsondoc.StringValue(g.text())}}
 			default:
-				s.Path = &Index{X: s.Path, I: &Literal{Value: jsondoc.NumberValue(float64(g.below(1000)))}}
+				s.Path = &IndexExpr{X: s.Path, I: &Literal{Value: jsondoc.NumberValue(float64(g.below(1000)))}}
 			}
 		}
 	}
@@ -159,9 +159,9 @@ func (g gen) expr(depth int) Expr {
 	x := func() Expr { return g.expr(depth - 1) }
 	switch g.below(16) {
 	case 0:
-		return &Member{X: x(), Name: g.name()}
+		return &MemberExpr{X: x(), Name: g.name()}
 	case 1:
-		return &Index{X: x(), I: x()}
+		return &IndexExpr{X: x(), I: x()}
 	case 2, 3:
 		return &Unary{Op: UnaryOp(g.below(int(BitNot) + 1)), X: x()}
 	case 4, 5:
@@ -175,11 +175,11 @@ func (g gen) expr(depth int) Expr {
 	case 8:
 		return &Coalesce{X: x(), Y: x()}
 	case 9:
-		return &Cond{If: x(), Then: x(), Else: x()}
+		return &Conditional{If: x(), Then: x(), Else: x()}
 	case 10:
 		return &Between{Not: g.bool(), X: x(), Low: x(), High: x()}
 	case 11:
-		return &In{Not: g.bool(), X: x(), List: g.exprs(depth, 1)}
+		return &InExpr{Not: g.bool(), X: x(), List: g.exprs(depth, 1)}
 	case 12:
 		like := &Like{Not: g.bool(), X: x(), Pattern: x()}
 		if g.bool() {
@@ -190,9 +190,9 @@ func (g gen) expr(depth int) Expr {
 		return g.call(depth)
 	case 14:
 		if g.bool() {
-			return &ArrayLit{Elems: g.exprs(depth, 0)}
+			return &ArrayLiteral{Elems: g.exprs(depth, 0)}
 		}
-		o := &ObjectLit{}
+		o := &ObjectLiteral{}
 		for range g.below(3) {
 			o.Keys, o.Values = append(o.Keys, g.text()), append(o.Values, x())
 		}

@@ -84,9 +84,9 @@ func eachOperandPointer(e Expr, fn func(*Expr)) {
 		}
 	}
 	switch n := e.(type) {
-	case *Member:
+	case *MemberExpr:
 		one(&n.X)
-	case *Index:
+	case *IndexExpr:
 		one(&n.X, &n.I)
 	case *Unary:
 		one(&n.X)
@@ -96,20 +96,20 @@ func eachOperandPointer(e Expr, fn func(*Expr)) {
 		all(n.Terms)
 	case *Coalesce:
 		one(&n.X, &n.Y)
-	case *Cond:
+	case *Conditional:
 		one(&n.If, &n.Then, &n.Else)
 	case *Between:
 		one(&n.X, &n.Low, &n.High)
-	case *In:
+	case *InExpr:
 		one(&n.X)
 		all(n.List)
 	case *Like:
 		one(&n.X, &n.Pattern)
 	case *Call:
 		all(n.Args)
-	case *ArrayLit:
+	case *ArrayLiteral:
 		all(n.Elems)
-	case *ObjectLit:
+	case *ObjectLiteral:
 		all(n.Values)
 	}
 }
@@ -138,10 +138,10 @@ func Map(e Expr, fn func(Expr) Expr) Expr {
 // shallowCopy copies a node and its list of operands.
 func shallowCopy(e Expr) Expr {
 	switch n := e.(type) {
-	case *Member:
+	case *MemberExpr:
 		c := *n
 		return &c
-	case *Index:
+	case *IndexExpr:
 		c := *n
 		return &c
 	case *Unary:
@@ -157,13 +157,13 @@ func shallowCopy(e Expr) Expr {
 	case *Coalesce:
 		c := *n
 		return &c
-	case *Cond:
+	case *Conditional:
 		c := *n
 		return &c
 	case *Between:
 		c := *n
 		return &c
-	case *In:
+	case *InExpr:
 		c := *n
 		c.List = slices.Clone(c.List)
 		return &c
@@ -174,11 +174,11 @@ func shallowCopy(e Expr) Expr {
 		c := *n
 		c.Args = slices.Clone(c.Args)
 		return &c
-	case *ArrayLit:
+	case *ArrayLiteral:
 		c := *n
 		c.Elems = slices.Clone(c.Elems)
 		return &c
-	case *ObjectLit:
+	case *ObjectLiteral:
 		c := *n
 		c.Values = slices.Clone(c.Values)
 		return &c

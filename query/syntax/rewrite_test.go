@@ -15,7 +15,7 @@ func TestRewriteQuery(t *testing.T) {
 	before := Print(q)
 	made := RewriteQuery(q, func(e Expr) Expr {
 		if id, ok := e.(*Ident); ok && id.Name == "x" {
-			return &Member{X: &Ident{Name: "c"}, Name: "x"} // what was put in is not looked at again
+			return &MemberExpr{X: &Ident{Name: "c"}, Name: "x"} // what was put in is not looked at again
 		}
 		return e
 	})
@@ -61,16 +61,16 @@ func TestRewriteExprSharesWhatStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := q.Select.Value.(*ArrayLit)
+	e := q.Select.Value.(*ArrayLiteral)
 	if same := RewriteExpr(e, func(e Expr) Expr { return e }); same != Expr(e) {
 		t.Errorf("%s was copied although nothing was replaced", PrintExpr(e))
 	}
 	made := RewriteExpr(e, func(e Expr) Expr {
-		if m, ok := e.(*Member); ok && m.Name == "b" {
+		if m, ok := e.(*MemberExpr); ok && m.Name == "b" {
 			return &Ident{Name: "x"}
 		}
 		return e
-	}).(*ArrayLit)
+	}).(*ArrayLiteral)
 	if made == e || made.Elems[0] != e.Elems[0] || made.Elems[1] == e.Elems[1] {
 		t.Errorf("%s of %s", PrintExpr(made), PrintExpr(e))
 	}

@@ -35,7 +35,7 @@ func ownFields(n Node) string {
 		return fmt.Sprint("distinct=", n.Distinct, " value=", n.Value != nil)
 	case *SelectItem:
 		return fmt.Sprintf("%q %t", n.Alias, n.HasAlias)
-	case *Count:
+	case *RowCount:
 		return fmt.Sprint(n.Param, n.Value.Num())
 	case *Source:
 		return fmt.Sprintf("%q in=%t", n.Alias, n.In)
@@ -50,7 +50,7 @@ func ownFields(n Node) string {
 		return n.Name
 	case *Ident:
 		return n.Name
-	case *Member:
+	case *MemberExpr:
 		return n.Name
 	case *Unary:
 		return n.Op.String()
@@ -60,13 +60,13 @@ func ownFields(n Node) string {
 		return n.Op.String()
 	case *Between:
 		return fmt.Sprint("not=", n.Not)
-	case *In:
+	case *InExpr:
 		return fmt.Sprint("not=", n.Not)
 	case *Like:
 		return fmt.Sprint("not=", n.Not, " escape=", n.Escape != nil)
 	case *Call:
 		return fmt.Sprint(n.Name, " udf=", n.UDF)
-	case *ObjectLit:
+	case *ObjectLiteral:
 		return fmt.Sprintf("%q", n.Keys)
 	case *Subquery:
 		return fmt.Sprint(n.Kind)

@@ -77,9 +77,9 @@ func (s *Select) each(fn func(Node)) {
 
 func eachOperand(e Expr, fn func(Node)) {
 	switch e := e.(type) {
-	case *Member:
+	case *MemberExpr:
 		fn(e.X)
-	case *Index:
+	case *IndexExpr:
 		fn(e.X)
 		fn(e.I)
 	case *Unary:
@@ -92,7 +92,7 @@ func eachOperand(e Expr, fn func(Node)) {
 	case *Coalesce:
 		fn(e.X)
 		fn(e.Y)
-	case *Cond:
+	case *Conditional:
 		fn(e.If)
 		fn(e.Then)
 		fn(e.Else)
@@ -100,7 +100,7 @@ func eachOperand(e Expr, fn func(Node)) {
 		fn(e.X)
 		fn(e.Low)
 		fn(e.High)
-	case *In:
+	case *InExpr:
 		fn(e.X)
 		eachOf(e.List, fn)
 	case *Like:
@@ -111,9 +111,9 @@ func eachOperand(e Expr, fn func(Node)) {
 		}
 	case *Call:
 		eachOf(e.Args, fn)
-	case *ArrayLit:
+	case *ArrayLiteral:
 		eachOf(e.Elems, fn)
-	case *ObjectLit:
+	case *ObjectLiteral:
 		eachOf(e.Values, fn)
 	case *Subquery:
 		fn(e.Query)
@@ -129,9 +129,9 @@ func eachOf[N Node](list []N, fn func(Node)) {
 // PropertyOf splits x.name and x["name"], which have the same meaning, into x and the name.
 func PropertyOf(e Expr) (x Expr, name string, ok bool) {
 	switch e := e.(type) {
-	case *Member:
+	case *MemberExpr:
 		return e.X, e.Name, true
-	case *Index:
+	case *IndexExpr:
 		if i, isLiteral := e.I.(*Literal); isLiteral && i.Value.Kind() == jsondoc.String {
 			return e.X, i.Value.Str(), true
 		}
@@ -139,8 +139,8 @@ func PropertyOf(e Expr) (x Expr, name string, ok bool) {
 	return nil, "", false
 }
 
-// Step is one step of a path: a property or, if IsIndex is set, an element of an array.
-type Step struct {
+// PathStep is one step of a path: a property or, if IsIndex is set, an element of an array.
+type PathStep struct {
 	Name    string
 	Index   int // from 0
 	IsIndex bool
@@ -148,14 +148,14 @@ type Step struct {
 
 // PathOf splits an expression such as c.a["b"][0] into a name and its steps, each with a constant property
 // name or a constant index. A single name has no steps. ok is false for all other expressions.
-func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
+func PathOf(e Expr) (root *Ident, steps []PathStep, ok bool) {
 	for {
 		if id, ok := e.(*Ident); ok {
 			slices.Reverse(steps)
 			return id, steps, true
 		}
 		x, name, ok := PropertyOf(e)
-		step := Step{Name: name}
+		step := PathStep{Name: name}
 		if !ok {
 			if x, step, ok = elementOf(e); !ok {
 				return nil, nil, false
@@ -167,19 +167,19 @@ func PathOf(e Expr) (root *Ident, steps []Step, ok bool) {
 }
 
 // elementOf splits x[n] with a constant n. The result is false for any other expression.
-func elementOf(e Expr) (Expr, Step, bool) {
-	at, ok := e.(*Index)
+func elementOf(e Expr) (Expr, PathStep, bool) {
+	at, ok := e.(*IndexExpr)
 	if !ok {
-		return nil, Step{}, false
+		return nil, PathStep{}, false
 	}
 	i, ok := at.I.(*Literal)
 	if !ok || i.Value.Kind() != jsondoc.Number {
-		return nil, Step{}, false
+		return nil, PathStep{}, false
 	}
 	// No array has elements beyond 2^31, and an int may be too small for the number.
 	n := i.Value.Num()
 	if index := int(n); n >= 0 && n <= 1<<31-1 && float64(index) == n {
-		return at.X, Step{Index: index, IsIndex: true}, true
+		return at.X, PathStep{Index: index, IsIndex: true}, true
 	}
-	return nil, Step{}, false
+	return nil, PathStep{}, false
 }

@@ -56,7 +56,7 @@ func TestPathOf(t *testing.T) {
 
 // An index that a program made may be negative.
 func TestPathOfNegative(t *testing.T) {
-	e := &Index{X: &Ident{Name: "c"}, I: &Literal{Value: jsondoc.NumberValue(-1)}}
+	e := &IndexExpr{X: &Ident{Name: "c"}, I: &Literal{Value: jsondoc.NumberValue(-1)}}
 	if _, _, ok := PathOf(e); ok {
 		t.Error("c[-1] has a path")
 	}
@@ -69,8 +69,8 @@ func TestWalkOrder(t *testing.T) {
 		if err != nil {
 			continue // TestCases reports which ones may fail
 		}
-		var open []Span
-		last := Span{}
+		var open []TextSpan
+		last := TextSpan{}
 		Walk(q, func(n Node) bool {
 			s := n.Extent()
 			for len(open) > 0 && open[len(open)-1].End <= s.Start {

@@ -52,8 +52,8 @@ func ParseRules(elements []byte) (keys []Key, err error) {
 	}
 }
 
-// RuleSource is the source of shared access rules. It must be safe for concurrent use.
-type RuleSource interface {
+// AccessRuleSource is the source of shared access rules. It must be safe for concurrent use.
+type AccessRuleSource interface {
 	// AccessRules returns the path and the rules of the queue or topic that path names or belongs to. For
 	// "news/subscriptions/all" it returns those of "news". Case is ignored. It returns no rules if there is
 	// no such entity.

@@ -25,7 +25,7 @@ type Options struct {
 	Wall ttl.Clock // real time; nil: the system clock
 	// Entities provides the shared access rules of queues and topics; nil: only keys of the namespace are
 	// valid.
-	Entities RuleSource
+	Entities AccessRuleSource
 }
 
 // TokenVerifier verifies keys and tokens. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type TokenVerifier struct {
 	keys     map[string]Key
 	mode     VerificationMode
 	wall     ttl.Clock
-	entities RuleSource
+	entities AccessRuleSource
 }
 
 // New returns a TokenVerifier with the given options.

@@ -25,7 +25,7 @@ func (s *session) attach(a *frame.Attach) error {
 			Description: "The connection has as many links as it can have."})
 		return nil
 	}
-	kept := memoryHold{n: int64(s.c.size)}
+	kept := heldMemory{n: int64(s.c.size)}
 	if !s.c.take(kept) {
 		s.fail(&frame.Error{Condition: frame.CondResourceLimit,
 			Description: "There is no memory for another link."})
@@ -41,7 +41,7 @@ func (s *session) attach(a *frame.Attach) error {
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
 		s.c.await(l.life, func() bool { return passed(behind) })
-		var answer LinkAnswer
+		var answer AcceptedLink
 		var err error
 		s.c.unlocked(func() { answer, err = s.c.nodes.Attach(l.life, l, a) })
 		l.begin(answer, err)
@@ -59,7 +59,7 @@ func (c *conn) links() (n int) {
 
 // begin responds to an attach, after the Handler has accepted the link (answer) or refused it (err). The
 // caller holds the lock.
-func (l *Link) begin(answer LinkAnswer, err error) {
+func (l *Link) begin(answer AcceptedLink, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {
 	case l.closing: // the client has detached the link since then
@@ -98,7 +98,7 @@ func (l *Link) begin(answer LinkAnswer, err error) {
 
 // reply returns the attach with which the server responds. It repeats the client's modes and termini, because
 // clients compare them with those that they have sent.
-func (l *Link) reply(answer LinkAnswer, from *frame.Source, to frame.Body) *frame.Attach {
+func (l *Link) reply(answer AcceptedLink, from *frame.Source, to frame.Body) *frame.Attach {
 	a := &frame.Attach{Name: l.name, Handle: l.handle, Receiver: !l.receiver,
 		SndSettleMode: l.request.SndSettleMode,
 		RcvSettleMode: l.request.RcvSettleMode, Source: from, Target: to, Properties: answer.Properties}
@@ -132,7 +132,7 @@ func (s *session) detach(d *frame.Detach) error {
 		defer s.c.mu.Unlock()
 		if answer && (!s.ended || s.leaves) { // the client reads until it receives the end
 			if !l.answered {
-				s.c.write(s.channel, l.reply(LinkAnswer{}, nil, nil))
+				s.c.write(s.channel, l.reply(AcceptedLink{}, nil, nil))
 			}
 			s.c.write(s.channel, &frame.Detach{Handle: l.handle, Closed: d.Closed})
 		}

@@ -11,7 +11,7 @@ import (
 type clientSettlement struct {
 	Settlement
 	processingTurn
-	*outDelivery
+	*outgoingDelivery
 	settledByClient bool // the client has settled the delivery and expects no response
 }
 
@@ -87,7 +87,7 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 
 // settleable reports whether a settlement of the delivery is accepted. The first settlement is. If that is
 // part of a transaction, another one is accepted after the discharge of the transaction has arrived.
-func (d *outDelivery) settleable() bool {
+func (d *outgoingDelivery) settleable() bool {
 	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }
 

@@ -196,14 +196,14 @@ func (c *client) detached(want string) {
 
 // node is a Handler whose links have one answer.
 type node struct {
-	answer LinkAnswer
+	answer AcceptedLink
 	err    error
 	waits  bool
 }
 
 func (*node) Attaching(*Link, *frame.Attach) {}
 
-func (n *node) Attach(context.Context, *Link, *frame.Attach) (LinkAnswer, error) {
+func (n *node) Attach(context.Context, *Link, *frame.Attach) (AcceptedLink, error) {
 	return n.answer, n.err
 }
 

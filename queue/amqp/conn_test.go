@@ -21,14 +21,14 @@ func TestSASL(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			c := dial(t, &node{})
 			c.header(frame.HeaderSASL(), frame.HeaderSASL())
-			if m := expect[*frame.Mechanisms](c); len(m.List) == 0 {
+			if m := expect[*frame.SASLMechanisms](c); len(m.List) == 0 {
 				t.Error("the server has no mechanism")
 			}
-			b := frame.Append(nil, 0, &frame.Init{Mechanism: wire.Symbol(mechanism),
+			b := frame.Append(nil, 0, &frame.SASLInit{Mechanism: wire.Symbol(mechanism),
 				Response: []byte("\x00user\x00password")}, nil)
 			b[5] = frame.TypeSASL
 			c.write(b)
-			if o := expect[*frame.Outcome](c); uint8(o.Code) != want {
+			if o := expect[*frame.SASLOutcome](c); uint8(o.Code) != want {
 				t.Fatalf("the outcome is %d, not %d", o.Code, want)
 			}
 			if want != frame.SASLOK {

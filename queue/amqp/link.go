@@ -17,7 +17,7 @@ type Link struct {
 	handle        uint32 // both sides use the same number
 	receiver      bool   // the client is the receiver of the link
 	request       *frame.Attach
-	requestMemory memoryHold      // the memory that was taken for the attach request
+	requestMemory heldMemory      // the memory that was taken for the attach request
 	life          context.Context // ends when the link is stopped
 	whole         context.Context // like life, but never canceled
 	end           context.CancelFunc
@@ -31,7 +31,7 @@ type Link struct {
 	maxSize  uint64
 	tooLarge func() *frame.Error
 	noRoom   func() *frame.Error
-	// see LinkAnswer.Discharges
+	// see AcceptedLink.Discharges
 	discharges func(payload []byte) (txn []byte, fail, ok bool)
 	batch      uint32 // the credit that a sink grants
 	credit     uint32 // the sender's remaining credit
@@ -39,7 +39,7 @@ type Link struct {
 
 	// Fields of a sink.
 	partial  *partialMessage
-	room     memoryHold   // memory taken for the current message
+	room     heldMemory   // memory taken for the current message
 	since    time.Time    // when the current message began; zero: there is none
 	noMemory *frame.Error // why no memory is available for the current transfer; nil: there is memory
 	arrived  []arrivedMessage
@@ -88,7 +88,7 @@ func (l *Link) fail(e *frame.Error) {
 	} else { // the response to a refused attach has no termini
 		l.debug("a link is refused", e)
 		l.answered = true
-		l.s.c.write(l.s.channel, l.reply(LinkAnswer{}, nil, nil))
+		l.s.c.write(l.s.channel, l.reply(AcceptedLink{}, nil, nil))
 	}
 	l.s.c.write(l.s.channel, &frame.Detach{Handle: l.handle, Closed: true, Error: e})
 	if l.refusal = e; e == nil {

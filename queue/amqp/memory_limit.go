@@ -52,14 +52,14 @@ const (
 // maxLinkName is the maximal length of a link's name in bytes.
 const maxLinkName = 512
 
-// memoryHold is memory taken from Options.Memory for a message or a link.
-type memoryHold struct {
+// heldMemory is memory taken from Options.Memory for a message or a link.
+type heldMemory struct {
 	n     int64
 	large bool
 }
 
 // give gives the memory of a hold back to Options.Memory.
-func (c *conn) give(h memoryHold) {
+func (c *conn) give(h heldMemory) {
 	c.held -= h.n
 	switch {
 	case c.o.Memory == nil:
@@ -73,7 +73,7 @@ func (c *conn) give(h memoryHold) {
 // take takes memory and waits until it is available. It returns false after it has waited for roomTime, or
 // if the connection ends. If the client is not authorized and would exceed earlyBytes, it closes the
 // connection and returns false. The caller holds the lock; take releases it while it waits.
-func (c *conn) take(h memoryHold) bool {
+func (c *conn) take(h heldMemory) bool {
 	if c.isUnauthorized() && c.held+h.n > earlyBytes {
 		c.failLocked(earlyLimitError())
 		return false
@@ -129,7 +129,7 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 
 // takeMore increases the memory of the link's current message to next. It returns false if the memory is not
 // available or the link has ended.
-func (c *conn) takeMore(l *Link, next memoryHold) bool {
+func (c *conn) takeMore(l *Link, next heldMemory) bool {
 	more := next
 	if !next.large {
 		more.n -= l.room.n
@@ -140,7 +140,7 @@ func (c *conn) takeMore(l *Link, next memoryHold) bool {
 	if next.large {
 		c.give(l.room)
 		c.partials -= l.room.n
-		l.room = memoryHold{}
+		l.room = heldMemory{}
 	} else {
 		c.partials += more.n
 	}
@@ -160,30 +160,30 @@ func (c *conn) takeMore(l *Link, next memoryHold) bool {
 
 // memoryFor returns the memory that a message needs of which n bytes have arrived. more means that it is not
 // complete yet.
-func (l *Link) memoryFor(n int64, more bool) memoryHold {
+func (l *Link) memoryFor(n int64, more bool) heldMemory {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {
 	case n > most: // the message is refused
-		return memoryHold{}
+		return heldMemory{}
 	case n > secondStep:
-		return memoryHold{n: most, large: true}
+		return heldMemory{n: most, large: true}
 	case !more:
-		return memoryHold{n: n}
+		return heldMemory{n: n}
 	case n > firstStep:
-		return memoryHold{n: min(secondStep, most)}
+		return heldMemory{n: min(secondStep, most)}
 	}
-	return memoryHold{n: min(firstStep, most)}
+	return heldMemory{n: min(firstStep, most)}
 }
 
 // passMemory passes the memory of the current message on to the complete message, and gives back what the
 // complete message does not need.
-func (l *Link) passMemory(size int) memoryHold {
+func (l *Link) passMemory(size int) heldMemory {
 	c, h := l.s.c, l.room
-	l.room, l.since = memoryHold{}, time.Time{}
+	l.room, l.since = heldMemory{}, time.Time{}
 	if !h.large {
 		c.partials -= h.n
 		if rest := h.n - int64(size); rest > 0 {
-			c.give(memoryHold{n: rest})
+			c.give(heldMemory{n: rest})
 			h.n -= rest
 		}
 	}
@@ -196,7 +196,7 @@ func (l *Link) freeMemory() {
 		l.s.c.partials -= l.room.n
 	}
 	l.s.c.give(l.room)
-	l.room, l.since = memoryHold{}, time.Time{}
+	l.room, l.since = heldMemory{}, time.Time{}
 }
 
 // dropSlow detaches the links whose current message is older than partialTime. The caller holds the lock.

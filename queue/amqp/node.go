@@ -63,7 +63,7 @@ type Handler interface {
 	Attaching(l *Link, request *frame.Attach)
 	// Attach accepts or refuses a link that a client requests. ctx ends with the link. It should return a
 	// *frame.Error; any other error is logged as a bug.
-	Attach(ctx context.Context, l *Link, request *frame.Attach) (LinkAnswer, error)
+	Attach(ctx context.Context, l *Link, request *frame.Attach) (AcceptedLink, error)
 	// Authorized reports whether the client has been authorized. It must not block.
 	Authorized() bool
 	// MayWait reports whether the sinks and sources may wait on purpose, for example because of a fault on
@@ -73,8 +73,8 @@ type Handler interface {
 	Closed()
 }
 
-// LinkAnswer describes a link that a Handler has accepted.
-type LinkAnswer struct {
+// AcceptedLink describes a link that a Handler has accepted.
+type AcceptedLink struct {
 	Sink           MessageSink   // for a link on which the client sends
 	Source         MessageSource // for a link on which the client receives
 	From           *frame.Source // the source that the response contains; nil: as requested

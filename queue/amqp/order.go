@@ -28,8 +28,8 @@ type transaction struct {
 	by          *Link
 	pending     int // transfers and settlements that have arrived and are not done
 	incomplete  bool
-	provisional map[*outDelivery]struct{} // deliveries that the transaction will settle
-	ending      *dischargeRequest         // its discharge; nil: none has arrived
+	provisional map[*outgoingDelivery]struct{} // deliveries that the transaction will settle
+	ending      *dischargeRequest              // its discharge; nil: none has arrived
 }
 
 // dischargeRequest is a client's request to end a transaction, from its arrival until it is done.
@@ -155,7 +155,7 @@ func (l *Link) declared(id []byte) {
 	if c.transactions == nil {
 		c.transactions = make(map[string]*transaction)
 	}
-	c.transactions[string(id)] = &transaction{by: l, provisional: make(map[*outDelivery]struct{})}
+	c.transactions[string(id)] = &transaction{by: l, provisional: make(map[*outgoingDelivery]struct{})}
 }
 
 // abandonTransactions removes the transactions of a coordinator whose link has ended.
@@ -173,7 +173,7 @@ func (l *Link) abandonTransactions() {
 // committed, they are settled. After a rollback the client can settle them again (OASIS AMQP 1.0 part 4,
 // 4.4.2).
 func (c *conn) settleProvisional(t *transaction, committed bool) {
-	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outDelivery) int {
+	list := slices.SortedFunc(maps.Keys(t.provisional), func(a, b *outgoingDelivery) int {
 		return cmp.Compare(a.id,
 			b.id)
 	})
@@ -191,7 +191,7 @@ func (c *conn) settleProvisional(t *transaction, committed bool) {
 }
 
 // setProvisional records the outcome that a delivery will have if its transaction is committed.
-func (d *outDelivery) setProvisional(state *frame.Transactional) {
+func (d *outgoingDelivery) setProvisional(state *frame.Transactional) {
 	if t := d.link.s.c.transactions[string(state.TxnID)]; t != nil {
 		d.transaction, d.outcome = t, state.Outcome
 		t.provisional[d] = struct{}{}
@@ -199,7 +199,7 @@ func (d *outDelivery) setProvisional(state *frame.Transactional) {
 }
 
 // forget removes a delivery that is settled, or that cannot be settled any more.
-func (d *outDelivery) forget() {
+func (d *outgoingDelivery) forget() {
 	delete(d.link.s.unsettled, d.id)
 	if d.transaction != nil {
 		delete(d.transaction.provisional, d)

@@ -12,8 +12,8 @@ const maxAsked = 64
 // transferHead is an upper bound of the size of a transfer frame without its payload and tag, in bytes.
 const transferHead = 64
 
-// outDelivery is a delivery that the client must settle.
-type outDelivery struct {
+// outgoingDelivery is a delivery that the client must settle.
+type outgoingDelivery struct {
 	id   uint32
 	link *Link
 	tag  []byte
@@ -125,7 +125,7 @@ func (l *Link) send(m OutgoingMessage) bool {
 	t := &frame.Transfer{Handle: l.handle, DeliveryID: frame.Some(s.nextDelivery), DeliveryTag: m.Tag,
 		MessageFormat: frame.Some(m.Format), Settled: m.Settled}
 	if s.nextDelivery++; !m.Settled {
-		s.unsettled[t.DeliveryID.Value] = &outDelivery{id: t.DeliveryID.Value, link: l, tag: m.Tag}
+		s.unsettled[t.DeliveryID.Value] = &outgoingDelivery{id: t.DeliveryID.Value, link: l, tag: m.Tag}
 	}
 	l.credit -= min(l.credit, 1)
 	l.delivered++

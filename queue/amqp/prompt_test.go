@@ -41,9 +41,9 @@ type twoSinks struct {
 	first MessageSink
 }
 
-func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (LinkAnswer, error) {
+func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (AcceptedLink, error) {
 	if l.Name() == "link" {
-		return LinkAnswer{Sink: n.first}, nil
+		return AcceptedLink{Sink: n.first}, nil
 	}
 	return n.node.Attach(ctx, l, a)
 }
@@ -59,7 +59,7 @@ func TestLinksDoNotWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, first, second := newStoppedClock(), newSink(), newSink()
-			h := &twoSinks{node{answer: LinkAnswer{Sink: second}, waits: s.waits},
+			h := &twoSinks{node{answer: AcceptedLink{Sink: second}, waits: s.waits},
 				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
@@ -100,7 +100,7 @@ func TestUnreadOutcomes(t *testing.T) {
 	near, far := net.Pipe()
 	c := serve(t, near, resumingConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
 		Connect: func(context.Context, Peer) Handler {
-			return &node{answer: LinkAnswer{Sink: s}}
+			return &node{answer: AcceptedLink{Sink: s}}
 		}}).open().begin(100)
 	c.attach(false)
 	n := uint32(cap(c.frames)) + 100

@@ -18,7 +18,7 @@ const (
 // authenticate runs the SASL exchange. ok is false if the client was rejected.
 func (c *conn) authenticate(o *clientOpening) (ok bool, err error) {
 	header := frame.HeaderSASL()
-	b := frame.Append(header[:], 0, &frame.Mechanisms{
+	b := frame.Append(header[:], 0, &frame.SASLMechanisms{
 		List: []wire.Symbol{mechBus, mechPlain, mechAnonymous, mechExternal}}, nil)
 	if _, err := c.raw.Write(b); err != nil {
 		return false, err
@@ -31,11 +31,11 @@ func (c *conn) authenticate(o *clientOpening) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	init, isInit := body.(*frame.Init)
+	init, isInit := body.(*frame.SASLInit)
 	if !isInit || f.Type != frame.TypeSASL {
 		return false, &frame.FormatError{Condition: frame.CondFraming, Reason: "SASL begins with an init"}
 	}
-	outcome := &frame.Outcome{Code: frame.SASLOK}
+	outcome := &frame.SASLOutcome{Code: frame.SASLOK}
 	switch init.Mechanism {
 	case mechBus, mechAnonymous, mechExternal:
 	case mechPlain:

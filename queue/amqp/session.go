@@ -26,7 +26,7 @@ type session struct {
 
 	nextDelivery uint32
 	last         *dischargeRequest // the last discharge that is a barrier for the session; nil: none
-	unsettled    map[uint32]*outDelivery
+	unsettled    map[uint32]*outgoingDelivery
 	ended        bool // end has been sent, or will be sent after the links have ended
 	leaves       bool // the client has sent end and waits for the response
 }
@@ -44,7 +44,7 @@ func (c *conn) beginSession(channel uint16, b *frame.Begin) error {
 	}
 	s := &session{c: c, channel: channel, links: make(map[uint32]*Link), leaving: make(map[uint32]bool),
 		nextIncoming: b.NextOutgoingID, window: incomingWindow, peerWindow: b.IncomingWindow,
-		unsettled: make(map[uint32]*outDelivery)}
+		unsettled: make(map[uint32]*outgoingDelivery)}
 	c.sessions[channel] = s
 	c.write(channel, &frame.Begin{RemoteChannel: frame.Some(uint32(channel)), NextOutgoingID: s.nextOutgoing,
 		IncomingWindow: s.window, OutgoingWindow: incomingWindow, HandleMax: handleMax - 1})

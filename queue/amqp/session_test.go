@@ -51,7 +51,7 @@ func TestSession(t *testing.T) {
 // TestIncomingWindow: the server renews the window for transfers when half of it is used.
 func TestIncomingWindow(t *testing.T) {
 	s := newSink()
-	c := begun(t, &node{answer: LinkAnswer{Sink: s, Credit: 10}}, 100)
+	c := begun(t, &node{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
 	c.attach(false)
 	for i := range incomingWindow / 2 { // of one message
 		c.send(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(0), More: true})
@@ -69,7 +69,7 @@ func TestIncomingWindow(t *testing.T) {
 // TestOutgoingWindow: the server sends no more transfers than the client's window takes, whatever the credit.
 func TestOutgoingWindow(t *testing.T) {
 	s := newSource("a", "b", "c", "d", "e")
-	c := begun(t, &node{answer: LinkAnswer{Source: s}}, 2)
+	c := begun(t, &node{answer: AcceptedLink{Source: s}}, 2)
 	c.attach(true)
 	take := func(want ...string) {
 		t.Helper()

@@ -30,7 +30,7 @@ func (c *Config) Apply(ctx context.Context, queues *queue.Queues) error {
 // apply creates or updates an entity. It sets the entity's forwarding targets only if forwards is set.
 func (c *Config) apply(ctx context.Context, queues *queue.Queues, e *declaredEntity, forwards bool) error {
 	old, err := queues.Get(ctx, e.path)
-	absent := err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
+	absent := err != nil && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound
 	if err != nil && !absent {
 		return withPosition(e.at, err)
 	}
@@ -83,7 +83,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 	for _, e := range c.entities {
 		old, err := queues.Get(ctx, e.path)
 		switch {
-		case err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound:
+		case err != nil && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound:
 			continue
 		case err != nil:
 			return nil, withPosition(e.at, err)
@@ -160,7 +160,7 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 		wanted[strings.ToLower(r.Name)] = true
 		old, err := queues.Rule(ctx, e.path, r.Name)
 		switch {
-		case err != nil && entity.CodeOf(err) == entity.CodeRuleNotFound:
+		case err != nil && entity.ErrorCodeOf(err) == entity.CodeRuleNotFound:
 			_, err = queues.CreateRule(ctx, e.path, r.Rule)
 		case err == nil && !sameRule(old, r.Rule):
 			_, err = queues.UpdateRule(ctx, e.path, r.Rule)
@@ -188,10 +188,10 @@ func (c *Config) applyRules(ctx context.Context, queues *queue.Queues, e *declar
 // any order.
 func sameRule(a, b entity.Rule) bool {
 	type parts struct {
-		kind                 rule.Kind
+		kind                 rule.FilterKind
 		condition, action    string
 		parameters, ofAction []rule.Parameter
-		correlation          rule.Correlation
+		correlation          rule.CorrelationFilter
 	}
 	of := func(r entity.Rule) parts {
 		c := r.Filter.Correlation()

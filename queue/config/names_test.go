@@ -30,7 +30,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("the rules are %v, %v", rules, err)
 	}
 	err = apply(t, ctx, q, `{"UserConfig": {"Namespaces": [{"Queues": [{"Name": "a~b"}]}]}}`)
-	if entity.CodeOf(err) != entity.CodeArgument || err == nil {
+	if entity.ErrorCodeOf(err) != entity.CodeArgument || err == nil {
 		t.Errorf("a~b: %v", err)
 	}
 }

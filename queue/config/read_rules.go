@@ -28,7 +28,7 @@ func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
 	r := positionedRule{at: v.Place}
 	var kind string
 	var filter, action ruleExpression
-	var correlation rule.Correlation
+	var correlation rule.CorrelationFilter
 	err := c.members(v, map[string]func(*tree.Value) error{"Name": c.text(&r.Name),
 		"Properties": func(v *tree.Value) error {
 			r.at = v.Place
@@ -47,7 +47,7 @@ func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
 	case "sql":
 		r.Filter, err = rule.SQL(filter.text, filter.parameters...)
 	case "correlation":
-		r.Filter, err = rule.NewCorrelation(correlation)
+		r.Filter, err = rule.NewCorrelationFilter(correlation)
 	case "true":
 		r.Filter = rule.True()
 	case "false":
@@ -65,7 +65,7 @@ func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
 	return nil
 }
 
-func (c *Config) correlation(v *tree.Value, to *rule.Correlation) error {
+func (c *Config) correlation(v *tree.Value, to *rule.CorrelationFilter) error {
 	return c.members(v, map[string]func(*tree.Value) error{"ContentType": c.text(&to.ContentType),
 		"CorrelationId": c.text(&to.CorrelationID), "Label": c.text(&to.Label), "Subject": c.text(&to.Label),
 		"MessageId": c.text(&to.MessageID), "ReplyTo": c.text(&to.ReplyTo), "To": c.text(&to.To),

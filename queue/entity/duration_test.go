@@ -25,7 +25,7 @@ func TestDuration(t *testing.T) {
 	}
 	for _, text := range []string{"", "P", "PT", "1", "P1Y", "P1M", "PT1", "PTS", "P1DT", "1d", "PT-1S",
 		"P1.5D"} {
-		if got, err := ParseDuration(text); CodeOf(err) != CodeArgument {
+		if got, err := ParseDuration(text); ErrorCodeOf(err) != CodeArgument {
 			t.Errorf("%q is %v (%v)", text, got, err)
 		}
 	}

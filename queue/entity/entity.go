@@ -75,8 +75,9 @@ type Properties struct {
 	Status                         Status // it has an effect
 }
 
-// Counts are numbers of messages by state. Expired messages that have not been purged yet are included.
-type Counts struct {
+// MessageCounts are numbers of messages by state. Expired messages that have not been purged yet are
+// included.
+type MessageCounts struct {
 	Active, Scheduled, DeadLetter, TransferDeadLetter int64 // Active includes locked and deferred ones
 }
 
@@ -89,7 +90,7 @@ type Entity struct {
 	Created    time.Time
 	Updated    time.Time
 	Accessed   time.Time // time of the last activity; zero for a queue or topic that had none
-	Counts     Counts
+	Counts     MessageCounts
 	Bytes      int64 // of all its messages
 
 	Subscriptions      int // of a topic

@@ -129,7 +129,7 @@ const LastMoment = 253402300799999
 
 // annotation validates an annotation of a sender. It converts an annotation that Service Bus defines to the
 // type that receivers expect. keep is false for annotations that only the broker sets.
-func annotation(key, value []byte) (p Property, keep bool, err error) {
+func annotation(key, value []byte) (p ApplicationProperty, keep bool, err error) {
 	name, ok := wire.Text(key)
 	if !ok || isBrokers(name) || wire.IsNull(value) {
 		return p, false, nil // numeric keys are reserved, and none is defined
@@ -148,7 +148,7 @@ func annotation(key, value []byte) (p Property, keep bool, err error) {
 		}
 		value = wire.AppendTimestamp(nil, ms)
 	}
-	return Property{name, value}, true, nil
+	return ApplicationProperty{name, value}, true, nil
 }
 
 // annotationText decodes a string, or a binary that contains UTF-8, since a Python client forwards received
@@ -163,7 +163,7 @@ func annotationText(value []byte) (text string, ok bool) {
 
 // deliveryAnnotation validates a delivery annotation of a sender. keep is false for a lock token, which a
 // sender sends if it forwards a received message.
-func deliveryAnnotation(key, value []byte) (p Property, keep bool, err error) {
+func deliveryAnnotation(key, value []byte) (p ApplicationProperty, keep bool, err error) {
 	name, ok := wire.Text(key)
-	return Property{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil
+	return ApplicationProperty{name, value}, ok && name != annLockToken && !wire.IsNull(value), nil
 }

@@ -38,7 +38,7 @@ func (m *Message) Size() int { return m.PropertiesSize() + len(m.Body) + len(m.F
 
 // PropertiesSize returns the approximate size of all properties and annotations on the wire in bytes.
 func (m *Message) PropertiesSize() (n int) {
-	for _, list := range [][]Property{m.Delivery, m.Annotations, m.Application} {
+	for _, list := range [][]ApplicationProperty{m.Delivery, m.Annotations, m.Application} {
 		for _, p := range list {
 			n += len(p.Name) + len(p.Value) + 2
 		}

@@ -76,7 +76,7 @@ func (m *Message) AppendBare(dst []byte) []byte {
 // appendRest writes the sections after the properties.
 func (m *Message) appendRest(dst, body []byte) []byte {
 	if len(m.Application) > 0 {
-		var o wire.Open
+		var o wire.CompoundWriter
 		dst = wire.AppendDescriptor(dst, sectionApplication)
 		dst, o = wire.OpenMap(dst)
 		for _, p := range m.Application {

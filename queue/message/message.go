@@ -13,10 +13,10 @@ type UUID = wire.UUID
 // Message is a message as its sender wrote it. The zero Message is empty.
 type Message struct {
 	Header      Header
-	Delivery    []Property // delivery annotations, without the lock token
-	Annotations []Property // message annotations, without those of the broker
+	Delivery    []ApplicationProperty // delivery annotations, without the lock token
+	Annotations []ApplicationProperty // message annotations, without those of the broker
 	slots       [slotCount][]byte
-	Application []Property
+	Application []ApplicationProperty
 	Body        []byte // encoded sections
 	Footer      []byte // the encoded section; string keys are symbols; nil: none
 }
@@ -54,8 +54,8 @@ const Absent int64 = -1
 // DefaultPriority is the priority if the sender sets none.
 const DefaultPriority = 4
 
-// Property is an application property: its name, and its value as AMQP encodes it.
-type Property struct {
+// ApplicationProperty is an application property: its name, and its value as AMQP encodes it.
+type ApplicationProperty struct {
 	Name  string
 	Value []byte
 }
@@ -152,8 +152,8 @@ func (m *Message) Key() (key string, ok bool) {
 }
 
 // find returns the index of a property, or -1.
-func find(list []Property, name string) int {
-	return slices.IndexFunc(list, func(p Property) bool { return p.Name == name })
+func find(list []ApplicationProperty, name string) int {
+	return slices.IndexFunc(list, func(p ApplicationProperty) bool { return p.Name == name })
 }
 
 // Get returns the encoded value of an application property, or nil if there is none.
@@ -176,8 +176,8 @@ func (m *Message) GetFold(name string) []byte {
 	return nil
 }
 
-func foldIndex(list []Property, name string) int {
-	return slices.IndexFunc(list, func(p Property) bool { return strings.EqualFold(p.Name, name) })
+func foldIndex(list []ApplicationProperty, name string) int {
+	return slices.IndexFunc(list, func(p ApplicationProperty) bool { return strings.EqualFold(p.Name, name) })
 }
 
 // Set sets an application property to an encoded value; null deletes it. An existing property keeps its
@@ -192,7 +192,7 @@ func (m *Message) Set(name string, value []byte) {
 		m.Application = slices.Clone(m.Application)
 		m.Application[i].Value = value
 	default:
-		m.Application = append(slices.Clip(m.Application), Property{name, value})
+		m.Application = append(slices.Clip(m.Application), ApplicationProperty{name, value})
 	}
 }
 
@@ -231,7 +231,7 @@ func (m *Message) SetAnnotation(name string, value []byte) {
 	case i >= 0:
 		list[i].Value = value
 	default:
-		list = append(list, Property{name, value})
+		list = append(list, ApplicationProperty{name, value})
 	}
 	m.Annotations = list
 }

@@ -127,14 +127,14 @@ func TestWire(t *testing.T) {
 		t.Errorf("the sections are %x", order)
 	}
 	annotations := wire.Map{}
-	for _, p := range []wire.Pair{{Key: "x-opt-sequence-number", Value: int64(5)},
+	for _, p := range []wire.MapEntry{{Key: "x-opt-sequence-number", Value: int64(5)},
 		{Key: "x-opt-enqueued-time", Value: wire.Timestamp(1000)}, {Key: "x-opt-locked-until",
 			Value: wire.Timestamp(2000)},
 		{Key: "x-opt-enqueue-sequence-number", Value: int64(3)}, {Key: "x-opt-message-state",
 			Value: int32(1)},
 		{Key: "x-opt-deadletter-source", Value: "orders"}, {Key: "x-opt-partition-key", Value: "p"},
 		{Key: "x-opt-scheduled-enqueue-time", Value: wire.Timestamp(5000)}, {Key: "mine", Value: uint64(3)}} {
-		annotations = append(annotations, wire.Pair{Key: wire.Symbol(p.Key.(string)), Value: p.Value})
+		annotations = append(annotations, wire.MapEntry{Key: wire.Symbol(p.Key.(string)), Value: p.Value})
 	}
 	for code, want := range map[uint64]any{
 		sectionHeader: wire.List{true, uint8(7), uint32(10_000), true, uint32(2)},

@@ -201,7 +201,7 @@ const manyProperties = 16
 // properties decodes an AMQP map with names as keys. If several entries have the same name, only the first is
 // kept. take decodes an entry and reports whether to keep it.
 func properties(raw []byte,
-	take func(key, value []byte) (Property, bool, error)) (list []Property, err error) {
+	take func(key, value []byte) (ApplicationProperty, bool, error)) (list []ApplicationProperty, err error) {
 	var seen map[string]bool // used from manyProperties on
 	_, err = wire.EachPair(raw, func(key, value []byte) error {
 		for _, raw := range [2][]byte{key, value} {
@@ -229,7 +229,7 @@ func properties(raw []byte,
 }
 
 // names returns seen, the set of the property names read so far. If seen is nil, it builds the set from list.
-func names(seen map[string]bool, list []Property) map[string]bool {
+func names(seen map[string]bool, list []ApplicationProperty) map[string]bool {
 	if seen == nil {
 		seen = make(map[string]bool, 2*len(list))
 		for _, p := range list {
@@ -239,12 +239,12 @@ func names(seen map[string]bool, list []Property) map[string]bool {
 	return seen
 }
 
-func application(key, value []byte) (p Property, keep bool, err error) {
+func application(key, value []byte) (p ApplicationProperty, keep bool, err error) {
 	name, ok := wire.Text(key)
 	if !ok {
 		return p, false, malformed("an application property whose name is no string")
 	}
-	return Property{name, value}, true, nil
+	return ApplicationProperty{name, value}, true, nil
 }
 
 // properties decodes the properties section and validates the types of the fields.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
@@ -115,12 +116,13 @@ func TestDepths(t *testing.T) {
 // TestSameNames: the first of the same name counts, among few and among many.
 func TestSameNames(t *testing.T) {
 	var sent wire.Map
-	var want []Property
+	var want []ApplicationProperty
 	for i := range 3 * manyProperties {
 		name := fmt.Sprint("p", i)
-		sent = append(sent, wire.Pair{Key: name, Value: int32(i)}, wire.Pair{Key: "p0", Value: "again"},
-			wire.Pair{Key: fmt.Sprint("p", i/2), Value: "again"})
-		want = append(want, Property{name, wire.AppendInt32(nil, int32(i))})
+		sent = append(sent, wire.MapEntry{Key: name, Value: int32(i)},
+			wire.MapEntry{Key: "p0", Value: "again"},
+			wire.MapEntry{Key: fmt.Sprint("p", i/2), Value: "again"})
+		want = append(want, ApplicationProperty{name, wire.AppendInt32(nil, int32(i))})
 	}
 	if got := parsed(t, section(t, sectionApplication, sent)).Application; !cmp.Equal(got, want) {
 		t.Error(cmp.Diff(want, got))
@@ -164,7 +166,7 @@ func TestRandomMessages(t *testing.T) {
 	seed := metatest.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	for range 500 {
+	for range racetest.Campaign(500, 150) {
 		properties := make(wire.List, r.IntN(int(slotCount)+2))
 		for i := range properties {
 			switch PropertyField(i) {
@@ -184,12 +186,12 @@ func TestRandomMessages(t *testing.T) {
 		}
 		var application, annotations, footer wire.Map
 		for i := range r.IntN(2 * manyProperties) {
-			application = append(application, wire.Pair{Key: fmt.Sprint("a", i), Value: anyScalar(r)})
+			application = append(application, wire.MapEntry{Key: fmt.Sprint("a", i), Value: anyScalar(r)})
 			annotations = append(
 				annotations,
-				wire.Pair{Key: wire.Symbol(fmt.Sprint("x-opt-", i)), Value: anyScalar(r)},
+				wire.MapEntry{Key: wire.Symbol(fmt.Sprint("x-opt-", i)), Value: anyScalar(r)},
 			)
-			footer = append(footer, wire.Pair{Key: wire.Symbol(fmt.Sprint("f", i)), Value: anyScalar(r)})
+			footer = append(footer, wire.MapEntry{Key: wire.Symbol(fmt.Sprint("f", i)), Value: anyScalar(r)})
 		}
 		sent := []any{
 			wire.List{true, uint8(r.IntN(10)), r.Uint32(), r.IntN(2) == 0},

@@ -66,7 +66,7 @@ func (m *Message) AppendStored(dst []byte) []byte {
 	return append(dst, m.Body...)
 }
 
-func appendProperties(dst []byte, list []Property) []byte {
+func appendProperties(dst []byte, list []ApplicationProperty) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(list)))
 	for _, p := range list {
 		dst = append(binary.AppendUvarint(dst, uint64(len(p.Name))), p.Name...)
@@ -89,7 +89,7 @@ func ParseStored(b []byte) (*Message, error) {
 	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
 	m.Header.FirstAcquirer = flags&flagFirstAcquirer != 0
 	m.Header.Unset = HeaderFields(flags>>unsetShift) & anyField
-	r := storedReader{b[5:], false}
+	r := storedMessageReader{b[5:], false}
 	m.Header.TTL = int64(r.number()) - 1
 	for s := range m.slots {
 		if filled&(1<<s) != 0 {
@@ -112,14 +112,14 @@ func ParseStored(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// storedReader decodes a stored message: numbers, and byte strings that their length precedes. After an error
-// it reads nothing more.
-type storedReader struct {
+// storedMessageReader decodes a stored message: numbers, and byte strings that their length precedes. After
+// an error it reads nothing more.
+type storedMessageReader struct {
 	left []byte
 	bad  bool
 }
 
-func (r *storedReader) number() uint64 {
+func (r *storedMessageReader) number() uint64 {
 	n, width := binary.Uvarint(r.left)
 	if width <= 0 {
 		r.bad, r.left = true, nil
@@ -129,7 +129,7 @@ func (r *storedReader) number() uint64 {
 	return n
 }
 
-func (r *storedReader) piece() []byte {
+func (r *storedMessageReader) piece() []byte {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil
@@ -140,17 +140,17 @@ func (r *storedReader) piece() []byte {
 	return piece
 }
 
-func (r *storedReader) properties() (list []Property) {
+func (r *storedMessageReader) properties() (list []ApplicationProperty) {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil
 		return nil
 	}
 	if n > 0 {
-		list = make([]Property, 0, n)
+		list = make([]ApplicationProperty, 0, n)
 	}
 	for range n {
-		list = append(list, Property{string(r.piece()), r.piece()})
+		list = append(list, ApplicationProperty{string(r.piece()), r.piece()})
 	}
 	return list
 }

@@ -15,8 +15,8 @@ const (
 	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
 )
 
-// entryItem is an entity or a rule, as the ATOM entry of a response shows it.
-type entryItem struct {
+// atomEntryItem is an entity or a rule, as the ATOM entry of a response shows it.
+type atomEntryItem struct {
 	path     string // of the entity or rule: "news/Subscriptions/all"
 	title    string
 	created  time.Time
@@ -25,7 +25,7 @@ type entryItem struct {
 }
 
 // scheme returns the scheme of the client's URLs.
-func (c *requestCall) scheme() string {
+func (c *activeRequest) scheme() string {
 	if c.r.TLS != nil {
 		return "https://"
 	}
@@ -33,7 +33,7 @@ func (c *requestCall) scheme() string {
 }
 
 // address returns the URL of a path. Clients read the names of entities from it.
-func (c *requestCall) address(path string) string {
+func (c *activeRequest) address(path string) string {
 	text := c.scheme() + c.r.Host + "/" + path
 	if v := c.query.Get("api-version"); v != "" {
 		text += "?api-version=" + v
@@ -43,7 +43,7 @@ func (c *requestCall) address(path string) string {
 
 // appendEntry appends an entry. inner is set for an entry within a feed; the feed then declares the
 // namespace.
-func (c *requestCall) appendEntry(b []byte, it entryItem, inner bool) []byte {
+func (c *activeRequest) appendEntry(b []byte, it atomEntryItem, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
 		b = append(b, ` xmlns="`+nsAtom+`"`...)
@@ -61,13 +61,13 @@ func (c *requestCall) appendEntry(b []byte, it entryItem, inner bool) []byte {
 	return append(b, "</content></entry>"...)
 }
 
-func (c *requestCall) appendLink(b []byte, rel, href string) []byte {
+func (c *activeRequest) appendLink(b []byte, rel, href string) []byte {
 	b = append(b, `<link rel="`+rel+`" href="`...)
 	return append(appendText(b, href), `"/>`...)
 }
 
 // answerEntry responds with one entry.
-func (c *requestCall) answerEntry(status int, it entryItem) error {
+func (c *activeRequest) answerEntry(status int, it atomEntryItem) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
 
@@ -75,7 +75,7 @@ func (c *requestCall) answerEntry(status int, it entryItem) error {
 const maxPage = 100
 
 // page parses $skip and $top.
-func (c *requestCall) page() (skip, top int, err error) {
+func (c *activeRequest) page() (skip, top int, err error) {
 	top = maxPage
 	for name, to := range map[string]*int{"$skip": &skip, "$top": &top} {
 		text := c.query.Get(name)
@@ -93,7 +93,7 @@ func (c *requestCall) page() (skip, top int, err error) {
 
 // answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
 // the next page.
-func (c *requestCall) answerFeed(title string, list []entryItem, skip, top int) error {
+func (c *activeRequest) answerFeed(title string, list []atomEntryItem, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
 	self := c.scheme() + c.r.Host + c.r.URL.RequestURI()
@@ -116,12 +116,12 @@ func (c *requestCall) answerFeed(title string, list []entryItem, skip, top int) 
 
 // answerNothing responds to a GET of a queue or topic that does not exist. As in Service Bus, the response
 // is a feed without entries, which clients recognize by its title.
-func (c *requestCall) answerNothing() error {
+func (c *activeRequest) answerNothing() error {
 	return c.answerFeed("Publicly Listed Services", nil, 0, 0)
 }
 
 // namespaceInfo responds with the description of the server as a Service Bus namespace.
-func (c *requestCall) namespaceInfo() error {
+func (c *activeRequest) namespaceInfo() error {
 	if c.r.Method != http.MethodGet {
 		return c.notAllowed(http.MethodGet)
 	}
@@ -129,7 +129,7 @@ func (c *requestCall) namespaceInfo() error {
 	name, _, _ := strings.Cut(c.r.Host, ".")
 	name, _, _ = strings.Cut(name, ":")
 	return c.answerEntry(http.StatusOK,
-		entryItem{path: "$namespaceinfo", title: name, created: now, updated: now,
+		atomEntryItem{path: "$namespaceinfo", title: name, created: now, updated: now,
 			describe: func(b []byte) []byte {
 				b = append(b, `<NamespaceInfo xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
 				b = appendElement(b, "CreatedTime", stamp(now))

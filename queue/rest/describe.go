@@ -27,13 +27,13 @@ type entityXML struct {
 	host string // of the client's URLs
 }
 
-// fieldError reports an element that cannot be parsed.
-type fieldError struct {
+// xmlFieldError reports an element that cannot be parsed.
+type xmlFieldError struct {
 	name string
 	err  error
 }
 
-func (e *fieldError) Error() string {
+func (e *xmlFieldError) Error() string {
 	return "SubCode=40000. The value of the element '" + e.name + "' cannot be read: " + e.err.Error() + "."
 }
 
@@ -152,7 +152,7 @@ const (
 )
 
 // oldVersion reports whether the request has an api-version before largeMessagesVersion.
-func (c *requestCall) oldVersion() bool {
+func (c *activeRequest) oldVersion() bool {
 	v := c.query.Get("api-version")
 	return v != "" && v < largeMessagesVersion
 }
@@ -231,12 +231,12 @@ func rootOf(kind entity.Kind) string {
 }
 
 // itemOf returns the ATOM entry item that describes an entity.
-func (c *requestCall) itemOf(e entity.Entity) entryItem {
+func (c *activeRequest) itemOf(e entity.Entity) atomEntryItem {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
 		title = name
 	}
-	return entryItem{path: e.Path, title: title, created: e.Created, updated: e.Updated,
+	return atomEntryItem{path: e.Path, title: title, created: e.Created, updated: e.Updated,
 		describe: func(b []byte) []byte {
 			d := &entityXML{e, c.r.Host}
 			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
@@ -262,7 +262,7 @@ func (c *requestCall) itemOf(e entity.Entity) entryItem {
 
 // appendCounts appends the element CountDetails. xmlns:d2p1 must be its only attribute, because clients take
 // the prefix of the elements in it from there.
-func appendCounts(b []byte, n entity.Counts) []byte {
+func appendCounts(b []byte, n entity.MessageCounts) []byte {
 	b = append(b, `<CountDetails xmlns:d2p1="`+nsCounts+`">`...)
 	for _, one := range []struct {
 		name string
@@ -278,7 +278,7 @@ func appendCounts(b []byte, n entity.Counts) []byte {
 // readProperties returns p with the properties that a description contains. Read-only elements are ignored,
 // because clients send back what they have received. A property without an element is not changed, unless it
 // is a text: it becomes empty, because clients omit empty texts.
-func (c *requestCall) readProperties(kind entity.Kind, n *xmlNode, p entity.Properties) (entity.Properties,
+func (c *activeRequest) readProperties(kind entity.Kind, n *xmlNode, p entity.Properties) (entity.Properties,
 	error) {
 	p.ForwardTo, p.ForwardDeadLettersTo, p.UserMetadata = "", "", ""
 	for _, f := range fieldsOf(kind) {
@@ -293,7 +293,7 @@ func (c *requestCall) readProperties(kind entity.Kind, n *xmlNode, p entity.Prop
 		if f.name == markRules {
 			p.AuthorizationRules = slices.Clip(appendNodes(nil, at.Nodes))
 			if _, err := access.ParseRules(p.AuthorizationRules); err != nil {
-				return p, badRequest((&fieldError{f.name, err}).Error())
+				return p, badRequest((&xmlFieldError{f.name, err}).Error())
 			}
 			continue
 		}
@@ -305,7 +305,7 @@ func (c *requestCall) readProperties(kind entity.Kind, n *xmlNode, p entity.Prop
 			continue
 		}
 		if err := f.read(&p, text); err != nil {
-			return p, badRequest((&fieldError{f.name, err}).Error())
+			return p, badRequest((&xmlFieldError{f.name, err}).Error())
 		}
 	}
 	return p, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // manage handles requests for entities and rules.
-func (c *requestCall) manage() error {
+func (c *activeRequest) manage() error {
 	n := len(c.path)
 	whole := c.pathWithoutLast(0)
 	if err := c.allow(whole, access.Manage); err != nil {
@@ -36,7 +36,7 @@ func (c *requestCall) manage() error {
 }
 
 // entity handles a request for one entity.
-func (c *requestCall) entity(path string) error {
+func (c *activeRequest) entity(path string) error {
 	ctx := c.r.Context()
 	switch c.r.Method {
 	case http.MethodGet:
@@ -73,13 +73,13 @@ func topOf(path string) string {
 }
 
 // isAbsent reports whether there is no entity with the path.
-func (c *requestCall) isAbsent(path string) bool {
+func (c *activeRequest) isAbsent(path string) bool {
 	_, err := c.o.Queues.Get(c.r.Context(), path)
-	return err != nil && entity.CodeOf(err) == entity.CodeEntityNotFound
+	return err != nil && entity.ErrorCodeOf(err) == entity.CodeEntityNotFound
 }
 
 // describedKind parses a description and returns the kind of entity that it describes.
-func (c *requestCall) describedKind(path string) (entity.Kind, *xmlNode, error) {
+func (c *activeRequest) describedKind(path string) (entity.Kind, *xmlNode, error) {
 	if kindOfPath(path) == entity.Subscription {
 		n, err := c.entry(rootOf(entity.Subscription))
 		return entity.Subscription, n, err
@@ -96,7 +96,7 @@ func (c *requestCall) describedKind(path string) (entity.Kind, *xmlNode, error) 
 	return 0, nil, badRequest("The body describes neither a queue nor a topic.")
 }
 
-func (c *requestCall) create(path string) error {
+func (c *activeRequest) create(path string) error {
 	kind, n, err := c.describedKind(path)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (c *requestCall) create(path string) error {
 	return c.answerEntry(http.StatusCreated, c.itemOf(e))
 }
 
-func (c *requestCall) update(path string) error {
+func (c *activeRequest) update(path string) error {
 	kind, n, err := c.describedKind(path)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *requestCall) update(path string) error {
 
 // allowTargets fails unless the request may send messages to the forwarding targets in p: by its own token,
 // or by the additional token that clients send for that purpose.
-func (c *requestCall) allowTargets(p *entity.Properties) error {
+func (c *activeRequest) allowTargets(p *entity.Properties) error {
 	for header, to := range map[string]string{
 		"ServiceBusSupplementaryAuthorization":    p.ForwardTo,
 		"ServiceBusDlqSupplementaryAuthorization": p.ForwardDeadLettersTo,

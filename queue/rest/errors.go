@@ -25,17 +25,17 @@ func (e *statusError) Error() string { return e.detail }
 
 func badRequest(detail string) error { return &statusError{http.StatusBadRequest, detail} }
 
-// runtimeError is an error of an operation on messages. If the entity does not exist, the status is 410
+// messagingError is an error of an operation on messages. If the entity does not exist, the status is 410
 // instead of 404.
-type runtimeError struct{ err error }
+type messagingError struct{ err error }
 
-func (e *runtimeError) Error() string { return e.err.Error() }
+func (e *messagingError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *runtimeError) Unwrap() error { return e.err }
+func (e *messagingError) Unwrap() error { return e.err }
 
 // statusOf returns the HTTP status of an error code.
-func statusOf(code entity.Code) int {
+func statusOf(code entity.ErrorCode) int {
 	switch code {
 	case entity.CodeEntityNotFound,
 		entity.CodeRuleNotFound,
@@ -63,7 +63,7 @@ func statusOf(code entity.Code) int {
 
 // requestAddress returns the address of the request for error texts. Of the query it contains only
 // api-version, since the query may contain tokens.
-func (c *requestCall) requestAddress() string {
+func (c *activeRequest) requestAddress() string {
 	text := c.r.Host + c.r.URL.EscapedPath()
 	if v := c.query.Get("api-version"); v != "" {
 		text += "?api-version=" + url.QueryEscape(v)
@@ -72,14 +72,14 @@ func (c *requestCall) requestAddress() string {
 }
 
 // fail responds with an error.
-func (c *requestCall) fail(err error) {
+func (c *activeRequest) fail(err error) {
 	status, detail := http.StatusInternalServerError, "The server was unable to process the request."
 	var own *entity.Error
 	var denied *access.Error
 	var plain *statusError
 	var tooLarge *http.MaxBytesError
-	var runtime *runtimeError
-	var reason *reasonError
+	var runtime *messagingError
+	var reason *reasonPhraseError
 	var name *entity.NameError
 	isOwn := errors.As(err, &own)
 	switch {

@@ -22,7 +22,7 @@ var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Com
 
 // withFaults runs a request for messages of an entity, with the fault that applies before or after it. lock
 // is the lock token in the request, or "".
-func (c *requestCall) withFaults(op inject.Operation, path, lock string, run func() error) error {
+func (c *activeRequest) withFaults(op inject.Operation, path, lock string, run func() error) error {
 	if op != 0 {
 		c.operation = op.String()
 	}
@@ -70,13 +70,13 @@ func applyFault(hit *inject.MatchedFault, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
 	}
-	return &runtimeError{&entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
+	return &messagingError{&entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
 		Message: "The lock supplied is invalid. This is a fault on demand, by the rule '" + hit.Rule +
 			"' of /_mayfly/faults."}}
 }
 
 // loseLock makes a message available again and counts a delivery, as when a lock lapses.
-func (c *requestCall) loseLock(path, lock string) {
+func (c *activeRequest) loseLock(path, lock string) {
 	a, _, err := entity.ParseAddress(path)
 	token, malformed := uuid.Parse(lock)
 	if err == nil && malformed == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // fault lets the requests of a world fail once.
-func (w *world) fault(r inject.Rule) {
+func (w *world) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	if _, err := w.faults.Add(r); err != nil {
@@ -37,9 +37,9 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
-	w.fault(inject.Rule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})
 	w.dropped("POST", "/q/messages", "never")
-	w.fault(inject.Rule{Fault: inject.Detach, After: true, Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Detach, After: true, Operations: []inject.Operation{inject.Send}})
 	w.dropped("POST", "/q/messages", "sent")
 
 	path := func(a answered) string {
@@ -51,13 +51,13 @@ func TestFaults(t *testing.T) {
 	if a.body != "sent" {
 		t.Errorf("received %q", a.body)
 	}
-	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.Complete}})
 	w.must(404, "DELETE", path(a), "")
 	a = w.must(201, "POST", "/q/messages/head?timeout=0", "")
 	if !strings.Contains(a.header.Get("BrokerProperties"), `"DeliveryCount":2`) {
 		t.Errorf("the delivery was not counted: %s", a.header.Get("BrokerProperties"))
 	}
-	w.fault(inject.Rule{Fault: inject.LockLost, After: true})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true})
 	w.must(200, "GET", "/q", "") // which is none of messages
 	w.must(404, "DELETE", path(a), "")
 	w.must(204, "POST", "/q/messages/head?timeout=0", "")

@@ -7,7 +7,7 @@ import (
 )
 
 // listEntities lists the queues or the topics.
-func (c *requestCall) listEntities() error {
+func (c *activeRequest) listEntities() error {
 	switch {
 	case c.segmentIs(1, "Queues"):
 		return c.list(entity.Queue, "", "Queues")
@@ -17,11 +17,11 @@ func (c *requestCall) listEntities() error {
 	return c.unknown()
 }
 
-func (c *requestCall) listSubscriptions(topic string) error {
+func (c *activeRequest) listSubscriptions(topic string) error {
 	return c.list(entity.Subscription, topic, "Subscriptions")
 }
 
-func (c *requestCall) list(kind entity.Kind, topic, title string) error {
+func (c *activeRequest) list(kind entity.Kind, topic, title string) error {
 	skip, top, err := c.listed()
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *requestCall) list(kind entity.Kind, topic, title string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]entryItem, len(found))
+	items := make([]atomEntryItem, len(found))
 	for i, e := range found {
 		items[i] = c.itemOf(e)
 	}
@@ -38,14 +38,14 @@ func (c *requestCall) list(kind entity.Kind, topic, title string) error {
 }
 
 // listed checks the method of a list request, and returns its paging parameters $skip and $top.
-func (c *requestCall) listed() (skip, top int, err error) {
+func (c *activeRequest) listed() (skip, top int, err error) {
 	if c.r.Method != http.MethodGet {
 		return 0, 0, c.notAllowed(http.MethodGet)
 	}
 	return c.page()
 }
 
-func (c *requestCall) listRules(subscription string) error {
+func (c *activeRequest) listRules(subscription string) error {
 	skip, top, err := c.listed()
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (c *requestCall) listRules(subscription string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]entryItem, len(found))
+	items := make([]atomEntryItem, len(found))
 	for i, r := range found {
 		items[i] = ruleItem(subscription, r)
 	}

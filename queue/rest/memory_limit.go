@@ -37,7 +37,7 @@ const (
 )
 
 // hold takes n bytes of memory, which the caller gives back with give. It fails with CodeServerBusy.
-func (c *requestCall) hold(n int64) (give func(), err error) {
+func (c *activeRequest) hold(n int64) (give func(), err error) {
 	room := c.o.Memory
 	if room == nil || n <= freeBody {
 		return func() {}, nil
@@ -57,7 +57,7 @@ func (c *requestCall) hold(n int64) (give func(), err error) {
 
 // readBody takes memory for the request's body and reads it. It fails if the body has more bytes than most.
 // give returns the memory, and must be called when the body is no longer used.
-func (c *requestCall) readBody(most int64) (body []byte, give func(), err error) {
+func (c *activeRequest) readBody(most int64) (body []byte, give func(), err error) {
 	n := c.r.ContentLength
 	if n > most {
 		return nil, nil, &http.MaxBytesError{Limit: most}
@@ -77,7 +77,7 @@ func (c *requestCall) readBody(most int64) (body []byte, give func(), err error)
 }
 
 // readPieces reads the body in pieces, each with a time limit.
-func (c *requestCall) readPieces(most int64) ([]byte, error) {
+func (c *activeRequest) readPieces(most int64) ([]byte, error) {
 	r := http.MaxBytesReader(c.w, c.r.Body, most)
 	control := http.NewResponseController(c.w)
 	body := make([]byte, 0, max(c.r.ContentLength+1, 512)) // one more byte, to read the end of the body
@@ -101,7 +101,7 @@ func (c *requestCall) readPieces(most int64) ([]byte, error) {
 }
 
 // write sends a body in pieces, each with a time limit.
-func (c *requestCall) write(body []byte) {
+func (c *activeRequest) write(body []byte) {
 	control := http.NewResponseController(c.w)
 	for len(body) > 0 {
 		n := min(len(body), piece)

@@ -28,7 +28,7 @@ func isToken(text string) bool {
 }
 
 // timeout returns how long the request waits for a message, from its parameter timeout.
-func (c *requestCall) timeout() (time.Duration, error) {
+func (c *activeRequest) timeout() (time.Duration, error) {
 	text := c.query.Get("timeout")
 	if text == "" {
 		return defaultWait, nil
@@ -41,7 +41,7 @@ func (c *requestCall) timeout() (time.Duration, error) {
 }
 
 // receive waits for a message and returns it. POST locks the message, DELETE deletes it.
-func (c *requestCall) receive(path string) error {
+func (c *activeRequest) receive(path string) error {
 	o := queue.ReceiverOptions{KeepLocks: true, Name: "http"}
 	if c.o.Memory != nil {
 		o.Memory = c.o.Memory
@@ -63,12 +63,12 @@ func (c *requestCall) receive(path string) error {
 	}
 	r, err := c.o.Queues.OpenReceiver(c.r.Context(), a, o)
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	defer r.Close()
 	list, err := c.waitFor(r, wait)
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	if len(list) == 0 {
 		return c.answer(http.StatusNoContent, "", nil)
@@ -78,7 +78,7 @@ func (c *requestCall) receive(path string) error {
 }
 
 // waitFor receives one message within a time. It returns none if the client has disconnected.
-func (c *requestCall) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
+func (c *activeRequest) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.Delivery, error) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	defer cancel()
 	if wait == 0 {
@@ -89,7 +89,7 @@ func (c *requestCall) waitFor(r *queue.Receiver, wait time.Duration) ([]queue.De
 }
 
 // deliver responds with a message.
-func (c *requestCall) deliver(a entity.Address, d *queue.Delivery, mode queue.Mode) error {
+func (c *activeRequest) deliver(a entity.Address, d *queue.Delivery, mode queue.ReceiveMode) error {
 	header := c.w.Header()
 	status, token := http.StatusOK, ""
 	if mode == queue.PeekLock {
@@ -112,7 +112,7 @@ func (c *requestCall) deliver(a entity.Address, d *queue.Delivery, mode queue.Mo
 
 // settle completes or abandons a locked message, or renews its lock. id is the message's id or its sequence
 // number.
-func (c *requestCall) settle(path, id, lock string) error {
+func (c *activeRequest) settle(path, id, lock string) error {
 	a, err := c.store(path, access.Listen)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *requestCall) settle(path, id, lock string) error {
 	token, ctx := message.UUID(parsed), c.r.Context()
 	number, own, err := c.o.Queues.Locked(ctx, a, token)
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	if id != own && id != strconv.FormatInt(number, 10) {
 		return &statusError{http.StatusNotFound, "The lock covers another message."}
@@ -140,7 +140,7 @@ func (c *requestCall) settle(path, id, lock string) error {
 		return c.notAllowed(http.MethodDelete, http.MethodPut, http.MethodPost)
 	}
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	return c.answer(http.StatusOK, "", nil)
 }

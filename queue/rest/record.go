@@ -8,7 +8,7 @@ import (
 
 // record adds a finished request, or one whose connection was dropped, to the log of requests. It omits
 // health checks.
-func (c *requestCall) record() {
+func (c *activeRequest) record() {
 	if c.o.Requests == nil || len(c.path) == 1 && c.segmentIs(0, "health") {
 		return
 	}
@@ -28,7 +28,7 @@ func (c *requestCall) record() {
 }
 
 // subject returns the path of the queue, topic or subscription that the request is for.
-func (c *requestCall) subject() string {
+func (c *activeRequest) subject() string {
 	path := strings.Join(c.path, "/")
 	if at := strings.Index(strings.ToLower(path), "/messages"); at > 0 {
 		return path[:at]

@@ -16,7 +16,7 @@ func TestRecorded(t *testing.T) {
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "one")
-	w.fault(inject.Rule{Fault: inject.Drop, Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, Operations: []inject.Operation{inject.Send}})
 	w.dropped("POST", "/q/messages", "two")
 	w.must(201, "POST", "/q/messages/head?timeout=0", "")
 	w.must(200, "GET", "/q", "")

@@ -12,15 +12,15 @@ import (
 // Errors of requests that manage entities with a token that lacks the right Manage. Clients compare these
 // texts.
 
-// reasonError is an error that Service Bus reports in the reason phrase of the status line.
-type reasonError struct{ text string }
+// reasonPhraseError is an error that Service Bus reports in the reason phrase of the status line.
+type reasonPhraseError struct{ text string }
 
-func (e *reasonError) Error() string { return e.text }
+func (e *reasonPhraseError) Error() string { return e.text }
 
 // refused converts err to the error that Service Bus reports if a valid token lacks the right Manage; other
 // errors it returns unchanged. As in Service Bus, a GET of a queue or topic that does not exist succeeds with
 // any valid token: refused then sends the response.
-func (c *requestCall) refused(err error) error {
+func (c *activeRequest) refused(err error) error {
 	var denied *access.Error
 	if !errors.As(err, &denied) || denied.Reason != access.Lacking {
 		return err
@@ -28,7 +28,7 @@ func (c *requestCall) refused(err error) error {
 	method := c.r.Method
 	switch part := c.partOperation(); {
 	case part != "":
-		return &reasonError{"SubCode=40100: Unauthorized : Unauthorized access for '" + part +
+		return &reasonPhraseError{"SubCode=40100: Unauthorized : Unauthorized access for '" + part +
 			"' operation on endpoint 'sb://" + c.requestAddress() + "'"}
 	case method == http.MethodPut:
 		return &statusError{http.StatusUnauthorized, "Authorization failed for specified action: " +
@@ -44,7 +44,7 @@ func (c *requestCall) refused(err error) error {
 
 // partOperation returns Service Bus's name for an operation on subscriptions or rules, such as
 // "EnumerateRules", and "" for other operations.
-func (c *requestCall) partOperation() string {
+func (c *activeRequest) partOperation() string {
 	n := len(c.path)
 	what := ""
 	switch {
@@ -73,7 +73,7 @@ func (c *requestCall) partOperation() string {
 // answerReason responds with an error that has a reason phrase. net/http cannot set one, so answerReason
 // hijacks the connection, writes the response and closes it. HTTP/2 has no reason phrase; the text is then
 // only in the body.
-func (c *requestCall) answerReason(status int, reason string, body []byte) {
+func (c *activeRequest) answerReason(status int, reason string, body []byte) {
 	conn, buffer, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
 		_ = c.answer(status, contentError, body)

@@ -24,7 +24,7 @@ type Options struct {
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory MemoryLimit
 	// Faults holds the fault rules; nil: none.
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Requests is the log to which requests are added; nil: no log.
 	Requests *requests.Log
 }
@@ -45,8 +45,8 @@ func New(o Options) http.Handler {
 	return &handler{o}
 }
 
-// requestCall is one HTTP request that is being served, with its response.
-type requestCall struct {
+// activeRequest is one HTTP request that is being served, with its response.
+type activeRequest struct {
 	*handler
 	w     http.ResponseWriter
 	r     *http.Request
@@ -65,7 +65,7 @@ type requestCall struct {
 
 // ServeHTTP serves one request of Service Bus's HTTP API: messages, and the management of entities.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &requestCall{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
+	c := &activeRequest{handler: h, w: w, r: r, query: r.URL.Query(), began: h.o.Wall.Now()}
 	defer c.record()
 	path := strings.Trim(r.URL.Path, "/")
 	if path != "" {
@@ -82,7 +82,7 @@ const maxLoggedText = 512
 
 // log writes a debug line for the request. It omits the query and the headers, since they may contain
 // tokens.
-func (c *requestCall) log() {
+func (c *activeRequest) log() {
 	ctx := c.r.Context()
 	if !c.o.Logger.Enabled(ctx, slog.LevelDebug) {
 		return
@@ -105,7 +105,7 @@ func truncated(text string) string {
 
 // segmentIs reports whether the i-th segment of the path is a word, ignoring case. A negative i counts from
 // the end.
-func (c *requestCall) segmentIs(i int, word string) bool {
+func (c *activeRequest) segmentIs(i int, word string) bool {
 	if i < 0 {
 		i += len(c.path)
 	}
@@ -113,9 +113,11 @@ func (c *requestCall) segmentIs(i int, word string) bool {
 }
 
 // pathWithoutLast returns the path without its last n segments.
-func (c *requestCall) pathWithoutLast(n int) string { return strings.Join(c.path[:len(c.path)-n], "/") }
+func (c *activeRequest) pathWithoutLast(n int) string {
+	return strings.Join(c.path[:len(c.path)-n], "/")
+}
 
-func (c *requestCall) serve() error {
+func (c *activeRequest) serve() error {
 	n := len(c.path)
 	switch {
 	case n == 1 && c.segmentIs(0, "health") && c.r.Method != http.MethodPut &&
@@ -141,7 +143,7 @@ func (c *requestCall) serve() error {
 }
 
 // allow fails unless the request's token has a right on an entity.
-func (c *requestCall) allow(path string, need access.Rights) error {
+func (c *activeRequest) allow(path string, need access.Rights) error {
 	text := c.r.Header.Get("Authorization")
 	grant := c.o.Guard.Anonymous()
 	if text != "" {
@@ -153,19 +155,19 @@ func (c *requestCall) allow(path string, need access.Rights) error {
 	return c.o.Guard.Allow(grant, path, need)
 }
 
-func (c *requestCall) unknown() error {
+func (c *activeRequest) unknown() error {
 	return &statusError{http.StatusNotFound, "The request leads to nothing: only queues and topics are " +
 		"listed."}
 }
 
 // notAllowed returns the error for a method that the resource does not support.
-func (c *requestCall) notAllowed(methods ...string) error {
+func (c *activeRequest) notAllowed(methods ...string) error {
 	c.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &statusError{http.StatusMethodNotAllowed, "The method " + c.r.Method + " does not exist here."}
 }
 
 // health responds to health checks.
-func (c *requestCall) health() error {
+func (c *activeRequest) health() error {
 	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		return c.notAllowed(http.MethodGet)
 	}
@@ -174,7 +176,7 @@ func (c *requestCall) health() error {
 }
 
 // answer writes a response.
-func (c *requestCall) answer(status int, contentType string, body []byte) error {
+func (c *activeRequest) answer(status int, contentType string, body []byte) error {
 	c.status, c.answered = status, body
 	if contentType != "" {
 		c.w.Header().Set("Content-Type", contentType)

@@ -8,7 +8,7 @@ import (
 )
 
 // rule handles a request for one rule of a subscription.
-func (c *requestCall) rule(subscription, name string) error {
+func (c *activeRequest) rule(subscription, name string) error {
 	ctx := c.r.Context()
 	switch c.r.Method {
 	case http.MethodGet:
@@ -84,26 +84,26 @@ func readFilter(n *xmlNode) (f rule.Filter, err error) {
 		}
 		return rule.SQL(n.written("SqlExpression"), list...)
 	case "CorrelationFilter":
-		c := rule.Correlation{CorrelationID: n.written("CorrelationId"), MessageID: n.written("MessageId"),
+		c := rule.CorrelationFilter{CorrelationID: n.written("CorrelationId"), MessageID: n.written("MessageId"),
 			To:      n.written("To"),
 			ReplyTo: n.written("ReplyTo"), Label: n.written("Label"), SessionID: n.written("SessionId"),
 			ReplyToSessionID: n.written("ReplyToSessionId"), ContentType: n.written("ContentType")}
 		if c.Properties, err = readParameters(n.child("Properties")); err != nil {
 			return f, err
 		}
-		return rule.NewCorrelation(c)
+		return rule.NewCorrelationFilter(c)
 	default:
 		return f, badRequest("SubCode=40000. '" + kind + "' is no type of a filter.")
 	}
 }
 
 // ruleItem returns the ATOM entry item that describes a rule of a subscription.
-func ruleItem(subscription string, r entity.Rule) entryItem {
+func ruleItem(subscription string, r entity.Rule) atomEntryItem {
 	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {
 		subscription = a.Entity
 	}
-	return entryItem{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
+	return atomEntryItem{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
 		updated: r.Created,
 		describe: func(b []byte) []byte {
 			b = append(b, `<RuleDescription xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)

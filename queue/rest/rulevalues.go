@@ -35,8 +35,8 @@ func readParameters(n *xmlNode) (list []rule.Parameter, err error) {
 const tick = 100 * time.Nanosecond
 
 // numberTypes returns the number types by their names in XML Schema.
-func numberTypes() map[string]rule.Type {
-	return map[string]rule.Type{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
+func numberTypes() map[string]rule.NumberType {
+	return map[string]rule.NumberType{"byte": rule.Int8, "short": rule.Int16, "int": rule.Int32, "long": rule.Int64,
 		"integer": rule.Int64, "unsignedByte": rule.Uint8, "unsignedShort": rule.Uint16,
 		"unsignedInt": rule.Uint32, "unsignedLong": rule.Uint64, "float": rule.Float32,
 		"double":  rule.Float64,
@@ -44,7 +44,7 @@ func numberTypes() map[string]rule.Type {
 }
 
 // widthOf returns the number of bits of an integer type; 0 for other types.
-func widthOf(t rule.Type) (bits int, signed bool) {
+func widthOf(t rule.NumberType) (bits int, signed bool) {
 	switch t {
 	case rule.Int8, rule.Uint8:
 		bits = 8
@@ -59,7 +59,7 @@ func widthOf(t rule.Type) (bits int, signed bool) {
 }
 
 // readNumber parses a number of a type. A number that does not fit into a long becomes a Float.
-func readNumber(t rule.Type, text string) (rule.Value, error) {
+func readNumber(t rule.NumberType, text string) (rule.Value, error) {
 	bits, signed := widthOf(t)
 	if bits > 0 && signed {
 		n, err := strconv.ParseInt(text, 10, bits)

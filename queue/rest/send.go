@@ -21,14 +21,14 @@ const contentBatch = "application/vnd.microsoft.servicebus.json"
 const envelope = 2
 
 // send stores the message or the batch in the body.
-func (c *requestCall) send(path string) error {
+func (c *activeRequest) send(path string) error {
 	if err := c.allow(path, access.Send); err != nil {
 		return err
 	}
 	ctx := c.r.Context()
 	e, err := c.o.Queues.Get(ctx, path)
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	limit := int64(e.Properties.MaxMessageKB) << 10
 	if limit == 0 {
@@ -57,7 +57,7 @@ func (c *requestCall) send(path string) error {
 		err = c.o.Queues.Send(ctx, to, list, nil)
 	}
 	if err != nil {
-		return &runtimeError{err}
+		return &messagingError{err}
 	}
 	if contentType == "" {
 		contentType = "application/xml; charset=utf-8"
@@ -66,7 +66,7 @@ func (c *requestCall) send(path string) error {
 }
 
 // readSingle builds a message of the body and the headers.
-func (c *requestCall) readSingle(body []byte, contentType string) ([]*message.Message, error) {
+func (c *activeRequest) readSingle(body []byte, contentType string) ([]*message.Message, error) {
 	m := message.New(body)
 	if contentType != "" {
 		m.SetText(message.ContentType, contentType)
@@ -95,7 +95,7 @@ type batchedMessage struct {
 }
 
 // readBatch parses a batch for an entity. All its messages must belong to one partition.
-func (c *requestCall) readBatch(body []byte, path string) ([]*message.Message, error) {
+func (c *activeRequest) readBatch(body []byte, path string) ([]*message.Message, error) {
 	list, err := parseBatch(body, c.o.Queues.Now().UnixMilli())
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (c *requestCall) readBatch(body []byte, path string) ([]*message.Message, e
 		_, err = c.o.Queues.PartitionOf(at, list)
 	}
 	if err != nil {
-		return nil, &runtimeError{err}
+		return nil, &messagingError{err}
 	}
 	return list, nil
 }
@@ -180,7 +180,7 @@ func propertyOf(raw json.RawMessage) ([]byte, error) {
 
 // store returns the address of the message store that a path names. It fails if the request does not have
 // the right need on it.
-func (c *requestCall) store(path string, need access.Rights) (entity.Address, error) {
+func (c *activeRequest) store(path string, need access.Rights) (entity.Address, error) {
 	a, management, err := entity.ParseAddress(path)
 	if err == nil && management {
 		err = badRequest("That is no store of messages.")

@@ -27,7 +27,7 @@ type world struct {
 	web   *httptest.Server
 	token string
 
-	faults   *inject.RuleList
+	faults   *inject.FaultRules
 	requests *requests.Log
 }
 

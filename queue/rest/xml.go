@@ -82,7 +82,7 @@ func (n *xmlNode) isNil() bool {
 const maxEntry = 1 << 20
 
 // content parses the ATOM entry in the body of the request and returns its content element.
-func (c *requestCall) content() (*xmlNode, error) {
+func (c *activeRequest) content() (*xmlNode, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxEntry))
 	c.sent = body
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *requestCall) content() (*xmlNode, error) {
 }
 
 // entry parses the ATOM entry in the body of the request and returns the description element with this name.
-func (c *requestCall) entry(name string) (*xmlNode, error) {
+func (c *activeRequest) entry(name string) (*xmlNode, error) {
 	content, err := c.content()
 	if err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ import (
 type Action struct {
 	expression string
 	parameters []Parameter
-	statements []statement
+	statements []actionStatement
 }
 
-// statement is a SET statement or, if value is nil, a REMOVE statement.
-type statement struct {
+// actionStatement is a SET statement or, if value is nil, a REMOVE statement.
+type actionStatement struct {
 	of    propertyNode
 	value node
 }
@@ -47,7 +47,7 @@ func NewAction(expression string, parameters ...Parameter) (Action, error) {
 	}
 }
 
-func (p *parser) statement() (st statement, err error) {
+func (p *parser) statement() (st actionStatement, err error) {
 	set := p.isWord("SET")
 	if !set && !p.isWord("REMOVE") {
 		return st, p.failHere("'SET' or 'REMOVE' is expected.")
@@ -116,7 +116,7 @@ func (a Action) Run(m EditableMessage) error {
 	return nil
 }
 
-func (st statement) run(s *evalScope, m EditableMessage) error {
+func (st actionStatement) run(s *evalScope, m EditableMessage) error {
 	v := NullValue()
 	if st.value != nil {
 		if v = st.value.eval(s); v.Kind == Missing {
@@ -148,7 +148,7 @@ func (st statement) run(s *evalScope, m EditableMessage) error {
 	return nil
 }
 
-func (st statement) mismatch() error {
+func (st actionStatement) mismatch() error {
 	return &Error{actionException, "The value cannot be converted to the type of the property '" +
 		st.of.name + "'."}
 }

@@ -215,28 +215,28 @@ func (n junctionNode) eval(s *evalScope) Value {
 	return found.asValue()
 }
 
-// patternPiece is one element of a LIKE pattern: a character or a wildcard.
-type patternPiece struct {
+// likePatternPiece is one element of a LIKE pattern: a character or a wildcard.
+type likePatternPiece struct {
 	r    rune
 	any  bool // any single character
 	many bool // matches any sequence of characters
 }
 
 // cut splits a pattern of LIKE into pieces. escape is its escape character, or utf8.RuneError for none.
-func cut(pattern string, escape rune) (list []patternPiece) {
+func cut(pattern string, escape rune) (list []likePatternPiece) {
 	escaped := false
 	for _, r := range pattern {
 		switch {
 		case escaped:
-			list, escaped = append(list, patternPiece{r: r}), false
+			list, escaped = append(list, likePatternPiece{r: r}), false
 		case r == escape && escape != utf8.RuneError:
 			escaped = true
 		case r == '%':
-			list = append(list, patternPiece{many: true})
+			list = append(list, likePatternPiece{many: true})
 		case r == '_':
-			list = append(list, patternPiece{any: true})
+			list = append(list, likePatternPiece{any: true})
 		default:
-			list = append(list, patternPiece{r: r})
+			list = append(list, likePatternPiece{r: r})
 		}
 	}
 	return list
@@ -244,7 +244,7 @@ func cut(pattern string, escape rune) (list []patternPiece) {
 
 // matches reports whether a text matches a LIKE pattern. On a mismatch it goes back only to the last % of the
 // pattern, so that its time is at most proportional to the product of both lengths.
-func matches(text string, pattern []patternPiece) bool {
+func matches(text string, pattern []likePatternPiece) bool {
 	p, from, restart := 0, -1, 0
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])

@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// Kind is a kind of filter.
-type Kind uint8
+// FilterKind is a kind of filter.
+type FilterKind uint8
 
 // The kinds of filters.
 const (
-	KindTrue Kind = iota
+	KindTrue FilterKind = iota
 	KindFalse
 	KindSQL
 	KindCorrelation
@@ -17,11 +17,11 @@ const (
 
 // Filter selects the messages of a subscription. The zero Filter is True. A Filter is immutable.
 type Filter struct {
-	kind        Kind
+	kind        FilterKind
 	expression  string
 	parameters  []Parameter
 	tree        node
-	correlation *Correlation
+	correlation *CorrelationFilter
 }
 
 // True returns a filter that matches all messages.
@@ -40,15 +40,15 @@ func SQL(expression string, parameters ...Parameter) (Filter, error) {
 		tree: tree}, nil
 }
 
-// Correlation holds the values that properties must be equal to. "" stands for any value.
-type Correlation struct {
+// CorrelationFilter holds the values that properties must be equal to. "" stands for any value.
+type CorrelationFilter struct {
 	CorrelationID, MessageID, To, ReplyTo, Label, SessionID, ReplyToSessionID, ContentType string
 
 	Properties []Parameter // application properties; case is ignored in their names
 }
 
 // fields returns the system properties for which c requires a value, with these values.
-func (c *Correlation) fields() []Parameter {
+func (c *CorrelationFilter) fields() []Parameter {
 	var list []Parameter
 	for _, f := range []struct {
 		system SystemProperty
@@ -63,8 +63,8 @@ func (c *Correlation) fields() []Parameter {
 	return list
 }
 
-// NewCorrelation returns a correlation filter. It fails with a *SyntaxError if c requires no property.
-func NewCorrelation(c Correlation) (Filter, error) {
+// NewCorrelationFilter returns a correlation filter. It fails with a *SyntaxError if c requires no property.
+func NewCorrelationFilter(c CorrelationFilter) (Filter, error) {
 	if len(c.fields()) == 0 && len(c.Properties) == 0 {
 		return Filter{}, &SyntaxError{0, "A correlation filter asks for at least one property."}
 	}
@@ -73,7 +73,7 @@ func NewCorrelation(c Correlation) (Filter, error) {
 }
 
 // Kind returns the kind of the filter.
-func (f Filter) Kind() Kind { return f.kind }
+func (f Filter) Kind() FilterKind { return f.kind }
 
 // Expression returns the text of the condition: "1=1" for True, "1=0" for False.
 func (f Filter) Expression() string {
@@ -89,11 +89,11 @@ func (f Filter) Expression() string {
 // Parameters returns the parameters of the condition.
 func (f Filter) Parameters() []Parameter { return f.parameters }
 
-// Correlation returns the values that a correlation filter requires, or the zero Correlation for other
+// Correlation returns the values that a correlation filter requires, or the zero CorrelationFilter for other
 // kinds.
-func (f Filter) Correlation() Correlation {
+func (f Filter) Correlation() CorrelationFilter {
 	if f.correlation == nil {
-		return Correlation{}
+		return CorrelationFilter{}
 	}
 	return *f.correlation
 }
@@ -111,7 +111,7 @@ func (f Filter) Match(m Message) bool {
 	return false
 }
 
-func (c *Correlation) match(m Message) bool {
+func (c *CorrelationFilter) match(m Message) bool {
 	for _, f := range c.fields() {
 		system, _ := systemNamed(f.Name)
 		if equal(m.System(system), f.Value) != yes {

@@ -177,24 +177,24 @@ func TestActions(t *testing.T) {
 
 func TestCorrelation(t *testing.T) {
 	for name, c := range map[string]struct {
-		asked Correlation
+		asked CorrelationFilter
 		want  bool
 	}{
-		"label":         {Correlation{Label: "red"}, true},
-		"another label": {Correlation{Label: "Red"}, false},
-		"both":          {Correlation{Label: "red", To: "here"}, true},
-		"one is wrong":  {Correlation{Label: "red", To: "there"}, false},
-		"property":      {Correlation{Properties: []Parameter{{"Price", Number(12)}}}, true},
-		"another type":  {Correlation{Properties: []Parameter{{"price", String("12")}}}, false},
-		"missing":       {Correlation{Properties: []Parameter{{"a", Int(1)}}}, false},
-		"not there":     {Correlation{ReplyTo: "x"}, false},
+		"label":         {CorrelationFilter{Label: "red"}, true},
+		"another label": {CorrelationFilter{Label: "Red"}, false},
+		"both":          {CorrelationFilter{Label: "red", To: "here"}, true},
+		"one is wrong":  {CorrelationFilter{Label: "red", To: "there"}, false},
+		"property":      {CorrelationFilter{Properties: []Parameter{{"Price", Number(12)}}}, true},
+		"another type":  {CorrelationFilter{Properties: []Parameter{{"price", String("12")}}}, false},
+		"missing":       {CorrelationFilter{Properties: []Parameter{{"a", Int(1)}}}, false},
+		"not there":     {CorrelationFilter{ReplyTo: "x"}, false},
 	} {
-		f, err := NewCorrelation(c.asked)
+		f, err := NewCorrelationFilter(c.asked)
 		if err != nil || f.Match(example()) != c.want {
 			t.Errorf("%s: %t, %v", name, f.Match(example()), err)
 		}
 	}
-	if _, err := NewCorrelation(Correlation{}); err == nil {
+	if _, err := NewCorrelationFilter(CorrelationFilter{}); err == nil {
 		t.Error("a filter that asks for nothing")
 	}
 }
@@ -204,7 +204,7 @@ func TestStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	correlation, err := NewCorrelation(Correlation{Label: "red", Properties: []Parameter{{"id", UUID("aa")}}})
+	correlation, err := NewCorrelationFilter(CorrelationFilter{Label: "red", Properties: []Parameter{{"id", UUID("aa")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestStored(t *testing.T) {
 }
 
 // naive is LIKE as it is defined.
-func naive(text []rune, pattern []patternPiece) bool {
+func naive(text []rune, pattern []likePatternPiece) bool {
 	if len(pattern) == 0 {
 		return len(text) == 0
 	}

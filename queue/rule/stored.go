@@ -10,13 +10,13 @@ import (
 
 // storedFilter is a Filter in JSON.
 type storedFilter struct {
-	Kind        Kind               `json:"kind"`
+	Kind        FilterKind         `json:"kind"`
 	Expression  string             `json:"expression,omitempty"`
 	Parameters  []storedParameter  `json:"parameters,omitempty"`
 	Correlation *storedCorrelation `json:"correlation,omitempty"`
 }
 
-// storedCorrelation is a Correlation in JSON.
+// storedCorrelation is a CorrelationFilter in JSON.
 type storedCorrelation struct {
 	Fields     map[string]string `json:"fields,omitempty"`
 	Properties []storedParameter `json:"properties,omitempty"`
@@ -30,11 +30,11 @@ type storedAction struct {
 
 // storedParameter is a Parameter, or an application property of a correlation filter, in JSON.
 type storedParameter struct {
-	Name   string    `json:"name"`
-	Kind   ValueKind `json:"kind"`
-	Type   Type      `json:"type,omitempty"`
-	Number int64     `json:"number,omitempty"`
-	Text   []byte    `json:"text,omitempty"`
+	Name   string     `json:"name"`
+	Kind   ValueKind  `json:"kind"`
+	Type   NumberType `json:"type,omitempty"`
+	Number int64      `json:"number,omitempty"`
+	Text   []byte     `json:"text,omitempty"`
 }
 
 func store(list []Parameter) (out []storedParameter) {
@@ -82,7 +82,7 @@ func (f *Filter) UnmarshalJSON(raw []byte) (err error) {
 			return fmt.Errorf("a stored correlation filter without its properties")
 		}
 		v := s.Correlation.Fields
-		*f, err = NewCorrelation(Correlation{CorrelationID: v["CorrelationId"], MessageID: v["MessageId"],
+		*f, err = NewCorrelationFilter(CorrelationFilter{CorrelationID: v["CorrelationId"], MessageID: v["MessageId"],
 			To:      v["To"],
 			ReplyTo: v["ReplyTo"], Label: v["Label"], SessionID: v["SessionId"],
 			ReplyToSessionID: v["ReplyToSessionId"], ContentType: v["ContentType"],

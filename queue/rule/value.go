@@ -28,13 +28,13 @@ const (
 	Other // an opaque type, such as a decimal
 )
 
-// Type is the number type that a client sent. It is returned to clients with the rule, and ignored in
+// NumberType is the number type that a client sent. It is returned to clients with the rule, and ignored in
 // comparisons.
-type Type uint8
+type NumberType uint8
 
 // The number types that clients send. An Untyped number is a long or a double.
 const (
-	Untyped Type = iota
+	Untyped NumberType = iota
 	Int8
 	Int16
 	Int32
@@ -51,14 +51,14 @@ const (
 // Value is a value of a property or of an expression. The zero Value is Missing.
 type Value struct {
 	Kind   ValueKind
-	typ    Type
+	typ    NumberType
 	number int64 // Boolean, Integer; ticks of 100 ns of a Moment or Span; the bits of a Float
 	text   string
 }
 
 // WithType returns the value with the type and the text that a client sent; "" stands for no text. Only an
 // Integer and a Float have a type, and only these, a Moment and a Span have a text.
-func (v Value) WithType(t Type, written string) Value {
+func (v Value) WithType(t NumberType, written string) Value {
 	switch v.Kind {
 	case Integer, Float:
 		v.typ, v.text = t, written
@@ -69,7 +69,7 @@ func (v Value) WithType(t Type, written string) Value {
 }
 
 // Type returns the type that a client gave the number.
-func (v Value) Type() Type { return v.typ }
+func (v Value) Type() NumberType { return v.typ }
 
 // Written returns the text that a client gave a number, a Moment or a Span; "" for none.
 func (v Value) Written() string {

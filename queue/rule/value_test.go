@@ -13,7 +13,7 @@ func TestTypes(t *testing.T) {
 			Duration(1).WithType(Untyped,
 				"PT0.0000001S")},
 		{"e", String("x").WithType(Int8, "y")}}
-	f, err := NewCorrelation(Correlation{Properties: given})
+	f, err := NewCorrelationFilter(CorrelationFilter{Properties: given})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@
 //
 //   - Raw returns the encoding of the first value without decoding it. A broker forwards most of a message
 //     unchanged, so Raw is the most frequent operation.
-//   - Fields reads the list of a performative or a section, one field after the other, each as its
+//   - FieldReader reads the list of a performative or a section, one field after the other, each as its
 //     expected type. Missing fields at the end are null. Additional fields are ignored.
 //   - Value decodes any value to a Go value, for maps with arbitrary keys.
 //   - Check validates a value as Value does, without building a Go value.

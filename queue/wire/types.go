@@ -50,10 +50,10 @@ type (
 type List []any
 
 // Map is a map with its pairs in the order of the encoding.
-type Map []Pair
+type Map []MapEntry
 
-// Pair is an entry of a Map.
-type Pair struct{ Key, Value any }
+// MapEntry is an entry of a Map.
+type MapEntry struct{ Key, Value any }
 
 // Get returns the value of a key that is a string or a symbol; ok is false if there is none.
 func (m Map) Get(key string) (value any, ok bool) {

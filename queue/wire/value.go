@@ -175,7 +175,7 @@ func (d *decoder) compound(it encodedItem, depth int) (any, error) {
 	}
 	m := make(Map, len(list)/2)
 	for i := range m {
-		m[i] = Pair{list[2*i], list[2*i+1]}
+		m[i] = MapEntry{list[2*i], list[2*i+1]}
 	}
 	return m, nil
 }

@@ -144,14 +144,14 @@ func TestFields(t *testing.T) {
 	if v, ok := m.Get("k"); !ok || v != "v" {
 		t.Errorf("the map is %v", m)
 	}
-	for name, read := range map[string]func(*Fields){
-		"a string for a number":    func(f *Fields) { f.Uint32(0) },
-		"a string for a binary":    func(f *Fields) { f.Bytes() },
-		"a string for a boolean":   func(f *Fields) { f.Bool(true) },
-		"a string for a map":       func(f *Fields) { f.Map() },
-		"a number for a string":    func(f *Fields) { f.Skip(2); f.Text() },
-		"a number for symbols":     func(f *Fields) { f.Skip(2); f.Symbols() },
-		"a number that is too big": func(f *Fields) { f.Skip(2); f.unsignedUpTo(8, "a small number") },
+	for name, read := range map[string]func(*FieldReader){
+		"a string for a number":    func(f *FieldReader) { f.Uint32(0) },
+		"a string for a binary":    func(f *FieldReader) { f.Bytes() },
+		"a string for a boolean":   func(f *FieldReader) { f.Bool(true) },
+		"a string for a map":       func(f *FieldReader) { f.Map() },
+		"a number for a string":    func(f *FieldReader) { f.Skip(2); f.Text() },
+		"a number for symbols":     func(f *FieldReader) { f.Skip(2); f.Symbols() },
+		"a number that is too big": func(f *FieldReader) { f.Skip(2); f.unsignedUpTo(8, "a small number") },
 	} {
 		f := ReadFields(raw, "test")
 		read(&f)
@@ -204,7 +204,7 @@ func anyValue(r *rand.Rand, depth int) any {
 		func() any {
 			m := make(Map, r.IntN(5))
 			for i := range m {
-				m[i] = Pair{anyValue(r, depth+1), anyValue(r, depth+1)}
+				m[i] = MapEntry{anyValue(r, depth+1), anyValue(r, depth+1)}
 			}
 			return m
 		},

@@ -43,7 +43,7 @@ func openEmbedded(ctx context.Context, dir string) (*embedded, error) {
 			s.Indexing = index.Policy{
 				Included: []index.PathSpec{{Path: "/*"}},
 				Excluded: []index.PathSpec{{Path: "/pad/?"}},
-				Composite: [][]index.CompositePath{
+				Composite: [][]index.CompositePathSpec{
 					{{Path: "/category"}, {Path: "/price"}}, {{Path: "/pk"}, {Path: "/ts"}},
 				},
 			}

@@ -12,13 +12,13 @@ import (
 // Evaluators returns functions that compute those computed properties that an index can hold: the ones
 // whose value depends only on the document's own text. They are keyed by the property's name. Queries over
 // other computed properties read the documents.
-func Evaluators(list []index.Computed) map[string]index.EvaluateFunc {
+func Evaluators(list []index.ComputedProperty) map[string]index.EvaluateFunc {
 	by := make(map[string]index.EvaluateFunc)
 	for _, p := range list {
 		if !readsOnlyText(p.Query) {
 			continue
 		}
-		evaluate, err := query.NewComputed([]query.Computed{p})
+		evaluate, err := query.NewComputedProperty([]query.ComputedProperty{p})
 		if err != nil {
 			continue
 		}
@@ -38,11 +38,11 @@ func readsOnlyText(text string) bool {
 	plain := true
 	syntax.Walk(q.Select.Value, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.Member:
+		case *syntax.MemberExpr:
 			plain = plain && !jsondoc.IsSystem(n.Name)
 			_, root := n.X.(*syntax.Ident)
 			return !root
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			name, ok := n.I.(*syntax.Literal)
 			plain = plain && ok && !jsondoc.IsSystem(name.Value.Str())
 			_, root := n.X.(*syntax.Ident)

@@ -6,7 +6,7 @@
 //	partitionkey.go   PartitionKeyDefinition and PartitionKey: of a document, of a request
 //	epk.go            effective partition keys: the hashes that assign a document to a range
 //	throughput.go     throughput in RU/s
-//	lint.go           values that are valid but probably not meant
+//	lint_violations.go           values that are valid but probably not meant
 //	computed.go       which computed properties an index can hold
 //
 // The package does not depend on a store, an engine or a clock. Its errors are *fault.Error. They have

@@ -40,16 +40,16 @@ type PartitionKeyDefinition struct {
 
 // partitionKeyJSON is a definition in JSON.
 type partitionKeyJSON struct {
-	Paths     []string     `json:"paths"`
-	Kind      string       `json:"kind"`
-	Version   *hashVersion `json:"version,omitempty"` // left out if it is 1 and was not given
-	SystemKey bool         `json:"systemKey,omitempty"`
+	Paths     []string              `json:"paths"`
+	Kind      string                `json:"kind"`
+	Version   *partitionHashVersion `json:"version,omitempty"` // left out if it is 1 and was not given
+	SystemKey bool                  `json:"systemKey,omitempty"`
 }
 
-// hashVersion is 1 or 2. The SDK for Java sends it by the name of its constant, "V1" or "V2".
-type hashVersion int
+// partitionHashVersion is 1 or 2. The SDK for Java sends it by the name of its constant, "V1" or "V2".
+type partitionHashVersion int
 
-func (v *hashVersion) UnmarshalJSON(raw []byte) error {
+func (v *partitionHashVersion) UnmarshalJSON(raw []byte) error {
 	switch string(raw) {
 	case `"V1"`:
 		*v = 1

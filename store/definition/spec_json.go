@@ -261,7 +261,7 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
 	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind,
 		SystemKey: s.PartitionKey.SystemKey}
-	if v := hashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
+	if v := partitionHashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
 		w.PartitionKey.Version = &v
 	}
 	var err error

@@ -238,9 +238,9 @@ func (s *ContainerSpec) validateComputed() error {
 		}
 		seen[c.Name] = true
 	}
-	list := make([]query.Computed, len(s.ComputedProperties))
+	list := make([]query.ComputedProperty, len(s.ComputedProperties))
 	for i, c := range s.ComputedProperties {
-		list[i] = query.Computed{Name: c.Name, Query: c.Query}
+		list[i] = query.ComputedProperty{Name: c.Name, Query: c.Query}
 	}
 	if err := query.CheckComputed(list); err != nil {
 		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}

@@ -95,7 +95,7 @@ func (n *expiryCensus) keys(scope []byte) error {
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		looks := view.MaxGhosts
 		prefix := layout.TimePrefix(scope, f.family)
-		err := host.EachDue(n.r, prefix, view.Never, func(e host.DeadlineEntry) (more bool, err error) {
+		err := host.EachDue(n.r, prefix, view.Never, func(e host.DeadlineIndexEntry) (more bool, err error) {
 			if !n.more() {
 				return false, nil
 			}
@@ -131,10 +131,10 @@ func (n *expiryCensus) keys(scope []byte) error {
 }
 
 // read reads an item by its rid.
-func (n *expiryCensus) read(scope []byte, rid uint64) (layout.Header, []byte, error) {
+func (n *expiryCensus) read(scope []byte, rid uint64) (layout.ItemHeader, []byte, error) {
 	v, err := n.r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid))
 	if err != nil {
-		return layout.Header{}, nil, err
+		return layout.ItemHeader{}, nil, err
 	}
 	return layout.DecodeItem(v)
 }

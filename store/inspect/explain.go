@@ -180,7 +180,7 @@ func (e *Expiry) reason() string {
 }
 
 // ExplainLife reports when an existing item of a container expires. The state is StateLive or StateGhost.
-func ExplainLife(state *view.ContainerState, h *layout.Header, body []byte) Expiry {
+func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) Expiry {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
 		Path: state.Spec.TTLPropertyPath, Default: p.Default, DefaultChangedAt: p.ChangedAt}
@@ -214,8 +214,8 @@ func ExplainLife(state *view.ContainerState, h *layout.Header, body []byte) Expi
 	return e
 }
 
-// Place is the location of an item, which need not exist.
-type Place struct {
+// ItemLocation is the location of an item, which need not exist.
+type ItemLocation struct {
 	ID    string
 	EPK   []byte
 	PK    []byte // ordered encoding of the full partition key
@@ -224,7 +224,7 @@ type Place struct {
 
 // Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
 // that of its last write, or of its purge if that is known.
-func Explain(state *view.ContainerState, r engine.Reader, p Place) (e Expiry, lsn uint64, err error) {
+func Explain(state *view.ContainerState, r engine.Reader, p ItemLocation) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
@@ -238,24 +238,24 @@ func Explain(state *view.ContainerState, r engine.Reader, p Place) (e Expiry, ls
 }
 
 // itemHead reads the header and the document of an item. It fails with engine.ErrNotFound if there is none.
-func itemHead(r engine.Reader, scope []byte, p Place) (layout.Header, []byte, error) {
+func itemHead(r engine.Reader, scope []byte, p ItemLocation) (layout.ItemHeader, []byte, error) {
 	v, err := r.Get(p.Point)
 	if err != nil {
-		return layout.Header{}, nil, err
+		return layout.ItemHeader{}, nil, err
 	}
 	rid, ok := layout.NumberOf(v)
 	if !ok {
-		return layout.Header{}, nil, engine.ErrCorrupt
+		return layout.ItemHeader{}, nil, engine.ErrCorrupt
 	}
 	if v, err = r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)); err != nil {
-		return layout.Header{}, nil, err
+		return layout.ItemHeader{}, nil, err
 	}
 	return layout.DecodeItem(v)
 }
 
 // explainGone reports what happened to an item that does not exist any more, from the feed of all versions
 // or else from the log of expiries.
-func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p Place) (
+func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p ItemLocation) (
 	e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
 		DefaultChangedAt: state.Policy.ChangedAt}
@@ -282,7 +282,7 @@ const maxEntries = 100_000
 
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of
 // expiries: only its kind and its times.
-func LastEntry(r engine.Reader, scope []byte, family byte, p Place, after uint64) (
+func LastEntry(r engine.Reader, scope []byte, family byte, p ItemLocation, after uint64) (
 	last layout.ExpiryEntry, lsn uint64, found bool, err error) {
 	rg := layout.ScopeFamily(scope, family)
 	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start

@@ -215,7 +215,7 @@ func FuzzAppendText(f *testing.F) {
 		if len(text) > 1<<17 {
 			t.Fatalf("%d bytes", len(text))
 		}
-		var twice *jsondoc.DuplicateError
+		var twice *jsondoc.DuplicateNameError
 		if err := jsondoc.Valid(text, jsondoc.Limits{MaxBytes: 1 << 17}); errors.As(err, &twice) {
 			return
 		} else if err != nil {

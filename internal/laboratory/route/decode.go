@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// A PartDecoder is a part of a request struct that decodes itself from the request, for instance a container
-// that the path names. Its field must be exported, or embed an exported type.
-type PartDecoder[L Server] interface {
+// A RequestPartDecoder is a part of a request struct that decodes itself from the request, for instance a
+// container that the path names. Its field must be exported, or embed an exported type.
+type RequestPartDecoder[L Server] interface {
 	Find(l L, ec echo.Context) error
 }
 
-// A MemberDecoder is a field of a request struct that decodes its own JSON value. name is the name of the
+// A JSONMemberDecoder is a field of a request struct that decodes its own JSON value. name is the name of the
 // member, for error messages.
-type MemberDecoder interface {
+type JSONMemberDecoder interface {
 	DecodeMember(name string, v jsondoc.Value) error
 }
 
@@ -60,7 +60,7 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	d := new(decoder[L])
 	if implementsFinder[L](t) {
 		d.steps = []decodeStep[L]{func(l L, ec echo.Context, in reflect.Value) error {
-			return in.Addr().Interface().(PartDecoder[L]).Find(l, ec)
+			return in.Addr().Interface().(RequestPartDecoder[L]).Find(l, ec)
 		}}
 		return d
 	}
@@ -86,7 +86,7 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 			d.large = d.large || f.Tag.Get("body") == "large"
 		case implementsFinder[L](f.Type):
 			d.steps = append(d.steps, func(l L, ec echo.Context, in reflect.Value) error {
-				return in.FieldByIndex(index).Addr().Interface().(PartDecoder[L]).Find(l, ec)
+				return in.FieldByIndex(index).Addr().Interface().(RequestPartDecoder[L]).Find(l, ec)
 			})
 		case f.Tag.Get("json") != "":
 			if len(d.body) == 0 {
@@ -115,15 +115,15 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	}
 }
 
-// implementsFinder reports whether a part implements PartDecoder itself, rather than through an embedded
-// field.
+// implementsFinder reports whether a part implements RequestPartDecoder itself, rather than through an
+// embedded field.
 func implementsFinder[L Server](t reflect.Type) bool {
-	if !reflect.PointerTo(t).Implements(reflect.TypeFor[PartDecoder[L]]()) {
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[RequestPartDecoder[L]]()) {
 		return false
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[PartDecoder[L]]()) {
+		if f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[RequestPartDecoder[L]]()) {
 			return false
 		}
 	}
@@ -278,7 +278,7 @@ func (f *requestField) decode(in reflect.Value, v jsondoc.Value) error {
 		to.Set(reflect.New(to.Type().Elem()))
 		to = to.Elem()
 	}
-	if m, ok := to.Addr().Interface().(MemberDecoder); ok {
+	if m, ok := to.Addr().Interface().(JSONMemberDecoder); ok {
 		return m.DecodeMember(f.name, v)
 	}
 	switch to.Kind() {

@@ -16,8 +16,8 @@
 // in the document.
 //
 // The parts of a request struct are decoded in the order of declaration, and the first invalid part
-// determines the error. A part that implements PartDecoder decodes itself from the request; a field that
-// implements MemberDecoder decodes its own JSON value.
+// determines the error. A part that implements RequestPartDecoder decodes itself from the request; a field
+// that implements JSONMemberDecoder decodes its own JSON value.
 //
 // # Libraries
 //

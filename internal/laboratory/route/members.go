@@ -14,7 +14,7 @@ import (
 // RequiredText is a string that a request must contain.
 type RequiredText string
 
-// DecodeMember implements MemberDecoder.
+// DecodeMember implements JSONMemberDecoder.
 func (n *RequiredText) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return BadRequest("The input content is invalid because the required property '" + name +
@@ -30,7 +30,7 @@ func (RequiredText) InlineJSONSchema() {}
 // Timestamp is a point in time: RFC 3339, or whole seconds since 1970.
 type Timestamp struct{ time.Time }
 
-// DecodeMember implements MemberDecoder.
+// DecodeMember implements JSONMemberDecoder.
 func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 	n := v.Num()
 	switch {
@@ -61,7 +61,7 @@ func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
 // Duration is a duration in any format of ttl.ParseDuration; a number means seconds.
 type Duration struct{ time.Duration }
 
-// DecodeMember implements MemberDecoder.
+// DecodeMember implements JSONMemberDecoder.
 func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 	text := v.Str()
 	if v.Kind() == jsondoc.Number {

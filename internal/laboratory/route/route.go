@@ -25,13 +25,13 @@ type Route[L Server] struct {
 	status  int   // status on success
 	other   []int // alternative statuses on success
 	fails   []int // failure statuses, in addition to those that all similar routes have
-	answers []Media
+	answers []ResponseFormat
 	decoder *decoder[L]
 	serve   func(l L, r *Route[L], ec echo.Context) error
 }
 
-// Media is one format of a response.
-type Media struct {
+// ResponseFormat is one format of a response.
+type ResponseFormat struct {
 	Kind        string // the content type
 	Answer      any    // a value of the response's type; nil: text without a schema
 	Description string // of text without a schema
@@ -54,7 +54,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 	case Empty:
 		r.status = http.StatusNoContent
 	default:
-		r.answers = []Media{{Kind: JSONKind, Answer: answer}}
+		r.answers = []ResponseFormat{{Kind: JSONKind, Answer: answer}}
 	}
 	r.serve = func(l L, r *Route[L], ec echo.Context) error {
 		in := new(Request)
@@ -62,7 +62,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 			return err
 		}
 		out, err := run(l, ec.Request().Context(), in)
-		if c, ok := any(&out).(ChargedResponse); ok {
+		if c, ok := any(&out).(ResponseWithCharge); ok {
 			l.Wire().Charge(ec, c.Receipt())
 		}
 		if err != nil {
@@ -113,14 +113,14 @@ func (r Route[L]) Failing(statuses ...int) Route[L] {
 }
 
 // As declares the formats of the route's response, if they are not just JSON.
-func (r Route[L]) As(answers ...Media) Route[L] {
+func (r Route[L]) As(answers ...ResponseFormat) Route[L] {
 	r.answers = answers
 	return r
 }
 
-// ChargedResponse is implemented by a response with a receipt, which says what the request has done and what
-// it costs. The receipt is used after a failure as well.
-type ChargedResponse interface {
+// ResponseWithCharge is implemented by a response with a receipt, which says what the request has done and
+// what it costs. The receipt is used after a failure as well.
+type ResponseWithCharge interface {
 	Receipt() store.Receipt
 }
 

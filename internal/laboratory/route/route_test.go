@@ -128,7 +128,7 @@ func table() []Route[*shop] {
 		On(http.MethodGet, "/shelves/{shelf}", "The books of a shelf", (*shop).list),
 		On(http.MethodDelete, "/shelves", "Clear the shop", (*shop).clear),
 		Raw(http.MethodGet, "/sign", "The sign", (*shop).sign).Public().
-			As(Media{Kind: "text/plain", Description: "A word."}),
+			As(ResponseFormat{Kind: "text/plain", Description: "A word."}),
 	}
 }
 

@@ -171,6 +171,13 @@ func (d *Database) snapshot() (*rowSet, uint64, int64) {
 	return d.rows.Copy(), d.version, d.clock.Now().UnixMicro()
 }
 
+// changes returns the number of changes of the data so far.
+func (d *Database) changes() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.version
+}
+
 // reportLocked sends notifications for scopes. The caller holds mu.
 func (d *Database) reportLocked(scopes [][]byte) {
 	if d.o.Defects.Silent {
@@ -190,11 +197,10 @@ func (d *Database) reportLocked(scopes [][]byte) {
 }
 
 // chance returns true with a probability, which p reads from the settings of the network.
-func (d *Database) chance(p func(Network) float64) bool {
+func (d *Database) chance(draws *rand.Rand, p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n := p(d.o.Network)
-	return n > 0 && d.rng.Float64() < n
+	return draws.Float64() < p(d.o.Network)
 }
 
 // between returns a random duration.

@@ -5,8 +5,8 @@
 //	db := database.New(database.Options{Seed: 1, Network: n})
 //	a, b := db.Open(machine), db.Open(other)
 //
-// Each Engine is the engine of one server. It implements engine.Engine, engine.Getter, engine.Shared,
-// engine.ClockReporter and engine.Notifier.
+// Each Engine is the engine of one server. It implements engine.Engine, engine.Getter, engine.SharedEngine,
+// engine.ClockReporter and engine.CommitNotifier.
 //
 // # Exchanges
 //

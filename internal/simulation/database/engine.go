@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ var errLost = errors.New("the connection to the database broke")
 type Engine struct {
 	d       *Database
 	name    string
+	seed    uint64
 	machine ttl.Clock // the clock of the server's machine
 	inbox   notificationInbox
 	calls   engine.CallTracker
@@ -27,18 +29,21 @@ type Engine struct {
 	queues  map[string]*scopeQueue
 	told    int64         // the latest time that the database has returned, in microseconds since 1970
 	paused  chan struct{} // closed when the server continues; nil: it is not paused
-	rng     *rand.Rand
 	commits uint64
 	groups  uint64
+	// drawn counts the exchanges that began at the time drawnAt, in nanoseconds since 1970, by hashes of
+	// their operations and keys.
+	drawn   map[uint64]uint64
+	drawnAt int64
 
 	dead chan struct{} // closed by Kill
 }
 
 var (
-	_ engine.Getter        = (*Engine)(nil)
-	_ engine.Shared        = (*Engine)(nil)
-	_ engine.ClockReporter = (*Engine)(nil)
-	_ engine.Notifier      = (*Engine)(nil)
+	_ engine.Getter         = (*Engine)(nil)
+	_ engine.SharedEngine   = (*Engine)(nil)
+	_ engine.ClockReporter  = (*Engine)(nil)
+	_ engine.CommitNotifier = (*Engine)(nil)
 )
 
 // Open returns the engine of a server. The name seeds the delays of its exchanges. machine is the clock of
@@ -47,13 +52,12 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	if machine == nil {
 		machine = d.clock
 	}
-	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue),
+	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue), drawn: make(map[uint64]uint64),
 		inbox: newInbox(), dead: make(chan struct{})}
-	seed := d.o.Seed + 1
+	e.seed = d.o.Seed + 1
 	for _, b := range []byte(name) {
-		seed = mix(seed + uint64(b))
+		e.seed = mix(e.seed + uint64(b))
 	}
-	e.rng = rand.New(&randomSource{clock: d.clock, seed: seed})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.engines = append(d.engines, e)
@@ -93,21 +97,12 @@ func (e *Engine) tell(now int64) int64 {
 func (e *Engine) Kill() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	select {
-	case <-e.dead:
-	default:
+	if !isClosed(e.dead) {
 		close(e.dead)
 	}
 }
 
-func (e *Engine) killed() bool {
-	select {
-	case <-e.dead:
-		return true
-	default:
-		return false
-	}
-}
+func (e *Engine) killed() bool { return isClosed(e.dead) }
 
 // Pause stops the server until Resume: it neither sends requests nor receives responses.
 func (e *Engine) Pause() {
@@ -158,24 +153,63 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// draws returns the random numbers of an exchange. They depend only on the seed, the server, the time, the
+// operation and the keys. So they do not depend on the order of exchanges that begin at the same moment,
+// unless they are equal.
+func (e *Engine) draws(o ExchangeOperation, keys [][]byte) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(o))
+	for _, key := range keys {
+		_, _ = h.Write(key)
+		_, _ = h.Write([]byte{0})
+	}
+	sum, now := h.Sum64(), e.d.clock.Now().UnixNano()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.drawnAt != now {
+		e.drawnAt = now
+		clear(e.drawn)
+	}
+	e.drawn[sum]++
+	return rand.New(rand.NewPCG(mix(e.seed+uint64(now)), mix(sum+e.drawn[sum])))
+}
+
 // delay waits for the time that a request or a response takes.
-func (e *Engine) delay() {
+func (e *Engine) delay(draws *rand.Rand) {
 	n := &e.d.o.Network // Calm changes only the probabilities
 	if n.MaxDelay <= 0 {
 		return
 	}
-	e.mu.Lock()
 	d := n.MinDelay
 	if n.MaxDelay > n.MinDelay {
-		d += time.Duration(e.rng.Int64N(int64(n.MaxDelay - n.MinDelay)))
+		d += time.Duration(draws.Int64N(int64(n.MaxDelay - n.MinDelay)))
 	}
-	e.mu.Unlock()
 	pause(context.Background(), e.d.clock, d)
 }
 
 // exchange runs execute at the database after the delay of a request, and returns after the delay of the
-// response. giveUp is closed when limit has passed. It returns errLost if the connection breaks.
-func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct{}) error) error {
+// response. giveUp is closed when limit has passed. It returns errLost if the connection breaks. x says for
+// what the exchange is: its operation and its keys.
+func (e *Engine) exchange(x Exchange, limit time.Duration,
+	execute func(giveUp <-chan struct{}) error) error {
+	x.Err = e.transmit(limit, e.draws(x.Operation, x.Keys), func(giveUp <-chan struct{}) error {
+		x.Version = e.d.changes()
+		return execute(giveUp)
+	})
+	e.exchanged(x)
+	return x.Err
+}
+
+// exchanged passes an exchange to Options.Exchanged.
+func (e *Engine) exchanged(x Exchange) {
+	if fn := e.d.o.Exchanged; fn != nil {
+		x.Server = e.name
+		fn(x)
+	}
+}
+
+func (e *Engine) transmit(limit time.Duration, draws *rand.Rand,
+	execute func(giveUp <-chan struct{}) error) error {
 	d := e.d
 	e.Running(nil)
 	if e.killed() {
@@ -183,42 +217,36 @@ func (e *Engine) exchange(limit time.Duration, execute func(giveUp <-chan struct
 	}
 	d.count(func(s *Stats) { s.Trips++ })
 	giveUp := make(chan struct{})
-	over := false
 	if d.timed() {
 		stop := ttl.AfterFunc(d.clock, limit, func() { close(giveUp) })
 		defer stop()
 	}
-	if d.chance(func(n Network) float64 { return n.LostRequest }) {
+	if d.chance(draws, func(n Network) float64 { return n.LostRequest }) {
 		d.count(func(s *Stats) { s.Lost++ })
-		e.delay()
+		e.delay(draws)
 		return errLost
 	}
-	e.delay()
+	e.delay(draws)
 	if err := d.arrive(); err != nil {
 		return err
 	}
 	err := execute(giveUp)
-	if d.chance(func(n Network) float64 { return n.LostAnswer }) {
+	if d.chance(draws, func(n Network) float64 { return n.LostAnswer }) {
 		d.count(func(s *Stats) { s.Lost++ })
 		return errLost
 	}
-	e.delay()
+	e.delay(draws)
 	e.Running(nil)
-	select {
-	case <-giveUp:
-		over = true
-	default:
-	}
-	if over || e.killed() {
+	if isClosed(giveUp) || e.killed() {
 		return errLost
 	}
 	return err
 }
 
 // ask runs an exchange that only reads. It repeats the exchange a few times if the connection breaks.
-func (e *Engine) ask(ctx context.Context, execute func() error) error {
+func (e *Engine) ask(ctx context.Context, x Exchange, execute func() error) error {
 	for try := 0; ; try++ {
-		err := e.exchange(readLimit, func(<-chan struct{}) error {
+		err := e.exchange(x, readLimit, func(<-chan struct{}) error {
 			e.d.work(e.d.o.Load.Trip)
 			return execute()
 		})
@@ -250,7 +278,8 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.Position, err error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
+	err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*sourceReader).from.(*viewSource).one = true
 		all, err := r.Positions([][]byte{scope})

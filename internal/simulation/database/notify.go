@@ -35,13 +35,13 @@ func (b *notificationInbox) take() [][]byte {
 	return list
 }
 
-// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.Notifier.
+// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.CommitNotifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.calls.Begin(); err != nil {
 		return err
 	}
 	defer e.calls.End()
-	return e.ask(ctx, func() error {
+	return e.ask(ctx, Exchange{Operation: ExchangeAwait, Keys: scopes}, func() error {
 		e.d.mu.Lock()
 		defer e.d.mu.Unlock()
 		for _, scope := range scopes {
@@ -51,7 +51,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	})
 }
 
-// Listen calls fn for each report of a commit until ctx ends: see engine.Notifier.
+// Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	fn(nil)
 	for {
@@ -63,10 +63,11 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 		case <-ctx.Done():
 			return
 		}
-		e.delay()
+		e.delay(e.draws(ExchangeNotify, nil))
 		e.Running(ctx.Done())
 		for _, scope := range e.inbox.take() {
 			if ctx.Err() == nil {
+				e.exchanged(Exchange{Operation: ExchangeNotify, Keys: [][]byte{scope}})
 				fn(scope)
 			}
 		}

@@ -16,7 +16,33 @@ type Options struct {
 	// Committed is called for each commit, in the order of the commits; nil: not called. It must not call the
 	// database.
 	Committed func(Commit)
+	// Exchanged is called after each exchange, and before each notification that a server receives. nil: not
+	// called. It must not call the database.
+	Exchanged func(Exchange)
 }
+
+// Exchange describes a finished exchange. A notification is an exchange, too, which the database begins.
+type Exchange struct {
+	Server    string // the name of the server's engine
+	Operation ExchangeOperation
+	Keys      [][]byte // what it is about: keys that are read, otherwise scopes
+	Version   uint64   // the number of changes of the data before its execution; 0: it was not executed
+	Err       error    // why it failed, as the server learns it
+}
+
+// ExchangeOperation is the purpose of an exchange.
+type ExchangeOperation string
+
+// The purposes of exchanges.
+const (
+	ExchangeBegin   ExchangeOperation = "begin"   // of a transaction
+	ExchangeRead    ExchangeOperation = "read"    // of keys
+	ExchangePage    ExchangeOperation = "page"    // of a scan that continues after a key
+	ExchangeCommit  ExchangeOperation = "commit"  // of a transaction
+	ExchangeOutcome ExchangeOperation = "outcome" // of a commit, which the server queries
+	ExchangeAwait   ExchangeOperation = "await"   // request for notifications
+	ExchangeNotify  ExchangeOperation = "notify"  // a notification
+)
 
 // Network is the connection between servers and the database.
 type Network struct {
@@ -53,7 +79,7 @@ type InjectedDefects struct {
 	// TornCommits makes the second half of a commit visible later than the first.
 	TornCommits bool
 	// Hidden hides keys from the reads of Updates; nil: none.
-	Hidden func(key []byte) bool
+	Hidden func(key []byte) bool `json:"-"`
 	// Silent sends no notifications.
 	Silent bool
 }

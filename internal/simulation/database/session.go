@@ -77,14 +77,27 @@ func (s *session) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 		select {
 		case <-w.granted:
 		case <-s.ended:
-			return errLost
 		case <-giveUp:
-			return errLost
 		case <-ctx.Done():
+		}
+		switch { // in this order, if several have happened
+		case isClosed(w.granted):
+		case isClosed(s.ended), isClosed(giveUp):
+			return errLost
+		default:
 			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // ask requests the lock of a scope. If the lock is free, it takes it and returns nil. Otherwise it returns

@@ -15,8 +15,9 @@ import (
 type readSource interface {
 	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
-	// fetchPage takes the exchange for the next page of an iterator, if the source needs one.
-	fetchPage() error
+	// fetchPage takes the exchange for the next page of an iterator, if the source needs one. The page begins
+	// at or after a key.
+	fetchPage(at []byte) error
 	// rows returns the current state of the source.
 	rows() *rowSet
 	// now returns the time of the database that belongs to the state, in microseconds since 1970.
@@ -85,7 +86,7 @@ func (r *sourceReader) GetMany(keys [][]byte) ([][]byte, error) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
+func (r *sourceReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, s := range scopes {
 		keys = append(keys, engine.CeilingKey(s), engine.MarkKey(s))
@@ -93,7 +94,7 @@ func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 	if err := r.from.fetch(keys...); err != nil {
 		return nil, err
 	}
-	list := make([]engine.Position, len(scopes))
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, s := range scopes {
 		at, err := position(r.from.rows(), s)
 		if err != nil {
@@ -106,7 +107,7 @@ func (r *sourceReader) Positions(scopes [][]byte) ([]engine.Position, error) {
 }
 
 // position returns the LSN and the mark that are stored for a scope.
-func position(from *rowSet, scope []byte) (at engine.Position, err error) {
+func position(from *rowSet, scope []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if v := get(from, engine.CeilingKey(scope)); v != nil {
 		next, err := engine.ParseCeiling(v)
@@ -152,14 +153,25 @@ type iterator struct {
 // Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
-// fetch fetches the next page if the current one is used up. It returns false after an error.
-func (it *iterator) fetch() bool {
+// position returns the key after which Next continues.
+func (it *iterator) position() []byte {
+	switch {
+	case it.at != nil:
+		return it.at.key
+	case it.reverse:
+		return it.in.End
+	}
+	return it.in.Start
+}
+
+// fetch fetches the next page, which begins at a key, if the current one is used up. It returns false after an error.
+func (it *iterator) fetch(at []byte) bool {
 	if it.left > 0 {
 		it.left--
 		return true
 	}
 	it.left = it.page - 1
-	if it.err = it.from.fetchPage(); it.err != nil {
+	if it.err = it.from.fetchPage(at); it.err != nil {
 		return false
 	}
 	if !it.began {
@@ -173,7 +185,7 @@ func (it *iterator) fetch() bool {
 
 // Next moves to the next key and reports whether there is one.
 func (it *iterator) Next() bool {
-	if it.ended || it.past || it.err != nil || !it.fetch() {
+	if it.ended || it.past || it.err != nil || !it.fetch(it.position()) {
 		return false
 	}
 	for it.step() {
@@ -220,7 +232,7 @@ func (it *iterator) SeekGE(key []byte) bool {
 		return false
 	}
 	it.left = 0
-	if !it.fetch() {
+	if !it.fetch(key) {
 		return false
 	}
 	if bytes.Compare(key, it.in.Start) < 0 {
@@ -272,11 +284,11 @@ type viewSource struct {
 	fetched map[string]bool
 }
 
-func (s *viewSource) exchange() error {
+func (s *viewSource) exchange(x Exchange) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	return s.e.ask(s.ctx, func() error {
+	return s.e.ask(s.ctx, x, func() error {
 		if s.taken == nil {
 			s.taken, _, s.at = s.e.d.snapshot()
 		}
@@ -292,7 +304,7 @@ func (s *viewSource) fetch(keys ...[]byte) error {
 	if !missing || s.one && s.taken != nil {
 		return nil
 	}
-	if err := s.exchange(); err != nil {
+	if err := s.exchange(Exchange{Operation: ExchangeRead, Keys: keys}); err != nil {
 		return err
 	}
 	s.at = s.e.tell(s.at)
@@ -305,8 +317,8 @@ func (s *viewSource) fetch(keys ...[]byte) error {
 	return nil
 }
 
-func (s *viewSource) fetchPage() error {
-	if err := s.exchange(); err != nil {
+func (s *viewSource) fetchPage(at []byte) error {
+	if err := s.exchange(Exchange{Operation: ExchangePage, Keys: [][]byte{at}}); err != nil {
 		return err
 	}
 	s.at = s.e.tell(s.at)

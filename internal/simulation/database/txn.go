@@ -36,7 +36,7 @@ type scopeState struct {
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
-	err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit, func(giveUp <-chan struct{}) error {
 		if err := a.s.lockAll(ctx, giveUp); err != nil {
 			return err
 		}
@@ -95,11 +95,11 @@ func (a *txnAttempt) rebase() {
 }
 
 // statement sends one request within the transaction to the database and waits for the response.
-func (a *txnAttempt) statement() error {
+func (a *txnAttempt) statement(x Exchange) error {
 	if a.lost != nil {
 		return a.lost
 	}
-	err := a.e.exchange(readLimit, func(<-chan struct{}) error {
+	err := a.e.exchange(x, readLimit, func(<-chan struct{}) error {
 		if err := a.s.enter(); err != nil {
 			return err
 		}
@@ -178,10 +178,13 @@ func (t *txn) fetch(keys ...[]byte) error {
 	for _, key := range keys {
 		t.a.fetched[string(key)] = true
 	}
-	return t.a.statement()
+	return t.a.statement(Exchange{Operation: ExchangeRead, Keys: keys})
 }
 
-func (t *txn) fetchPage() error         { return t.a.statement() }
+func (t *txn) fetchPage(at []byte) error {
+	return t.a.statement(Exchange{Operation: ExchangePage, Keys: [][]byte{at}})
+}
+
 func (t *txn) rows() *rowSet            { return t.a.state }
 func (t *txn) context() context.Context { return t.ctx }
 
@@ -342,8 +345,8 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 }
 
 // positions returns the LSN and the mark that each scope has after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.Position {
-	list := make([]engine.Position, len(scopes))
+func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
+	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {

@@ -23,7 +23,7 @@ type request struct {
 
 	// The outcome.
 	err      error
-	at       []engine.Position
+	at       []engine.ScopePosition
 	started  bool
 	wrote    bool
 	panicked bool
@@ -41,7 +41,7 @@ type scopeQueue struct {
 // Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
 // Update. fn must not end its goroutine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}
@@ -286,10 +286,11 @@ func (a *txnAttempt) commit() error {
 		return nil
 	}
 	e, d := a.e, a.e.d
-	if d.chance(func(n Network) float64 { return n.LateCommit }) {
+	if d.chance(e.draws("late commit", a.s.scopes), func(n Network) float64 { return n.LateCommit }) {
 		return a.commitLate()
 	}
-	err := e.exchange(commitLimit, func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
+	err := e.exchange(Exchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
+		func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
 	if errors.Is(err, errLost) {
 		return a.resolve()
 	}
@@ -325,7 +326,8 @@ func (a *txnAttempt) resolve() error {
 	}
 	for try := 0; ; try++ {
 		state := open
-		err := e.exchange(beginLimit, func(giveUp <-chan struct{}) error {
+		x := Exchange{Operation: ExchangeOutcome, Keys: a.s.scopes}
+		err := e.exchange(x, beginLimit, func(giveUp <-chan struct{}) error {
 			if !d.o.Defects.StampWithCommit {
 				select {
 				case <-a.s.ended:

@@ -21,7 +21,7 @@ const (
 // Alias is a name that a FROM clause binds, or a source without a name.
 type Alias struct {
 	Name  string
-	Block *Block
+	Block *QueryBlock
 	Level int // index of the step of the block that binds it
 	Slot  int // index of the value in the frame; unused if Item is set
 	Item  bool
@@ -34,11 +34,11 @@ type Alias struct {
 	single      bool // the item has exactly one value for this name
 }
 
-// Block is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree are not
-// changed; the binder's tables hold the meaning of their names.
-type Block struct {
-	outer     *Block
-	Steps     []*Step       // FROM and JOIN; the item is the first one if the query reads the container
+// QueryBlock is a SELECT with its clauses: the query itself or a subquery. The nodes of the syntax tree are
+// not changed; the binder's tables hold the meaning of their names.
+type QueryBlock struct {
+	outer     *QueryBlock
+	Steps     []*FromSource // FROM and JOIN; the item is the first one if the query reads the container
 	Container bool          // the first step is the item itself, or a subquery that reads the container
 	Where     []syntax.Expr // joined by AND
 	Filtered  bool          // there is a WHERE, even if it is always true
@@ -47,7 +47,7 @@ type Block struct {
 	GroupBy  []syntax.Expr
 	FirstKey int // number of the block's first GROUP BY key, counted over the whole query
 	Grouped  bool
-	Aggs     []AggCall
+	Aggs     []AggregateCall
 	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
 	keepsFirstRID bool
 	FirstRID      syntax.Expr // that _rid, if it is in the list
@@ -59,9 +59,9 @@ type Block struct {
 	Offset        int64
 	Limit         int64 // -1: none
 	Order         []*OrderKey
-	Sorted        []*OrderKey // ORDER BY of groups, after the form has been chosen
-	Rank          []*RankPart // ORDER BY RANK
-	ranked        bool        // there is an ORDER BY RANK, valid or not
+	Sorted        []*OrderKey  // ORDER BY of groups, after the form has been chosen
+	Rank          []*RankScore // ORDER BY RANK
+	ranked        bool         // there is an ORDER BY RANK, valid or not
 }
 
 // SelectProperty is one property of the rows of a select list.
@@ -70,36 +70,36 @@ type SelectProperty struct {
 	X    syntax.Expr
 }
 
-// AggCall is an aggregate function that a block calls. id is its number, counted over the whole query.
-type AggCall struct {
+// AggregateCall is an aggregate function that a block calls. id is its number, counted over the whole query.
+type AggregateCall struct {
 	Id   int
 	Name string // as registered
 	Arg  syntax.Expr
 }
 
-// aggRef identifies the aggregate that a call is bound to.
-type aggRef struct {
+// aggregateRef identifies the aggregate that a call is bound to.
+type aggregateRef struct {
 	Id    int
-	Block *Block
+	Block *QueryBlock
 }
 
-// StepKind says which rows a Step makes of one input row.
-type StepKind uint8
+// FromSourceKind says which rows a Step makes of one input row.
+type FromSourceKind uint8
 
 const (
-	StepItem     StepKind = iota // one row: the item
-	StepBind                     // one row: the value of x; no row if it is undefined
-	StepElements                 // one row for each element of the array x
-	stepRows                     // a row for each row of sub
-	StepFlatten                  // one row for each element of each row of the subquery sub
+	StepItem     FromSourceKind = iota // one row: the item
+	StepBind                           // one row: the value of x; no row if it is undefined
+	StepElements                       // one row for each element of the array x
+	stepRows                           // a row for each row of sub
+	StepFlatten                        // one row for each element of each row of the subquery sub
 )
 
-// Step is one source of a FROM clause (an alias, or a JOIN), with the conditions that can be tested once the
-// source is bound.
-type Step struct {
-	Kind   StepKind
+// FromSource is one source of a FROM clause (an alias, or a JOIN), with the conditions that can be tested
+// once the source is bound.
+type FromSource struct {
+	Kind   FromSourceKind
 	X      syntax.Expr
-	Sub    *Block
+	Sub    *QueryBlock
 	Alias  *Alias
 	Filter []syntax.Expr // conditions that the rule push-filter moves here
 }
@@ -153,24 +153,24 @@ type Binder struct {
 	errs   []*fault.Error
 
 	Idents map[*syntax.Ident]*Alias
-	Subs   map[*syntax.Query]*Block
-	Aggs   map[*syntax.Call]aggRef
+	Subs   map[*syntax.Query]*QueryBlock
+	Aggs   map[*syntax.Call]aggregateRef
 	Keys   map[syntax.Expr]int // parts of a select list that equal a GROUP BY key, with the number of the key
-	calls  []*syntax.Call      // calls of UDFs
+	UDFs   int                 // number of calls of user defined functions
 	Slots  int
 	Groups int // number of GROUP BY keys
 	joins  int
-	fold   Folder
+	fold   ConstantFolder
 }
 
-// Folder returns an expression of a bound query with its constant parts replaced by their values.
-type Folder func(*Binder, syntax.Expr) syntax.Expr
+// ConstantFolder returns an expression of a bound query with its constant parts replaced by their values.
+type ConstantFolder func(*Binder, syntax.Expr) syntax.Expr
 
 // NewBinder returns a binder of one query. It returns an *Error if two parameters have the same name.
-func NewBinder(text string, params []Parameter, info *ContainerInfo, fold Folder) (*Binder, error) {
+func NewBinder(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
-		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*Block{}, Aggs: map[*syntax.Call]aggRef{},
+		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*QueryBlock{}, Aggs: map[*syntax.Call]aggregateRef{},
 		Keys: map[syntax.Expr]int{}, fold: fold,
 	}
 	for i, p := range params {
@@ -246,7 +246,7 @@ func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool)
 const maxErrors = 100
 
 // fail records an error at a node.
-func (b *Binder) fail(at syntax.Span, e *fault.Error) {
+func (b *Binder) fail(at syntax.TextSpan, e *fault.Error) {
 	if len(b.errs) == maxErrors {
 		return
 	}
@@ -262,8 +262,8 @@ func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
 // FailPlain records an error that Cosmos DB reports without a position in the query.
 func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
 
-// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (fault.Style); Err returns
-// only those in the format of the first.
+// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (fault.ErrorFormat); Err
+// returns only those in the format of the first.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil
@@ -280,8 +280,8 @@ func (b *Binder) Err() error {
 
 // Block binds a query or a subquery. For a subquery (sub), outer is the enclosing block and outside are the
 // names that are visible around the subquery.
-func (b *Binder) Block(q *syntax.Query, outer *Block, outside *nameScope, sub bool) *Block {
-	bl := &Block{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
+func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, sub bool) *QueryBlock {
+	bl := &QueryBlock{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil
 	b.Subs[q] = bl
 	s := &nameScope{outer: outside}
@@ -346,7 +346,7 @@ func Conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 }
 
 // counts evaluates TOP, OFFSET and LIMIT.
-func (b *Binder) counts(bl *Block, q *syntax.Query) {
+func (b *Binder) counts(bl *QueryBlock, q *syntax.Query) {
 	if q.Select.Top != nil {
 		bl.Top = b.count(q.Select.Top, fault.CodeTop,
 			"The count value provided for a TOP clause must be an integer.")
@@ -359,7 +359,7 @@ func (b *Binder) counts(bl *Block, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) count(c *syntax.Count, code, message string) int64 {
+func (b *Binder) count(c *syntax.RowCount, code, message string) int64 {
 	v := c.Value
 	if c.Param != "" {
 		v = b.PinnedValue(c.Param)

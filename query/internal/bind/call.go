@@ -107,7 +107,7 @@ func (b *Binder) vector(c *syntax.Call) {
 	if len(c.Args) < 4 {
 		return
 	}
-	o, ok := c.Args[3].(*syntax.ObjectLit)
+	o, ok := c.Args[3].(*syntax.ObjectLiteral)
 	if given := b.literalOf(c.Args[3]); given.Kind() == jsondoc.Object {
 		given.Each(func(key string, _ jsondoc.Value) bool {
 			if _, known := vectorOptions[key]; !known {
@@ -188,11 +188,11 @@ func (b *Binder) groupKey(key syntax.Expr) {
 }
 
 // multiRow reports whether a block can have several rows for one row of the outer block.
-func (bl *Block) multiRow() bool {
+func (bl *QueryBlock) multiRow() bool {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(bl.Steps, func(st *Step) bool {
+	return slices.ContainsFunc(bl.Steps, func(st *FromSource) bool {
 		return st.Kind == StepElements || st.Kind == StepFlatten || st.Kind == stepRows && st.Sub.multiRow()
 	})
 }

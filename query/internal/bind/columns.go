@@ -10,7 +10,7 @@ import (
 // returns nil if the columns depend on the documents: for SELECT *, and SELECT VALUE of anything but an
 // object literal.
 func Columns(q *syntax.Query) []string {
-	if object, ok := q.Select.Value.(*syntax.ObjectLit); ok {
+	if object, ok := q.Select.Value.(*syntax.ObjectLiteral); ok {
 		return object.Keys
 	}
 	var names []string

@@ -14,7 +14,7 @@ import (
 
 // queryPart says in which part of the query an expression stands.
 type queryPart struct {
-	block  *Block
+	block  *QueryBlock
 	scope  *nameScope
 	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
 	agg    *syntax.Call // the aggregate whose argument the expression is in
@@ -29,9 +29,9 @@ func (b *Binder) expr(e syntax.Expr, at *queryPart) {
 			b.ident(n, at)
 		case *syntax.Call:
 			return b.call(n, at)
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			b.memberIndex(n)
-		case *syntax.ObjectLit:
+		case *syntax.ObjectLiteral:
 			b.uniqueKeys(n)
 		case *syntax.Subquery:
 			b.subquery(n, at)
@@ -76,7 +76,7 @@ func (b *Binder) scoreOutsideRank(c *syntax.Call, at *queryPart) {
 
 // memberIndex refuses x[i] unless i is a number or string literal, or a parameter with such a value. It
 // replaces a parameter by a literal, so that x[i] is a path.
-func (b *Binder) memberIndex(x *syntax.Index) {
+func (b *Binder) memberIndex(x *syntax.IndexExpr) {
 	i := x.I
 	if minus, ok := i.(*syntax.Unary); ok && minus.Op == syntax.Neg {
 		i = minus.X
@@ -87,7 +87,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 		v = i.Value
 	case *syntax.Parameter:
 		if v = b.PinnedValue(i.Name); x.I == i {
-			x.I = &syntax.Literal{Span: i.Span, Value: v, Name: i.Name}
+			x.I = &syntax.Literal{TextSpan: i.TextSpan, Value: v, Name: i.Name}
 		}
 	}
 	if k := v.Kind(); k != jsondoc.Number && k != jsondoc.String {
@@ -97,7 +97,7 @@ func (b *Binder) memberIndex(x *syntax.Index) {
 }
 
 // uniqueKeys refuses an object literal with two properties of the same name.
-func (b *Binder) uniqueKeys(o *syntax.ObjectLit) {
+func (b *Binder) uniqueKeys(o *syntax.ObjectLiteral) {
 	seen := make(map[string]bool, len(o.Keys))
 	for i, key := range o.Keys {
 		if seen[key] {
@@ -107,7 +107,7 @@ func (b *Binder) uniqueKeys(o *syntax.ObjectLit) {
 	}
 }
 
-func (b *Binder) sameName(at syntax.Span, name string) {
+func (b *Binder) sameName(at syntax.TextSpan, name string) {
 	b.fail(at, &fault.Error{Code: fault.CodeSameName,
 		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
@@ -134,7 +134,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 // call checks a call and reports whether the caller still has to bind its arguments.
 func (b *Binder) call(c *syntax.Call, at *queryPart) bool {
 	if c.UDF {
-		if b.calls = append(b.calls, c); len(b.calls) == MaxUDFs+1 {
+		if b.UDFs++; b.UDFs == MaxUDFs+1 {
 			b.failCode(c, fault.CodeTooManyUDFs,
 				"The query exceeds the maximum number of %d calls of user defined functions.", MaxUDFs)
 		}
@@ -182,8 +182,8 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *queryPart) {
 		b.nested(at.agg)
 	case at.clause == "SELECT":
 		id := len(b.Aggs)
-		b.Aggs[c] = aggRef{id, at.block}
-		at.block.Aggs = append(at.block.Aggs, AggCall{Id: id, Name: f.Name, Arg: c.Args[0]})
+		b.Aggs[c] = aggregateRef{id, at.block}
+		at.block.Aggs = append(at.block.Aggs, AggregateCall{Id: id, Name: f.Name, Arg: c.Args[0]})
 	case at.clause == "ORDER BY", at.clause == "RANK":
 		b.unsortable(c)
 		return
@@ -201,7 +201,7 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *queryPart) {
 
 // selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row
 // depends only on the group.
-func (b *Binder) selection(bl *Block, s *nameScope, q *syntax.Query) {
+func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	sel := q.Select
 	at := &queryPart{block: bl, scope: s, clause: "SELECT"}
 	switch {
@@ -228,7 +228,7 @@ func (b *Binder) selection(bl *Block, s *nameScope, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) checkStar(bl *Block, q *syntax.Query) {
+func (b *Binder) checkStar(bl *QueryBlock, q *syntax.Query) {
 	switch star := q.Select.Star; {
 	case len(q.GroupBy) > 0:
 		b.failCode(star, fault.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
@@ -241,7 +241,7 @@ func (b *Binder) checkStar(bl *Block, q *syntax.Query) {
 }
 
 // selectList binds the items of a select list.
-func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *queryPart) {
+func (b *Binder) selectList(bl *QueryBlock, items []*syntax.SelectItem, at *queryPart) {
 	unnamed := 0
 	source := func(id *syntax.Ident) bool { return b.Idents[id] != nil }
 	seen := make(map[string]bool, len(items))
@@ -257,12 +257,12 @@ func (b *Binder) selectList(bl *Block, items []*syntax.SelectItem, at *queryPart
 }
 
 // nameSpan returns the position of the name of an item in a select list.
-func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
+func nameSpan(item *syntax.SelectItem, name string) syntax.TextSpan {
 	if item.HasAlias {
 		return item.AliasSpan
 	}
-	at := item.Span
-	if _, ok := item.X.(*syntax.Member); ok {
+	at := item.TextSpan
+	if _, ok := item.X.(*syntax.MemberExpr); ok {
 		at.Start = at.End - utf8.RuneCountInString(name)
 	}
 	return at
@@ -270,7 +270,7 @@ func nameSpan(item *syntax.SelectItem, name string) syntax.Span {
 
 // namedByParameter reports whether the last property name of a path is the value of a parameter.
 func namedByParameter(e syntax.Expr) bool {
-	at, ok := e.(*syntax.Index)
+	at, ok := e.(*syntax.IndexExpr)
 	if !ok {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // ofGroup checks that an expression of a select list consists of GROUP BY keys, aggregates and constants, and
 // records which parts of it are keys.
-func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
+func (b *Binder) ofGroup(bl *QueryBlock, e syntax.Expr, keys groupKeys) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if src, ok := n.(*syntax.Source); ok && src.Path != nil {
 			b.sourceOfGroup(bl, src.Path, keys)
@@ -44,7 +44,7 @@ func (b *Binder) ofGroup(bl *Block, e syntax.Expr, keys groupKeys) {
 // sourceOfGroup checks the FROM of a subquery in the select list of a block with GROUP BY. If a key is only a
 // name, as in GROUP BY t, the subquery cannot read from it: FROM x IN t.tags is refused, unless t.tags is a
 // key as well.
-func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
+func (b *Binder) sourceOfGroup(bl *QueryBlock, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
 		return
@@ -55,9 +55,9 @@ func (b *Binder) sourceOfGroup(bl *Block, path syntax.Expr, keys groupKeys) {
 			return
 		}
 		switch x := e.(type) {
-		case *syntax.Member:
+		case *syntax.MemberExpr:
 			e = x.X
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			e = x.X
 		}
 	}
@@ -71,7 +71,7 @@ func (b *Binder) notGrouped(e syntax.Expr) {
 }
 
 // bindsBelow reports whether an expression uses a name that a subquery of the block binds.
-func (b *Binder) bindsBelow(bl *Block, e syntax.Expr) (below bool) {
+func (b *Binder) bindsBelow(bl *QueryBlock, e syntax.Expr) (below bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if id, ok := n.(*syntax.Ident); ok && b.Idents[id] != nil {
 			for at := b.Idents[id].Block; at != nil && at != bl; at = at.outer {
@@ -89,7 +89,7 @@ type groupKeys struct {
 	numbers map[string]int        // by the text of the key
 }
 
-func keysOf(bl *Block) groupKeys {
+func keysOf(bl *QueryBlock) groupKeys {
 	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
 	for i, key := range bl.GroupBy {
 		keys.types[reflect.TypeOf(key)] = true
@@ -112,9 +112,9 @@ func (k groupKeys) find(e syntax.Expr) int {
 func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
-		case *syntax.Member:
+		case *syntax.MemberExpr:
 			e = x.X
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			e = x.X
 		default:
 			return false
@@ -127,7 +127,7 @@ func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 
 // orderOfGroups checks that an ORDER BY expression of groups is a GROUP BY key or a part of one, and records
 // which.
-func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
+func (b *Binder) orderOfGroups(bl *QueryBlock, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.isPrefixOf(e) {
 		b.failCode(e, fault.CodeOrderNotGrouped,
@@ -140,6 +140,6 @@ func (b *Binder) orderOfGroups(bl *Block, e syntax.Expr) {
 
 // ListsAggregates reports whether a select list has aggregates but the block has no GROUP BY, so that they
 // are over all rows.
-func ListsAggregates(t *Block) bool {
+func ListsAggregates(t *QueryBlock) bool {
 	return len(t.Aggs) > 0 && len(t.GroupBy) == 0 && t.Value == nil
 }

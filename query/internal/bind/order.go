@@ -11,7 +11,7 @@ import (
 )
 
 // orderBy binds ORDER BY. It does not check whether an index provides the order.
-func (b *Binder) orderBy(bl *Block, s *nameScope, q *syntax.Query) {
+func (b *Binder) orderBy(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	switch {
 	case q.OrderBy == nil:
 		return
@@ -32,7 +32,7 @@ func (b *Binder) orderBy(bl *Block, s *nameScope, q *syntax.Query) {
 }
 
 // orderKey binds one ORDER BY key. single reports whether it is the only key.
-func (b *Binder) orderKey(bl *Block, item *syntax.SortItem, single bool) *OrderKey {
+func (b *Binder) orderKey(bl *QueryBlock, item *syntax.SortItem, single bool) *OrderKey {
 	key := &OrderKey{X: item.X, Desc: item.Desc}
 	if c, ok := item.X.(*syntax.Call); ok && !c.UDF {
 		switch f, _ := lang.Lookup(c.Name); {
@@ -103,7 +103,7 @@ func (b *Binder) unsortable(at syntax.Node) {
 
 // Derived returns the subquery in FROM whose rows a name is bound to, or nil if the name is bound to
 // anything else.
-func (a *Alias) Derived() *Block {
+func (a *Alias) Derived() *QueryBlock {
 	if a == nil || a.Block == nil || a.Level >= len(a.Block.Steps) {
 		return nil
 	}
@@ -141,11 +141,11 @@ func (b *Binder) nearestTo(c *syntax.Call) bool {
 
 // derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM. The key is the
 // corresponding path in the item.
-func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.Step) *OrderKey {
+func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *QueryBlock, steps []syntax.PathStep) *OrderKey {
 	x := b.inItem(sub, steps)
 	switch {
 	case a.Level > 0 || slices.ContainsFunc(sub.Steps,
-		func(st *Step) bool { return st.Alias != nil && !st.Alias.single }):
+		func(st *FromSource) bool { return st.Alias != nil && !st.Alias.single }):
 		if x == nil || !sub.Container || sub.Grouped || sub.Distinct {
 			key.Refused = correlated()
 			return key
@@ -163,7 +163,7 @@ func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *Block, steps []syntax.
 
 // inItem translates a path into the rows of a block to a path from the item. It returns nil if the value is
 // not a part of the item, or if the item can have several such values.
-func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
+func (b *Binder) inItem(bl *QueryBlock, steps []syntax.PathStep) syntax.Expr {
 	var x syntax.Expr
 	switch {
 	case bl.Star:
@@ -181,7 +181,7 @@ func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 		steps = steps[1:]
 	}
 	for len(steps) > 0 {
-		o, ok := x.(*syntax.ObjectLit)
+		o, ok := x.(*syntax.ObjectLiteral)
 		if !ok {
 			break
 		}
@@ -205,7 +205,7 @@ func (b *Binder) inItem(bl *Block, steps []syntax.Step) syntax.Expr {
 
 // inItemFrom translates a path that begins with a name to a path from the item: see inItem. It returns nil if
 // the value is not a part of the item, or if the item can have several such values.
-func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
+func (b *Binder) inItemFrom(a *Alias, steps []syntax.PathStep) syntax.Expr {
 	if sub := a.Derived(); sub != nil {
 		return b.inItem(sub, steps)
 	}
@@ -213,7 +213,7 @@ func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
 		return nil
 	}
 	if !a.Item {
-		way := make([]syntax.Step, len(a.route), len(a.route)+len(steps))
+		way := make([]syntax.PathStep, len(a.route), len(a.route)+len(steps))
 		for i, segment := range a.route {
 			way[i].Name = segment.Name
 		}
@@ -227,9 +227,9 @@ func (b *Binder) inItemFrom(a *Alias, steps []syntax.Step) syntax.Expr {
 	var x syntax.Expr = root
 	for _, st := range steps {
 		if st.IsIndex {
-			x = &syntax.Index{X: x, I: Number(int64(st.Index))}
+			x = &syntax.IndexExpr{X: x, I: Number(int64(st.Index))}
 		} else {
-			x = &syntax.Member{X: x, Name: st.Name}
+			x = &syntax.MemberExpr{X: x, Name: st.Name}
 		}
 	}
 	return x

@@ -15,16 +15,16 @@ type Parameter struct {
 	Value jsondoc.Value
 }
 
-// Computed is a computed property of a container: a name and a query of the form SELECT VALUE expression
-// FROM c. Queries use a computed property like a property of the document. It hides a document's property of
-// the same name.
-type Computed = index.Computed
+// ComputedProperty is a computed property of a container: a name and a query of the form SELECT VALUE
+// expression FROM c. Queries use a computed property like a property of the document. It hides a document's
+// property of the same name.
+type ComputedProperty = index.ComputedProperty
 
 // ContainerInfo describes the container for the planning of a query.
 type ContainerInfo struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []jsondoc.Path // of the partition key, one for each level
-	Computed       []Computed
+	Computed       []ComputedProperty
 	// an ORDER BY that no index serves is answered by sorting; if not set, the query is refused, as in
 	// Cosmos DB
 	Lenient  bool
@@ -46,7 +46,7 @@ func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
 type Query struct {
 	*Binder
 	Q     *syntax.Query
-	Top   *Block
+	Top   *QueryBlock
 	Asked []Parameter
 }
 
@@ -70,7 +70,7 @@ func copies[T any](list []*T) []*T {
 }
 
 // Text parses a query and resolves its names.
-func Text(text string, params []Parameter, info *ContainerInfo, fold Folder) (*Query, error) {
+func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Query, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
@@ -80,7 +80,7 @@ func Text(text string, params []Parameter, info *ContainerInfo, fold Folder) (*Q
 
 // Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
 // positions of errors.
-func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo, fold Folder) (*Query,
+func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Query,
 	error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
@@ -94,7 +94,7 @@ func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
 }
 
 // Derived returns the subquery in FROM whose rows are made from all items together, rather than item by item.
-func (bl *Block) Derived() *Block {
+func (bl *QueryBlock) Derived() *QueryBlock {
 	if len(bl.Steps) == 0 || bl.Steps[0].Sub == nil || !bl.Container {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (bl *Block) Derived() *Block {
 // LeadingKeys returns n if the select list consists of the first n ORDER BY keys, in any order, and 0
 // otherwise. If the result is not 0, equal rows are adjacent, so DISTINCT needs to remember only the
 // previous row.
-func (bl *Block) LeadingKeys() int {
+func (bl *QueryBlock) LeadingKeys() int {
 	if bl.Star {
 		return 0
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// RankPart is one score of ORDER BY RANK: a FullTextScore or a VectorDistance.
-type RankPart struct {
+// RankScore is one score of ORDER BY RANK: a FullTextScore or a VectorDistance.
+type RankScore struct {
 	Call   syntax.Expr   // the whole function call
 	Text   syntax.Expr   // the first argument of FullTextScore; nil for a VectorDistance
 	Terms  []syntax.Expr // its other arguments
@@ -26,9 +26,9 @@ const (
 )
 
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
-func (b *Binder) orderByRank(bl *Block, s *nameScope, q *syntax.Query) {
+func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	for i := len(q.From) - 1; i > 0; i-- { // a JOIN covers all sources before it
-		b.failCode(syntax.Span{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
+		b.failCode(syntax.TextSpan{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
 	}
 	for _, src := range q.From {
@@ -61,14 +61,14 @@ func (b *Binder) orderByRank(bl *Block, s *nameScope, q *syntax.Query) {
 		b.fusion(bl, q)
 		return
 	}
-	bl.Rank = []*RankPart{b.rankPart(call, fn)}
+	bl.Rank = []*RankScore{b.rankPart(call, fn)}
 }
 
 // rankedWithout refuses the clauses that cannot be combined with ORDER BY RANK: groups, aggregates and
 // DISTINCT.
-func (b *Binder) rankedWithout(bl *Block, q *syntax.Query) {
+func (b *Binder) rankedWithout(bl *QueryBlock, q *syntax.Query) {
 	if len(q.GroupBy) > 0 {
-		clause := syntax.Span{Start: q.GroupBy[0].Extent().Start,
+		clause := syntax.TextSpan{Start: q.GroupBy[0].Extent().Start,
 			End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
 		clause.Start = max(0, lastWord([]rune(b.Text)[:clause.Start], "GROUP"))
 		b.failCode(clause, fault.CodeRankGroupBy,
@@ -111,7 +111,7 @@ func (b *Binder) rankFunction(e syntax.Expr) string {
 }
 
 // fusion binds RRF(score, score, ... [, weights]).
-func (b *Binder) fusion(bl *Block, q *syntax.Query) {
+func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
 	args := q.OrderBy.Rank.Args
 	before := len(b.errs)
 	var weights []float64
@@ -156,7 +156,7 @@ func (b *Binder) noRankFunction(q *syntax.Query) {
 
 // isList reports whether an expression is an array literal, or a parameter whose value is an array.
 func (b *Binder) isList(e syntax.Expr) bool {
-	_, literal := e.(*syntax.ArrayLit)
+	_, literal := e.(*syntax.ArrayLiteral)
 	p, parameter := e.(*syntax.Parameter)
 	return literal || parameter && b.PinnedValue(p.Name).Kind() == jsondoc.Array
 }
@@ -177,7 +177,7 @@ func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 			return ok
 		})
 		return weights, ok
-	case *syntax.ArrayLit:
+	case *syntax.ArrayLiteral:
 		for _, elem := range e.Elems {
 			minus := false
 			if u, ok := elem.(*syntax.Unary); ok && u.Op == syntax.Neg {
@@ -195,11 +195,11 @@ func (b *Binder) weights(e syntax.Expr) ([]float64, bool) {
 	return nil, false
 }
 
-func (b *Binder) rankPart(call *syntax.Call, fn string) *RankPart {
+func (b *Binder) rankPart(call *syntax.Call, fn string) *RankScore {
 	if fn == lang.VectorDistance {
-		return &RankPart{Call: call, Rising: b.Euclidean(call), Weight: 1}
+		return &RankScore{Call: call, Rising: b.Euclidean(call), Weight: 1}
 	}
-	return &RankPart{Call: call, Text: call.Args[0], Terms: call.Args[1:], Weight: 1}
+	return &RankScore{Call: call, Text: call.Args[0], Terms: call.Args[1:], Weight: 1}
 }
 
 // Euclidean reports whether a smaller result of a VectorDistance means a nearer vector, according to the
@@ -222,7 +222,7 @@ func (b *Binder) DistanceOption(options syntax.Expr) string {
 		return b.PinnedValue(e.Name).Member("distanceFunction").Str()
 	case *syntax.Literal:
 		return e.Value.Member("distanceFunction").Str()
-	case *syntax.ObjectLit:
+	case *syntax.ObjectLiteral:
 		if i := slices.Index(e.Keys, "distanceFunction"); i >= 0 {
 			if l, ok := e.Values[i].(*syntax.Literal); ok {
 				return l.Value.Str()
@@ -256,7 +256,7 @@ func (b *Binder) scoreTerms(c *syntax.Call) {
 }
 
 func (b *Binder) isTerm(e syntax.Expr) bool {
-	o, ok := e.(*syntax.ObjectLit)
+	o, ok := e.(*syntax.ObjectLiteral)
 	if !ok {
 		v := b.literalOf(e)
 		return v.Kind() == jsondoc.String || isFuzzy(v.Member("term"), v.Member("distance"))
@@ -281,7 +281,7 @@ func isFuzzy(term, distance jsondoc.Value) bool {
 
 // TextTerms returns the constant terms of a score. ok is false if one of them is not a valid term: the score
 // is then undefined.
-func (part *RankPart) TextTerms(language index.Language) (terms []lang.TextTerm, ok bool) {
+func (part *RankScore) TextTerms(language index.Language) (terms []lang.TextTerm, ok bool) {
 	ok = true
 	for _, e := range part.Terms {
 		l, constant := e.(*syntax.Literal)

@@ -12,7 +12,7 @@ import (
 
 // source binds one source of a FROM clause. If the first source is a name that is not in scope, the name
 // stands for the container.
-func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
+func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
 		sub := b.Block(src.Sub, bl, s, true)
@@ -22,7 +22,7 @@ func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
 			kind = StepFlatten
 		}
 		bl.Container = bl.Container || outermost && sub.Container
-		b.bind(bl, s, &Step{Kind: kind, Sub: sub}, &Alias{Name: src.Alias})
+		b.bind(bl, s, &FromSource{Kind: kind, Sub: sub}, &Alias{Name: src.Alias})
 		return
 	}
 	root, steps, _ := syntax.PathOf(src.Path)
@@ -37,7 +37,7 @@ func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
 		} else {
 			bl.Container = true
 			from = &Alias{Item: true, known: true, single: true, Block: bl}
-			bl.Steps = append(bl.Steps, &Step{Kind: StepItem, Alias: from})
+			bl.Steps = append(bl.Steps, &FromSource{Kind: StepItem, Alias: from})
 		}
 	}
 	b.Idents[root] = from
@@ -51,9 +51,9 @@ func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
 			bl.Steps[again.Level].Alias = &again
 		} else if from.Item {
 			again.Level = len(bl.Steps)
-			bl.Steps = append(bl.Steps, &Step{Kind: StepItem, Alias: &again})
+			bl.Steps = append(bl.Steps, &FromSource{Kind: StepItem, Alias: &again})
 		} else {
-			b.bind(bl, s, &Step{Kind: StepBind, X: src.Path}, &again)
+			b.bind(bl, s, &FromSource{Kind: StepBind, X: src.Path}, &again)
 			return
 		}
 		s.aliases = append(s.aliases, &again)
@@ -70,12 +70,12 @@ func (b *Binder) source(bl *Block, s *nameScope, src *syntax.Source, i int) {
 		kind = StepElements
 		a.route, a.entersArray, a.single = append(a.route, index.PathSegment{Element: true}), true, false
 	}
-	b.bind(bl, s, &Step{Kind: kind, X: src.Path}, a)
+	b.bind(bl, s, &FromSource{Kind: kind, X: src.Path}, a)
 }
 
 // sourceName returns the name that a source binds, and its position.
-func sourceName(src *syntax.Source) (name string, at syntax.Span) {
-	name, at = src.Alias, src.Span
+func sourceName(src *syntax.Source) (name string, at syntax.TextSpan) {
+	name, at = src.Alias, src.TextSpan
 	if name == "" && src.Path != nil {
 		root, steps, _ := syntax.PathOf(src.Path)
 		if name = root.Name; len(steps) > 0 {
@@ -101,7 +101,7 @@ func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
 
 // bind appends a step to a block. The name that the step binds (a) gets an index of its own in the frame,
 // where the values of the current row are.
-func (b *Binder) bind(bl *Block, s *nameScope, st *Step, a *Alias) {
+func (b *Binder) bind(bl *QueryBlock, s *nameScope, st *FromSource, a *Alias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++
 	st.Alias = a

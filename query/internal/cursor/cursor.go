@@ -34,7 +34,7 @@ const (
 
 // PagePosition is the position at which a page of a query has ended: the decoded content of a cursor.
 type PagePosition struct {
-	Form   RunForm
+	Form   RunMode
 	At     WalkProgress // the position, if sources are read one after the other
 	Source int          // of the last document; -1: unknown
 	Rid    uint64       // of the last document
@@ -49,13 +49,13 @@ type PagePosition struct {
 }
 
 // progress returns the position in the form that a cursor stores. spans are those of the query's sources.
-func (p PagePosition) progress(spans []Span) WalkProgress {
+func (p PagePosition) progress(spans []SourceSpan) WalkProgress {
 	one := Begin(spans)
 	switch {
 	case p.Form == Blocking:
-		one.marks = []SectionMark{{one.within.To, SpansHash(spans), p.Rows}}
+		one.marks = []SectionPosition{{one.within.To, SpansHash(spans), p.Rows}}
 	case p.Form == Sorting, p.Form == Grouping:
-		one.marks = []SectionMark{{one.within.To, p.Rid, p.Rows}}
+		one.marks = []SectionPosition{{one.within.To, p.Rid, p.Rows}}
 	case p.Source >= 0:
 		return p.At.Reach(spans, p.Source, p.Rid, p.Rows)
 	default:
@@ -65,7 +65,7 @@ func (p PagePosition) progress(spans []Span) WalkProgress {
 }
 
 // SpansHash returns a hash of the spans and their order.
-func SpansHash(spans []Span) uint64 {
+func SpansHash(spans []SourceSpan) uint64 {
 	var b []byte
 	for _, s := range spans {
 		b = record.AppendSized(record.AppendSized(b, s.From), s.To)
@@ -75,7 +75,7 @@ func SpansHash(spans []Span) uint64 {
 
 // Encode returns the cursor as text. hash is that of the query and its scope; spans are those of the query's
 // sources.
-func (p PagePosition) Encode(hash uint64, spans []Span) string {
+func (p PagePosition) Encode(hash uint64, spans []SourceSpan) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
 	b = p.progress(spans).Append(b)
@@ -98,7 +98,7 @@ func KeySum(key []byte) uint64 {
 
 // Decode decodes a cursor and checks it: hash must be that of the query and its scope, and the spans of the
 // sources must lie within those of the run that made the cursor. Otherwise it returns a *fault.CursorError.
-func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, error) {
+func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {
 		return PagePosition{}, &fault.CursorError{Reason: reason}
@@ -109,7 +109,7 @@ func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, er
 		return bad("it is malformed.")
 	case b[0] != cursorVersion:
 		return bad("it was made by another version.")
-	case RunForm(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
+	case RunMode(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
 		return bad("it belongs to another query.")
 	}
 	p := PagePosition{Form: f, Source: -1, Begun: true}
@@ -127,7 +127,7 @@ func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, er
 	if f == Blocking && p.Rid != SpansHash(spans) {
 		return bad("the partition ranges have changed since.")
 	}
-	r := record.Reader{Rest: rest, Ok: true}
+	r := record.BinaryReader{Rest: rest, Ok: true}
 	p.Offset, p.Limit = int64(r.Uvarint()), int64(r.Uvarint())-1
 	if p.Offset < 0 || p.Offset > maxRows || p.Limit > maxRows || !r.Ok {
 		return bad("it is malformed.")
@@ -147,11 +147,11 @@ func Decode(text string, hash uint64, f RunForm, spans []Span) (PagePosition, er
 	return p, nil
 }
 
-// RunForm is the way in which a plan runs and is divided into pages.
-type RunForm uint8
+// RunMode is the way in which a plan runs and is divided into pages.
+type RunMode uint8
 
 const (
-	Streaming RunForm = iota // rows in rid order; the cursor is a rid
+	Streaming RunMode = iota // rows in rid order; the cursor is a rid
 	Sorting                  // rows by ORDER BY; the cursor is a key and a rid
 	Blocking                 // all rows are made before the first is returned; the cursor is a count
 	Grouping                 // rows are groups in the order of their keys; the cursor is a key

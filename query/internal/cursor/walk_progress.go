@@ -7,12 +7,12 @@ import (
 	"math"
 )
 
-// Span is the interval [From, To) that a source covers, in an order in which the sources follow one another
-// without gaps. An empty To is the end of that order.
-type Span struct{ From, To []byte }
+// SourceSpan is the interval [From, To) that a source covers, in an order in which the sources follow one
+// another without gaps. An empty To is the end of that order.
+type SourceSpan struct{ From, To []byte }
 
 // holds reports whether s contains o. Every span contains an empty span.
-func (s Span) holds(o Span) bool {
+func (s SourceSpan) holds(o SourceSpan) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true
 	}
@@ -23,16 +23,16 @@ func (s Span) holds(o Span) bool {
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
 // whole returns the span that the sources cover together.
-func whole(spans []Span) (all Span) {
+func whole(spans []SourceSpan) (all SourceSpan) {
 	if n := len(spans); n > 0 {
-		all = Span{spans[0].From, spans[n-1].To}
+		all = SourceSpan{spans[0].From, spans[n-1].To}
 	}
 	return all
 }
 
 // NumberedSpans returns spans for n sources whose real spans are unknown.
-func NumberedSpans(n int) []Span {
-	spans := make([]Span, n)
+func NumberedSpans(n int) []SourceSpan {
+	spans := make([]SourceSpan, n)
 	for i := range n - 1 {
 		spans[i].To = binary.BigEndian.AppendUint32(nil, uint32(i+1))
 		spans[i+1].From = spans[i].To
@@ -52,12 +52,12 @@ func NumberedSpans(n int) []Span {
 // In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
 // rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
 type WalkProgress struct {
-	within Span
-	marks  []SectionMark // in ascending order; nothing after the last one has been returned
+	within SourceSpan
+	marks  []SectionPosition // in ascending order; nothing after the last one has been returned
 }
 
-// SectionMark says how far a walk has come in one section of a WalkProgress. The section ends at to.
-type SectionMark struct {
+// SectionPosition says how far a walk has come in one section of a WalkProgress. The section ends at to.
+type SectionPosition struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
 	Rows int    // rows of that document returned so far; 0: all
@@ -66,14 +66,14 @@ type SectionMark struct {
 const finished = math.MaxUint64
 
 // Begin returns the progress of a walk that has not begun, over sources that cover the spans.
-func Begin(spans []Span) WalkProgress { return WalkProgress{within: whole(spans)} }
+func Begin(spans []SourceSpan) WalkProgress { return WalkProgress{within: whole(spans)} }
 
 // Covers reports whether the walk that the progress belongs to covers at least these spans.
-func (p WalkProgress) Covers(spans []Span) bool { return p.within.holds(whole(spans)) }
+func (p WalkProgress) Covers(spans []SourceSpan) bool { return p.within.holds(whole(spans)) }
 
 // At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
 // returned, 0 for all. left is false if the whole span has been returned.
-func (p WalkProgress) At(s Span) (rid uint64, rows int, left bool) {
+func (p WalkProgress) At(s SourceSpan) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
 			return m.Rid, m.Rows, m.Rid != finished
@@ -84,15 +84,15 @@ func (p WalkProgress) At(s Span) (rid uint64, rows int, left bool) {
 
 // Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows
 // is the number of rows of that document that have been returned; 0 means all.
-func (p WalkProgress) Reach(spans []Span, i int, rid uint64, rows int) WalkProgress {
+func (p WalkProgress) Reach(spans []SourceSpan, i int, rid uint64, rows int) WalkProgress {
 	next := Begin(spans)
 	if i > 0 {
-		next.mark(SectionMark{to: spans[i].From, Rid: finished})
+		next.mark(SectionPosition{to: spans[i].From, Rid: finished})
 	}
-	next.mark(SectionMark{spans[i].To, rid, rows})
+	next.mark(SectionPosition{spans[i].To, rid, rows})
 	for _, s := range spans[i+1:] {
 		rid, rows, _ := p.At(s)
-		next.mark(SectionMark{s.To, rid, rows})
+		next.mark(SectionPosition{s.To, rid, rows})
 	}
 	if n := len(next.marks); next.marks[n-1].Rid == 0 {
 		next.marks = next.marks[:n-1]
@@ -102,7 +102,7 @@ func (p WalkProgress) Reach(spans []Span, i int, rid uint64, rows int) WalkProgr
 
 // mark appends the mark of the next section. If the mark has the same rid and rows as the last one, the last
 // section is extended instead.
-func (p *WalkProgress) mark(m SectionMark) {
+func (p *WalkProgress) mark(m SectionPosition) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to
 		return
@@ -124,10 +124,10 @@ func (p WalkProgress) Append(dst []byte) []byte {
 // ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
 // malformed. The progress holds slices of b.
 func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) {
-	r := record.Reader{Rest: b, Ok: true}
-	p.within = Span{r.Sized(), r.Sized()}
+	r := record.BinaryReader{Rest: b, Ok: true}
+	p.within = SourceSpan{r.Sized(), r.Sized()}
 	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
-		p.marks = append(p.marks, SectionMark{r.Sized(), r.Uint64(), r.Count()})
+		p.marks = append(p.marks, SectionPosition{r.Sized(), r.Uint64(), r.Count()})
 	}
 	return p, r.Rest, r.Ok
 }

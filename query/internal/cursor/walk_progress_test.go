@@ -15,15 +15,15 @@ type point struct {
 }
 
 // Cut returns the spans between bounds.
-func cut(bounds []byte) []Span {
-	spans := make([]Span, len(bounds)+1)
+func cut(bounds []byte) []SourceSpan {
+	spans := make([]SourceSpan, len(bounds)+1)
 	for i, b := range bounds {
 		spans[i].To, spans[i+1].From = []byte{b}, []byte{b}
 	}
 	return spans
 }
 
-func (s Span) contains(p point) bool {
+func (s SourceSpan) contains(p point) bool {
 	at := []byte{p.at}
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
@@ -39,15 +39,15 @@ func TestProgress(t *testing.T) {
 		}
 		bounds := []byte{}
 		met := map[point]int{}
-		var walk func(within Span, text []byte, depth int)
-		walk = func(within Span, text []byte, depth int) {
+		var walk func(within SourceSpan, text []byte, depth int)
+		walk = func(within SourceSpan, text []byte, depth int) {
 			for pages := 0; ; pages++ {
 				for range r.IntN(2) { // divide one
 					bounds = append(bounds, byte(1+r.IntN(255)))
 					slices.Sort(bounds)
 					bounds = slices.Compact(bounds)
 				}
-				var spans []Span
+				var spans []SourceSpan
 				for _, s := range cut(bounds) {
 					s.From = slices.MaxFunc([][]byte{s.From, within.From}, bytes.Compare)
 					if !endsBy(s.To, within.To) {
@@ -91,7 +91,7 @@ func TestProgress(t *testing.T) {
 				text = next.Append([]byte{})
 			}
 		}
-		walk(Span{}, nil, 3)
+		walk(SourceSpan{}, nil, 3)
 		for _, p := range points {
 			if met[p] != 1 {
 				t.Fatalf("seed %d: %v was met %d times", seed, p, met[p])
@@ -102,15 +102,15 @@ func TestProgress(t *testing.T) {
 
 func TestProgressCovers(t *testing.T) {
 	b := func(s string) []byte { return []byte(s) }
-	p := Begin([]Span{{b("c"), b("f")}, {b("f"), b("k")}})
+	p := Begin([]SourceSpan{{b("c"), b("f")}, {b("f"), b("k")}})
 	for _, c := range []struct {
-		spans []Span
+		spans []SourceSpan
 		ok    bool
 	}{
-		{[]Span{{b("c"), b("k")}}, true}, {[]Span{{b("d"), b("e")}, {b("e"), b("f")}}, true}, {nil, false},
-		{[]Span{{b("b"), b("k")}}, false}, {[]Span{{b("c"), b("l")}}, false}, {[]Span{{b("c"), nil}},
-			false}, {[]Span{{nil, b("d")}}, false},
-		{[]Span{{b("z"), b("z")}}, true}, // nothing
+		{[]SourceSpan{{b("c"), b("k")}}, true}, {[]SourceSpan{{b("d"), b("e")}, {b("e"), b("f")}}, true}, {nil, false},
+		{[]SourceSpan{{b("b"), b("k")}}, false}, {[]SourceSpan{{b("c"), b("l")}}, false}, {[]SourceSpan{{b("c"), nil}},
+			false}, {[]SourceSpan{{nil, b("d")}}, false},
+		{[]SourceSpan{{b("z"), b("z")}}, true}, // nothing
 	} {
 		if p.Covers(c.spans) != c.ok {
 			t.Errorf("%q: %v", c.spans, !c.ok)

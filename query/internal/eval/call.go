@@ -35,10 +35,10 @@ func (c *Compiler) call(e *syntax.Call) ValueFunc {
 	x := c.builtin(fn, c.arguments(fn, e))
 	if language := c.LanguageOf(e); isFullText(fn.Name) && language != index.English {
 		return func(f *Frame) jsondoc.Value {
-			before := f.Run.Call.Language
-			f.Run.Call.Language = language
+			before := f.Run.CallContext.Language
+			f.Run.CallContext.Language = language
 			v := x(f)
-			f.Run.Call.Language = before
+			f.Run.CallContext.Language = before
 			return v
 		}
 	}
@@ -70,7 +70,7 @@ func (c *Compiler) arguments(fn *lang.Builtin, e *syntax.Call) []syntax.Expr {
 	if len(args) == 2 {
 		args = append(args, &syntax.Literal{Value: jsondoc.BoolValue(false)})
 	}
-	return append(args, &syntax.ObjectLit{Keys: []string{"distanceFunction"},
+	return append(args, &syntax.ObjectLiteral{Keys: []string{"distanceFunction"},
 		Values: []syntax.Expr{&syntax.Literal{Value: jsondoc.StringValue(distance)}}})
 }
 
@@ -85,7 +85,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 			if !f.Run.Spend(lang.Work(v[0])) {
 				return lang.Undefined
 			}
-			return fn.Fn(&f.Run.Call, v[:])
+			return fn.Fn(&f.Run.CallContext, v[:])
 		}
 	case 2:
 		x, y := args[0], args[1]
@@ -94,7 +94,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 			if v[0], v[1] = operands(f, x, y); !f.Run.Spend(lang.Work(v[0]) + lang.Work(v[1])) {
 				return lang.Undefined
 			}
-			return fn.Fn(&f.Run.Call, v[:])
+			return fn.Fn(&f.Run.CallContext, v[:])
 		}
 	}
 	return func(f *Frame) jsondoc.Value {
@@ -104,7 +104,7 @@ func (c *Compiler) builtin(fn *lang.Builtin, list []syntax.Expr) ValueFunc {
 		if !f.Run.Spend(lang.Work(v...)) {
 			return lang.Undefined
 		}
-		return fn.Fn(&f.Run.Call, v)
+		return fn.Fn(&f.Run.CallContext, v)
 	}
 }
 
@@ -184,20 +184,20 @@ func isTypeTest(name string) bool {
 }
 
 // TypeTests returns the functions that test the type of a value, each with the kinds for which it is true.
-func TypeTests() map[string]KindSet {
-	return map[string]KindSet{
-		"IS_DEFINED": ^KindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(
+func TypeTests() map[string]ValueKindSet {
+	return map[string]ValueKindSet{
+		"IS_DEFINED": ^ValueKindSet(0) &^ Kinds(jsondoc.Undefined), "IS_NULL": Kinds(jsondoc.Null), "IS_BOOL": Kinds(
 			jsondoc.Bool),
 		"IS_NUMBER": Kinds(jsondoc.Number), "IS_STRING": Kinds(jsondoc.String), "IS_ARRAY": Kinds(jsondoc.Array),
 		"IS_OBJECT": Kinds(jsondoc.Object), "IS_PRIMITIVE": Kinds(jsondoc.Null, jsondoc.Bool, jsondoc.Number, jsondoc.String),
 	}
 }
 
-// KindSet is a set of types of JSON values, one bit for each.
-type KindSet uint8
+// ValueKindSet is a set of types of JSON values, one bit for each.
+type ValueKindSet uint8
 
 // Kinds returns the set of the given kinds.
-func Kinds(list ...jsondoc.Kind) (s KindSet) {
+func Kinds(list ...jsondoc.Kind) (s ValueKindSet) {
 	for _, k := range list {
 		s |= 1 << k
 	}
@@ -205,4 +205,4 @@ func Kinds(list ...jsondoc.Kind) (s KindSet) {
 }
 
 // Has reports whether the type k is in the set.
-func (s KindSet) Has(k jsondoc.Kind) bool { return s>>k&1 == 1 }
+func (s ValueKindSet) Has(k jsondoc.Kind) bool { return s>>k&1 == 1 }

@@ -65,7 +65,7 @@ func (t Truth) not() Truth {
 type Compiler struct {
 	*bind.Binder
 	Computed map[string]ValueFunc
-	Blocks   map[*bind.Block]*CompiledBlock // of subqueries, each compiled once
+	Blocks   map[*bind.QueryBlock]*CompiledBlock // of subqueries, each compiled once
 }
 
 // Value compiles an expression.
@@ -82,14 +82,14 @@ func (c *Compiler) Value(e syntax.Expr) ValueFunc {
 	case *syntax.Parameter:
 		i := c.Params[e.Name]
 		return func(f *Frame) jsondoc.Value { return f.Run.params[i] }
-	case *syntax.Member:
+	case *syntax.MemberExpr:
 		x, name := c.Value(e.X), e.Name
 		return func(f *Frame) jsondoc.Value {
 			v := x(f)
 			f.Run.Spend(lang.Work(v))
 			return v.Member(name)
 		}
-	case *syntax.Index:
+	case *syntax.IndexExpr:
 		return c.binary(e.X, e.I, lang.OpIndex)
 	case *syntax.Unary:
 		return c.unary(e)
@@ -105,13 +105,13 @@ func (c *Compiler) Value(e syntax.Expr) ValueFunc {
 			}
 			return y(f)
 		}
-	case *syntax.Cond:
+	case *syntax.Conditional:
 		return c.conditional(e.If, e.Then, e.Else)
 	case *syntax.Call:
 		if v := c.call(e); v != nil {
 			return v
 		}
-	case *syntax.ArrayLit, *syntax.ObjectLit:
+	case *syntax.ArrayLiteral, *syntax.ObjectLiteral:
 		w := c.write(e)
 		return func(f *Frame) jsondoc.Value {
 			text, _ := w(f, nil)
@@ -140,9 +140,9 @@ func literal(v jsondoc.Value) ValueFunc {
 func (c *Compiler) isKeyPath(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
-		case *syntax.Member:
+		case *syntax.MemberExpr:
 			e = x.X
-		case *syntax.Index:
+		case *syntax.IndexExpr:
 			e = x.X
 		default:
 			return false
@@ -229,7 +229,7 @@ func (c *Compiler) path(e syntax.Expr) ValueFunc {
 	}
 }
 
-func (c *Compiler) itemPath(steps []syntax.Step) ValueFunc {
+func (c *Compiler) itemPath(steps []syntax.PathStep) ValueFunc {
 	if len(steps) == 0 {
 		return (*Frame).document
 	}
@@ -267,7 +267,7 @@ func (c *Compiler) itemPath(steps []syntax.Step) ValueFunc {
 	}
 }
 
-func stepsPath(steps []syntax.Step) jsondoc.Path {
+func stepsPath(steps []syntax.PathStep) jsondoc.Path {
 	names := make([]string, len(steps))
 	for i, st := range steps {
 		names[i] = st.Name
@@ -276,7 +276,7 @@ func stepsPath(steps []syntax.Step) jsondoc.Path {
 }
 
 // follow returns a function that takes constant steps, starting at a value.
-func follow(steps []syntax.Step) func(jsondoc.Value) jsondoc.Value {
+func follow(steps []syntax.PathStep) func(jsondoc.Value) jsondoc.Value {
 	n := 0
 	for n < len(steps) && !steps[n].IsIndex {
 		n++

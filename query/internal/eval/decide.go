@@ -24,7 +24,7 @@ func (c *Compiler) Decide(e syntax.Expr) TruthFunc {
 			}
 		case *syntax.Between:
 			return c.between(e)
-		case *syntax.In:
+		case *syntax.InExpr:
 			return c.in(e)
 		case *syntax.Like:
 			return c.like(e)
@@ -177,7 +177,7 @@ func (c *Compiler) between(e *syntax.Between) TruthFunc {
 // constants it compares the value with each.
 const ManyIn = 8
 
-func (c *Compiler) in(e *syntax.In) TruthFunc {
+func (c *Compiler) in(e *syntax.InExpr) TruthFunc {
 	x, not := c.Value(e.X), e.Not
 	find := c.membership(e.List)
 	return func(f *Frame) Truth {
@@ -240,7 +240,7 @@ func (c *Compiler) like(e *syntax.Like) TruthFunc {
 		compiled = func(*Frame) *lang.LikePattern { return p }
 	}
 	return func(f *Frame) Truth {
-		t := truthOfValue(lang.OpLike(&f.Run.Call, x(f), compiled(f)))
+		t := truthOfValue(lang.OpLike(&f.Run.CallContext, x(f), compiled(f)))
 		if not {
 			return t.not()
 		}

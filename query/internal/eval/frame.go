@@ -39,7 +39,7 @@ type Env struct {
 	// returns. If Hold is nil, only MaxHeld limits the memory.
 	Hold func(n int) bool
 	// Temp stores data beyond MaxHeld in files; nil: the run fails with a *MemoryError.
-	Temp *spill.Dir
+	Temp *spill.TempDir
 	// Turn is called at intervals. It may block to let other runs proceed. An error of it ends the run. If
 	// Turn is nil, the run never waits for others.
 	Turn func(context.Context) error
@@ -56,7 +56,7 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 // RunState is the state that all frames of one run of a query share. After its first error, the run ends at
 // the next check of its meter.
 type RunState struct {
-	lang.Call
+	lang.CallContext
 	Env    Env
 	params []jsondoc.Value // values of the parameters
 	Udfs   int
@@ -85,7 +85,7 @@ func NewRun(ctx context.Context, l FrameLayout, env Env) *RunState {
 	if env.MaxHeld <= 0 || env.MaxHeld > lang.MaxHeld {
 		env.MaxHeld = lang.MaxHeld
 	}
-	return &RunState{Env: env, params: l.Params, Call: lang.Call{
+	return &RunState{Env: env, params: l.Params, CallContext: lang.CallContext{
 		WorkMeter: lang.WorkMeter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
 			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
@@ -122,7 +122,7 @@ func NewFrame(r *RunState, l FrameLayout) *Frame {
 // Enter makes d the current document of the frame. The values of aliases are unchanged.
 func (f *Frame) Enter(d source.Document) {
 	f.Item, f.Body, f.rendered = d, d.Body(), jsondoc.Value{}
-	f.Run.Call.Stale = true
+	f.Run.CallContext.Stale = true
 }
 
 // document returns the item as in SELECT *.

@@ -50,7 +50,7 @@ func (one *GroupState) Append(dst []byte) []byte {
 			for _, n := range a.List {
 				dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(n))
 			}
-		case *lang.ExtremeAggregate:
+		case *lang.MinMaxAggregate:
 			dst = appendKept(append(dst, byte(TruthBit(a.Spoiled))), a.Best)
 		case *lang.ListAggregate:
 			dst = record.AppendSized(dst, a.Text)
@@ -62,7 +62,7 @@ func (one *GroupState) Append(dst []byte) []byte {
 // merge adds the record of later rows of the same group. The group must have been created empty. It returns
 // false if the record is invalid.
 func (one *GroupState) merge(rec []byte) bool {
-	r := record.Reader{Rest: rec, Ok: true}
+	r := record.BinaryReader{Rest: rec, Ok: true}
 	turn := r.Uvarint()
 	keys := make([]jsondoc.Value, r.Count())
 	for i := range keys {
@@ -85,7 +85,7 @@ func (one *GroupState) merge(rec []byte) bool {
 			for n := r.Count(); n > 0 && r.Ok; n-- {
 				a.Sum += math.Float64frombits(r.Uint64())
 			}
-		case *lang.ExtremeAggregate:
+		case *lang.MinMaxAggregate:
 			if r.Byte() == 1 {
 				a.Spoiled, a.Best, a.Bytes = true, lang.Undefined, 0
 			}

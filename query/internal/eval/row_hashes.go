@@ -14,8 +14,8 @@ import (
 // files.
 type RowHashes struct {
 	seeds [2]maphash.Seed
-	Rows  map[spill.HashSum]struct{}
-	disk  *spill.SumSet // hashes that did not fit in memory; nil: none
+	Rows  map[spill.Hash128]struct{}
+	disk  *spill.DiskHashSet // hashes that did not fit in memory; nil: none
 	key   []byte
 }
 
@@ -25,24 +25,24 @@ const RowHashSize = 48
 // NewRowHashes returns an empty set with random seeds of its own.
 func NewRowHashes() *RowHashes {
 	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		Rows: map[spill.HashSum]struct{}{}}
+		Rows: map[spill.Hash128]struct{}{}}
 }
 
 // Sum returns the hash of a row.
-func (g *RowHashes) Sum(row []byte) (sum spill.HashSum) {
+func (g *RowHashes) Sum(row []byte) (sum spill.Hash128) {
 	g.key = jsondoc.AppendOrdered(g.key[:0], jsondoc.Of(row))
 	return g.sumOf(g.key)
 }
 
 // sumOf returns the hash of a row, given as its encoding.
-func (g *RowHashes) sumOf(key []byte) (sum spill.HashSum) {
+func (g *RowHashes) sumOf(key []byte) (sum spill.Hash128) {
 	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
 	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))
 	return sum
 }
 
 // Has reports whether the set contains a row.
-func (g *RowHashes) Has(sum spill.HashSum) (bool, error) {
+func (g *RowHashes) Has(sum spill.Hash128) (bool, error) {
 	if _, given := g.Rows[sum]; given || g.disk == nil {
 		return given, nil
 	}
@@ -50,7 +50,7 @@ func (g *RowHashes) Has(sum spill.HashSum) (bool, error) {
 }
 
 // Spill moves the hashes in memory to a file.
-func (g *RowHashes) Spill(dir *spill.Dir, spend func(int) bool) error {
+func (g *RowHashes) Spill(dir *spill.TempDir, spend func(int) bool) error {
 	if g.disk == nil {
 		g.disk = dir.NewSet()
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// CompiledBlock is the compiled form of a bind.Block, a SELECT with its clauses. It makes rows from an item,
-// and values from rows. It has no state of its own: the state is in the frame and in a collector.
+// CompiledBlock is the compiled form of a bind.QueryBlock, a SELECT with its clauses. It makes rows from an
+// item, and values from rows. It has no state of its own: the state is in the frame and in a collector.
 type CompiledBlock struct {
 	First   []TruthFunc // conditions that need no source
 	Clauses []sourceClause
@@ -26,10 +26,10 @@ type CompiledBlock struct {
 	Distinct bool
 }
 
-// sourceClause is the compiled form of a bind.Step: one source of FROM or JOIN, with the conditions that can
-// be tested once the source is bound.
+// sourceClause is the compiled form of a bind.FromSource: one source of FROM or JOIN, with the conditions
+// that can be tested once the source is bound.
 type sourceClause struct {
-	kind   bind.StepKind
+	kind   bind.FromSourceKind
 	slot   int
 	x      ValueFunc
 	Sub    *CompiledBlock
@@ -44,7 +44,7 @@ type aggregator struct {
 }
 
 // Rowset returns the compiled form of a block. Each block is compiled once.
-func (c *Compiler) Rowset(bl *bind.Block) *CompiledBlock {
+func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledBlock {
 	if rs, ok := c.Blocks[bl]; ok {
 		return rs
 	}
@@ -84,7 +84,7 @@ func (c *Compiler) Rowset(bl *bind.Block) *CompiledBlock {
 	return rs
 }
 
-func (c *Compiler) projection(rs *CompiledBlock, bl *bind.Block) {
+func (c *Compiler) projection(rs *CompiledBlock, bl *bind.QueryBlock) {
 	switch {
 	case bl.Star:
 		star := c.starOf(bl)
@@ -103,7 +103,7 @@ func (c *Compiler) projection(rs *CompiledBlock, bl *bind.Block) {
 }
 
 // starOf returns the expression that SELECT * stands for: the alias, which is the only one.
-func (c *Compiler) starOf(bl *bind.Block) syntax.Expr {
+func (c *Compiler) starOf(bl *bind.QueryBlock) syntax.Expr {
 	id := &syntax.Ident{Name: "*"}
 	c.Idents[id] = bl.Steps[len(bl.Steps)-1].Alias
 	return id

@@ -21,7 +21,7 @@ func (c *Compiler) subquery(e *syntax.Subquery) ValueFunc {
 			return jsondoc.Of(append(dst, ']'))
 		}
 	}
-	at := e.Span
+	at := e.TextSpan
 	text := c.Text
 	return func(f *Frame) jsondoc.Value {
 		var only jsondoc.Value

@@ -13,13 +13,13 @@ import (
 func (c *Compiler) write(e syntax.Expr) jsonWriteFunc {
 	if !c.isKey(e) {
 		switch e := e.(type) {
-		case *syntax.ObjectLit:
+		case *syntax.ObjectLiteral:
 			items := make([]bind.SelectProperty, len(e.Keys))
 			for i, key := range e.Keys {
 				items[i] = bind.SelectProperty{Name: key, X: e.Values[i]}
 			}
 			return c.writeObject(items)
-		case *syntax.ArrayLit:
+		case *syntax.ArrayLiteral:
 			return c.writeArray(e)
 		case *syntax.Literal:
 			v := canonicalNumber(e.Value)
@@ -59,17 +59,17 @@ func writeItem(f *Frame, dst []byte) ([]byte, bool) {
 	return f.appendItem(dst), true
 }
 
-// writtenMember is one written property: its JSON name with the colon, and its value.
-type writtenMember struct {
+// outputMember is one written property: its JSON name with the colon, and its value.
+type outputMember struct {
 	name []byte
 	x    jsonWriteFunc
 }
 
 // writeObject compiles an object. Undefined members are left out.
 func (c *Compiler) writeObject(items []bind.SelectProperty) jsonWriteFunc {
-	members := make([]writtenMember, len(items))
+	members := make([]outputMember, len(items))
 	for i, item := range items {
-		members[i] = writtenMember{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
+		members[i] = outputMember{append(jsondoc.AppendString(nil, item.Name), ':'), c.write(item.X)}
 	}
 	return func(f *Frame, dst []byte) ([]byte, bool) {
 		dst = append(dst, '{')
@@ -92,7 +92,7 @@ func (c *Compiler) writeObject(items []bind.SelectProperty) jsonWriteFunc {
 }
 
 // writeArray compiles an array. Undefined elements are left out.
-func (c *Compiler) writeArray(e *syntax.ArrayLit) jsonWriteFunc {
+func (c *Compiler) writeArray(e *syntax.ArrayLiteral) jsonWriteFunc {
 	elems := make([]jsonWriteFunc, len(e.Elems))
 	for i, x := range e.Elems {
 		elems[i] = c.write(x)

@@ -19,19 +19,19 @@ type RunOptions struct {
 	// maximum number of rows of a page; default and maximum 1,000. Queries that have to see all rows first
 	// ignore it
 	MaxItems int
-	MaxBytes int           // maximum size of all rows together; 0: 4 MB. A single row may be larger
-	Budget   time.Duration // time after which a page ends early if the query can be resumed; 0: 5 s. See Run
-	Cursor   string        // of the previous page; empty for the first
-	Resume   *Resume       // position at which the first page begins; nil: at the first row
-	Scope    string        // identifies the sources: a cursor is valid for one scope
+	MaxBytes int             // maximum size of all rows together; 0: 4 MB. A single row may be larger
+	Budget   time.Duration   // time after which a page ends early if the query can be resumed; 0: 5 s. See Run
+	Cursor   string          // of the previous page; empty for the first
+	Resume   *ResumePosition // position at which the first page begins; nil: at the first row
+	Scope    string          // identifies the sources: a cursor is valid for one scope
 	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
 	// NumberedSpans
-	Spans []cursor.Span
+	Spans []cursor.SourceSpan
 	Trace bool // measure the time of each part, for Explain
 	// Certain makes a query without conditions check whether any row follows a full page. Without it such a
 	// page has a cursor even if it is the last one, as in Cosmos DB. All other queries always check.
 	Certain bool
-	Memory  Memory // stores state for the next page; nil: no state is kept between pages
+	Memory  PageStateStore // stores state for the next page; nil: no state is kept between pages
 
 	Tune *AccessPathLimits // nil: the usual tuning
 }
@@ -78,8 +78,8 @@ type Stats struct {
 	// time spent on reading documents and on testing conditions; measured with Trace only
 	Load, Filter time.Duration
 
-	nodes   []nodeFigures // with Trace
-	choices []sourceChoice
+	nodes   []planNodeStats // with Trace
+	choices []accessPathChoice
 }
 
 // Add adds the statistics of another page.
@@ -100,16 +100,16 @@ type Execution struct {
 	f       *eval.Frame
 	page    Page
 
-	spans    []cursor.Span       // of the sources
-	from     cursor.PagePosition // beginning of this page
-	done     cursor.PagePosition // current position
-	current  sortEntry           // the document that the frame holds
-	rowInDoc int                 // rows of the current document so far
-	returned int                 // blocking: rows of the result so far
-	resume   cursor.SectionMark  // streaming form: beginning of the page in the current source
-	more     bool                // there is another page
-	last     []byte              // DISTINCT in order: the previous row
-	past     *eval.RowHashes     // DISTINCT in the order of rids: hashes of all previous rows
+	spans    []cursor.SourceSpan    // of the sources
+	from     cursor.PagePosition    // beginning of this page
+	done     cursor.PagePosition    // current position
+	current  sortEntry              // the document that the frame holds
+	rowInDoc int                    // rows of the current document so far
+	returned int                    // blocking: rows of the result so far
+	resume   cursor.SectionPosition // streaming form: beginning of the page in the current source
+	more     bool                   // there is another page
+	last     []byte                 // DISTINCT in order: the previous row
+	past     *eval.RowHashes        // DISTINCT in the order of rids: hashes of all previous rows
 	// past has to be computed again from the documents that earlier pages have read
 	replay     bool
 	caughtUp   bool                // past has been rebuilt
@@ -141,7 +141,7 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	x.f = eval.NewFrame(x.Run, p.FrameLayout)
 	x.single = len(p.Rows.Clauses) <= 1
 	if o.Trace {
-		x.page.Stats.nodes = make([]nodeFigures, len(p.Nodes))
+		x.page.Stats.nodes = make([]planNodeStats, len(p.Nodes))
 	}
 	if err := x.begin(); err != nil {
 		return Page{}, err

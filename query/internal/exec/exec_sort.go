@@ -81,7 +81,7 @@ type orderedDocuments interface {
 // completeKey restores a key that was cut for the cursor, by reading the document that it came from. If the
 // document no longer exists or has changed, the page begins with the first key that begins with the cut key.
 func (x *Execution) completeKey() error {
-	x.resume = cursor.SectionMark{Rid: x.from.Rid, Rows: x.from.Rows}
+	x.resume = cursor.SectionPosition{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {
 		return nil
 	}

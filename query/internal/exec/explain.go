@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// nodeFigures holds the statistics of one node in a traced run.
-type nodeFigures struct {
+// planNodeStats holds the statistics of one node in a traced run.
+type planNodeStats struct {
 	rows int64         // rows made by the node
 	took time.Duration // time including the nodes that this node reads from
 }

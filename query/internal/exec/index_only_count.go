@@ -94,7 +94,7 @@ func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 
 func (x *Execution) countAll() (total int64, ok bool) {
 	for _, src := range x.sources {
-		c, ok := src.(source.Counter)
+		c, ok := src.(source.DocumentCounter)
 		if !ok {
 			return 0, false
 		}
@@ -154,7 +154,7 @@ func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.Ke
 
 // testOf returns the test that index terms in the constraint's spans must pass to match the condition. It
 // returns nil if all terms in the spans match.
-func testOf(l *plan.Constraint) *plan.TermTest {
+func testOf(l *plan.Constraint) *plan.IndexTermTest {
 	if !l.Superset {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 
 // intersection returns the rids that match all constraints of the plan, and as unsure those for which an
 // index term does not decide. Both lists are sorted.
-func (x *Execution) intersection(src source.Source, p *pathProbes) (all, unsure []uint64, err error) {
+func (x *Execution) intersection(src source.Source, p *accessPathProbes) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0

@@ -27,7 +27,7 @@ func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 					n += int64(words)
 				})
 			case plan.CountTexts:
-				var list wordList
+				var list wordPostings
 				list, err = x.termList(src, people[s], &one.R, &one.R.Terms[0])
 				n += int64(len(list.rids))
 			}

@@ -31,7 +31,7 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, 
 			if err := x.countValues(state, bounds, dead); err != nil {
 				return false, err
 			}
-		case *lang.ExtremeAggregate:
+		case *lang.MinMaxAggregate:
 			for j, src := range x.sources {
 				if err := x.extremesOf(state, arg, src, dead[j]); err != nil {
 					return false, err
@@ -106,7 +106,7 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 
 // extremesOf adds the least and the greatest value of a source to MIN or MAX. MIN needs the greatest value
 // too: if that is an array or an object, which sort after all other values, the result is undefined.
-func (x *Execution) extremesOf(e *lang.ExtremeAggregate, arg plan.IndexOnlyArg, src source.Source,
+func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg, src source.Source,
 	dead []uint64) error {
 	end := extremeValueFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
@@ -124,7 +124,7 @@ type extremeValueFinder struct {
 	src   source.Source
 	dead  []uint64
 	arg   plan.IndexOnlyArg
-	to    *lang.ExtremeAggregate
+	to    *lang.MinMaxAggregate
 	sieve *termFilter
 }
 

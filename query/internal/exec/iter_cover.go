@@ -63,7 +63,7 @@ func (wk *indexWalker) covered() (done, ok bool) {
 		wk.doc = nil
 		return true, wk.x.isAfterStart(&wk.entry)
 	}
-	d := &leastDocument{rid: wk.rid, body: wk.least.document(v)}
+	d := &minimumDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
 	wk.entry = sortEntry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
@@ -93,16 +93,16 @@ func (wk *indexWalker) needs(rid uint64) bool {
 	return !covered && wk.allowed.has(rid)
 }
 
-// leastDocument takes the place of a document of which a query needs only one value: its body is the smallest
-// JSON with this value at its path, such as {"a":{"b":1}}.
-type leastDocument struct {
+// minimumDocument takes the place of a document of which a query needs only one value: its body is the
+// smallest JSON with this value at its path, such as {"a":{"b":1}}.
+type minimumDocument struct {
 	rid  uint64
 	body []byte
 }
 
-func (d *leastDocument) RID() uint64                      { return d.rid }
-func (d *leastDocument) Body() []byte                     { return d.body }
-func (d *leastDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }
+func (d *minimumDocument) RID() uint64                      { return d.rid }
+func (d *minimumDocument) Body() []byte                     { return d.body }
+func (d *minimumDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }
 
 // noteReturned records that a row of the current entry has been returned.
 func (wk *indexWalker) noteReturned() {

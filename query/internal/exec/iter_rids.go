@@ -213,7 +213,7 @@ func (g *SortedRIDs) Close() error {
 }
 
 // list opens an access that consists only of posting lists.
-func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
+func (x *Execution) list(src source.Source, a plan.IndexAccess) source.Postings {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
 		if len(a.Keys) == 1 {
@@ -232,7 +232,7 @@ func (x *Execution) list(src source.Source, a plan.Access) source.Postings {
 	return &SortedRIDs{}
 }
 
-func (x *Execution) listsOf(src source.Source, list []plan.Access) []source.Postings {
+func (x *Execution) listsOf(src source.Source, list []plan.IndexAccess) []source.Postings {
 	open := make([]source.Postings, len(list))
 	for i, a := range list {
 		open[i] = x.list(src, a)

@@ -11,7 +11,7 @@ import (
 // termFilter tests whether index terms match a condition. Equal terms are adjacent in a walk and are tested
 // once.
 type termFilter struct {
-	test *plan.TermTest
+	test *plan.IndexTermTest
 	f    *eval.Frame
 	key  []byte
 	in   bool
@@ -19,7 +19,7 @@ type termFilter struct {
 	text []byte // of the smallest document
 }
 
-func (x *Execution) newTermFilter(t *plan.TermTest) *termFilter {
+func (x *Execution) newTermFilter(t *plan.IndexTermTest) *termFilter {
 	if t == nil {
 		return nil
 	}

@@ -35,9 +35,9 @@ type textScoreOrder struct {
 // openTexts opens the documents of a source in the order of their text scores.
 func (x *Execution) openTexts(src source.Source, source int, only *memberRIDs) (orderedDocuments, error) {
 	o := x.Plan.Order.Texts
-	var lists []wordList
+	var lists []wordPostings
 	for i := range o.Terms {
-		list, err := x.termList(src, &liveSet{}, &o.Ranker, &o.Terms[i])
+		list, err := x.termList(src, &liveRIDSet{}, &o.Ranker, &o.Terms[i])
 		if err != nil {
 			return nil, err
 		}

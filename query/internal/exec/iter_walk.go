@@ -24,15 +24,15 @@ type indexWalker struct {
 	src     source.Source
 	source  int
 	w       *plan.OrderedWalk
-	parts   []walkPart   // remaining parts, in the order of the query
-	terms   source.Terms // of the first part, while it is being walked
-	found   []byte       // key of the current entry
-	rid     uint64       // rid of the current entry
-	group   []uint64     // the remaining rids of the current key, the last one first
-	ahead   bool         // terms is already at the entry after the current one
-	key     []byte       // the last key that was found to be exact
-	misses  int          // entries without a matching document
-	allowed *memberRIDs  // documents that may match; nil: any
+	parts   []indexWalkPart // remaining parts, in the order of the query
+	terms   source.Terms    // of the first part, while it is being walked
+	found   []byte          // key of the current entry
+	rid     uint64          // rid of the current entry
+	group   []uint64        // the remaining rids of the current key, the last one first
+	ahead   bool            // terms is already at the entry after the current one
+	key     []byte          // the last key that was found to be exact
+	misses  int             // entries without a matching document
+	allowed *memberRIDs     // documents that may match; nil: any
 	// maxSkips is how many entries may be skipped before the walk pauses, plus some for each matching
 	// document; 0: any number
 	maxSkips int
@@ -53,9 +53,9 @@ type indexWalker struct {
 	fresh       bool        // the current entry has just been returned
 }
 
-// walkPart is one of the parts that an indexWalker reads one after the other: the index entries in a span of
-// keys or, if undefined is set, the documents that have no value at the path of the index.
-type walkPart struct {
+// indexWalkPart is one of the parts that an indexWalker reads one after the other: the index entries in a
+// span of keys or, if undefined is set, the documents that have no value at the path of the index.
+type indexWalkPart struct {
 	plan.KeySpan
 	undefined bool
 }
@@ -63,10 +63,10 @@ type walkPart struct {
 func (x *Execution) newWalk(src source.Source, source int, w *plan.OrderedWalk) *indexWalker {
 	wk := &indexWalker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.Spans {
-		wk.parts = append(wk.parts, walkPart{KeySpan: s})
+		wk.parts = append(wk.parts, indexWalkPart{KeySpan: s})
 	}
 	if w.Undefined {
-		wk.parts = append([]walkPart{{undefined: true}}, wk.parts...)
+		wk.parts = append([]indexWalkPart{{undefined: true}}, wk.parts...)
 	}
 	wk.cover()
 	if w.Reverse {
@@ -95,7 +95,7 @@ func (wk *indexWalker) resume() {
 	} else {
 		key, _ = x.Plan.Info.Index.Term(wk.w.Path, values[0])
 	}
-	var left []walkPart
+	var left []indexWalkPart
 	for _, p := range wk.parts {
 		switch {
 		case p.undefined && !wk.w.Reverse:

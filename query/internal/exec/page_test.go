@@ -14,7 +14,7 @@ import (
 )
 
 // tens are the objects with the numbers 0 to 9, with their remainders by 3 and a list of two.
-func tens() []exec.Value {
+func tens() []exec.InMemoryObject {
 	var texts []string
 	for n := range 10 {
 		texts = append(texts, fmt.Sprintf(`{"n":%d,"m":%d,"l":[1,2]}`, n, n%3))

@@ -43,9 +43,9 @@ func usual() *AccessPathLimits {
 		Trial: 2048, Share: 20, Patience: 16, Groups: 16_384}
 }
 
-// pathProbes chooses among the access paths of one source by reading the first entries of each, to find one
-// that lists few documents.
-type pathProbes struct {
+// accessPathProbes chooses among the access paths of one source by reading the first entries of each, to find
+// one that lists few documents.
+type accessPathProbes struct {
 	x     *Execution
 	src   source.Source
 	paths []*accessPath
@@ -53,11 +53,11 @@ type pathProbes struct {
 	held  int // memory in bytes
 }
 
-// newProbes returns a pathProbes with those access paths of the plan for which leave returns true; nil stands
-// for all of them. If the scope is one logical partition, the posting list of the partition is an access path
-// too.
-func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *pathProbes {
-	p := &pathProbes{x: x, src: src}
+// newProbes returns a accessPathProbes with those access paths of the plan for which leave returns true; nil
+// stands for all of them. If the scope is one logical partition, the posting list of the partition is an
+// access path too.
+func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathProbes {
+	p := &accessPathProbes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
 			p.paths = append(p.paths, &accessPath{access: a, next: x.steppers(src, a)})
@@ -75,7 +75,7 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.Access) bool) *
 // count reads index entries of all access paths, some of each in turn, until one path has been read
 // completely or the given number of entries (most) has been read of each. It reports whether one has been
 // read completely.
-func (p *pathProbes) count(most int) (bool, error) {
+func (p *accessPathProbes) count(most int) (bool, error) {
 	if !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.testsTerms() }) {
 		most *= testedFactor
 	}
@@ -105,7 +105,7 @@ func (p *pathProbes) count(most int) (bool, error) {
 const testedFactor = 100
 
 // dropUseless drops the paths that do not narrow the search.
-func (p *pathProbes) dropUseless() (err error) {
+func (p *accessPathProbes) dropUseless() (err error) {
 	p.paths = slices.DeleteFunc(p.paths, func(w *accessPath) bool {
 		vain := w.isUseless()
 		if vain {
@@ -118,7 +118,7 @@ func (p *pathProbes) dropUseless() (err error) {
 
 // countOn continues to read the paths that have not been read completely, until the given number of entries
 // (most) has been read of each.
-func (p *pathProbes) countOn(most int) error {
+func (p *accessPathProbes) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (p *pathProbes) countOn(most int) error {
 	return nil
 }
 
-func (p *pathProbes) read(w *accessPath, n int) error {
+func (p *accessPathProbes) read(w *accessPath, n int) error {
 	before := cap(w.rids)
 	if err := w.more(p.x, n); err != nil {
 		return err
@@ -136,13 +136,13 @@ func (p *pathProbes) read(w *accessPath, n int) error {
 	return p.x.Run.Err
 }
 
-func (p *pathProbes) ended() bool {
+func (p *accessPathProbes) ended() bool {
 	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
 }
 
 // rids returns the sorted intersection of all access paths that have been read completely. At least one must
 // have been.
-func (p *pathProbes) rids() []uint64 {
+func (p *accessPathProbes) rids() []uint64 {
 	var all []uint64
 	first := true
 	slices.SortFunc(p.paths, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
@@ -172,7 +172,7 @@ func common(a, b []uint64) (both []uint64) {
 	return both
 }
 
-func (p *pathProbes) close() (err error) {
+func (p *accessPathProbes) close() (err error) {
 	for _, w := range p.paths {
 		if e := w.close(); err == nil {
 			err = e
@@ -182,14 +182,14 @@ func (p *pathProbes) close() (err error) {
 }
 
 // release returns the memory of rids that are no longer used.
-func (p *pathProbes) release() { p.x.Run.Used -= p.held; p.held = 0 }
+func (p *accessPathProbes) release() { p.x.Run.Used -= p.held; p.held = 0 }
 
 // note records the choice for Explain, if the run is traced.
-func (p *pathProbes) note(how string) {
+func (p *accessPathProbes) note(how string) {
 	if !p.x.Opts.Trace {
 		return
 	}
-	n := sourceChoice{method: how}
+	n := accessPathChoice{method: how}
 	for _, w := range p.paths {
 		text := w.String()
 		switch {
@@ -208,20 +208,20 @@ func (p *pathProbes) note(how string) {
 // maxChoices is how many choices a page records.
 const maxChoices = 16
 
-// sourceChoice is the choice made in one source, for Explain.
-type sourceChoice struct {
+// accessPathChoice is the choice made in one source, for Explain.
+type accessPathChoice struct {
 	method string
 	paths  []string // the paths with their counts
 }
 
-func (c sourceChoice) String() string {
+func (c accessPathChoice) String() string {
 	return "chosen: " + c.method + " of (" + strings.Join(c.paths, "; ") + ")"
 }
 
 // pick returns the rids of the documents that may match, in order. ok is false if all documents have to be
 // scanned. every reports that the caller reads all matching documents, not just a page.
 func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
-	p := x.newProbes(src, func(a plan.Access) bool {
+	p := x.newProbes(src, func(a plan.IndexAccess) bool {
 		s, ok := a.(*plan.SpansAccess)
 		return every || !ok || !s.Whole
 	})
@@ -259,7 +259,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 
 // lists intersects the posting lists alone. It returns false if the only posting list is the one of the
 // logical partition, which a scan uses anyway.
-func (p *pathProbes) lists() (source.Postings, bool, error) {
+func (p *accessPathProbes) lists() (source.Postings, bool, error) {
 	var list []source.Postings
 	for _, w := range p.paths {
 		if w.access != nil && w.lists() && len(list) < plan.MaxOpen {
@@ -283,7 +283,7 @@ func (p *pathProbes) lists() (source.Postings, bool, error) {
 
 // shortest returns the intersection of the access paths that have been read completely. It includes the other
 // posting lists if that reads fewer documents.
-func (p *pathProbes) shortest() source.Postings {
+func (p *accessPathProbes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))

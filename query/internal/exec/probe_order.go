@@ -118,9 +118,9 @@ func isScoped(src source.Source) bool {
 	return ok
 }
 
-// adaptiveWalk iterates over documents by a walk over an index in the order of the query. If the walk skips
-// too many entries, it is replaced by a sort of the matching documents.
-type adaptiveWalk struct {
+// adaptiveIndexWalk iterates over documents by a walk over an index in the order of the query. If the walk
+// skips too many entries, it is replaced by a sort of the matching documents.
+type adaptiveIndexWalk struct {
 	x      *Execution
 	src    source.Source
 	source int
@@ -129,16 +129,16 @@ type adaptiveWalk struct {
 	last   *sortEntry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int, w *plan.OrderedWalk) *adaptiveWalk {
+func (x *Execution) watch(src source.Source, source int, w *plan.OrderedWalk) *adaptiveIndexWalk {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk covers only the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
 		wk.maxSkips = x.tune.Walk
 	}
-	return &adaptiveWalk{x: x, src: src, source: source, wk: wk}
+	return &adaptiveIndexWalk{x: x, src: src, source: source, wk: wk}
 }
 
-func (w *adaptiveWalk) Next() (bool, error) {
+func (w *adaptiveIndexWalk) Next() (bool, error) {
 	for {
 		if w.sort != nil {
 			return w.sort.Next()
@@ -175,7 +175,7 @@ func keptEntry(old, e *sortEntry) *sortEntry {
 // turn is called when the walk has skipped too many entries (AccessPathLimits.Patience). If an access path
 // lists few documents, it restricts the walk to these documents or, if a page can sort them, replaces the
 // walk by a sort.
-func (w *adaptiveWalk) turn() error {
+func (w *adaptiveIndexWalk) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.maxSkips, wk.wanted = 0, 0, x.page.Stats.Matched
 	if wk.allowed == nil {
@@ -199,14 +199,14 @@ func (w *adaptiveWalk) turn() error {
 	return wk.close()
 }
 
-func (w *adaptiveWalk) at() (*sortEntry, source.Document) {
+func (w *adaptiveIndexWalk) at() (*sortEntry, source.Document) {
 	if w.sort != nil {
 		return w.sort.at()
 	}
 	return w.wk.at()
 }
 
-func (w *adaptiveWalk) close() error {
+func (w *adaptiveIndexWalk) close() error {
 	if w.sort != nil {
 		return w.sort.close()
 	}

@@ -9,10 +9,10 @@ import (
 
 // accessPath is an access of one source and the entries that have been read through it.
 type accessPath struct {
-	access plan.Access // nil: the posting list of the partition key
-	rids   []uint64    // read so far, in the order of reading
-	read   int         // entries, including those that a test dropped
-	done   bool        // rids is complete
+	access plan.IndexAccess // nil: the posting list of the partition key
+	rids   []uint64         // read so far, in the order of reading
+	read   int              // entries, including those that a test dropped
+	done   bool             // rids is complete
 	next   []func() entryStepper
 	at     entryStepper
 }
@@ -114,7 +114,7 @@ func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
 }
 
 // steppers returns functions that open the parts of an access, in order.
-func (x *Execution) steppers(src source.Source, a plan.Access) (list []func() entryStepper) {
+func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
 		if len(a.Keys) > plan.MaxOpen {

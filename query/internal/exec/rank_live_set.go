@@ -5,9 +5,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// liveSet is the set of live documents in a source's scope, as rids. Text scores are computed over this set,
-// whatever the conditions of the query are.
-type liveSet struct {
+// liveRIDSet is the set of live documents in a source's scope, as rids. Text scores are computed over this
+// set, whatever the conditions of the query are.
+type liveRIDSet struct {
 	documents int64
 	dead      []uint64 // rids that have index entries but are not in the set
 	limited   bool     // the set consists of the listed members only
@@ -18,14 +18,14 @@ type liveSet struct {
 // documents. For larger partitions the index is used, which covers all partitions.
 const FewMembers = 1000
 
-// rankDead is the maximum number of dead rids that a liveSet lists. If there are more, it lists the live
+// rankDead is the maximum number of dead rids that a liveRIDSet lists. If there are more, it lists the live
 // rids instead.
 const rankDead = 10_000
 
 // liveSets returns the live sets of all sources. few reports whether, in one of them, reading the documents
 // is cheaper than reading the index.
-func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
-	sets = make([]*liveSet, len(x.sources))
+func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
+	sets = make([]*liveRIDSet, len(x.sources))
 	for i, src := range x.sources {
 		if sets[i], few, err = x.liveDocuments(src); err != nil || few {
 			return nil, few, err
@@ -36,8 +36,8 @@ func (x *Execution) liveSets() (sets []*liveSet, few bool, err error) {
 
 // liveDocuments returns the live set of a source. few reports whether the set is a small part of the
 // documents in the index, so that reading the documents is cheaper.
-func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err error) {
-	p = &liveSet{}
+func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, err error) {
+	p = &liveRIDSet{}
 	if c, ok := src.(source.DeadDocumentLister); ok {
 		p.dead, ok, err = c.Dead(rankDead)
 		if p.limited = !ok; err != nil {
@@ -71,7 +71,7 @@ func (x *Execution) liveDocuments(src source.Source) (p *liveSet, few bool, err 
 
 // ridFilter reports whether rids, which are passed in ascending order, are in the live set.
 type ridFilter struct {
-	p            *liveSet
+	p            *liveRIDSet
 	member, dead int // indexes of the first rids not less than the last one tested
 }
 
@@ -93,7 +93,7 @@ func (s *ridFilter) accepts(rid uint64) bool {
 
 // countDocuments counts the documents of a source.
 func (x *Execution) countDocuments(src source.Source) (n int64, err error) {
-	if c, ok := src.(source.Counter); ok {
+	if c, ok := src.(source.DocumentCounter); ok {
 		if n, ok := c.Count(); ok {
 			return n, nil
 		}

@@ -28,8 +28,8 @@ const (
 	rankConstant = 60
 )
 
-// collectionStats holds the statistics of all texts that BM25 needs.
-type collectionStats struct {
+// textCollectionStats holds the statistics of all texts that BM25 needs.
+type textCollectionStats struct {
 	documents, words float64
 	hits             []float64 // number of texts that have each term
 }
@@ -37,7 +37,7 @@ type collectionStats struct {
 // rankedScore is one part of ORDER BY RANK with the state of a run.
 type rankedScore struct {
 	*plan.Ranker
-	stats   collectionStats
+	stats   textCollectionStats
 	indexed []textScores // scores by source, if they were computed from the index
 }
 
@@ -57,7 +57,7 @@ func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]rankedScore, len(x.Plan.Rank))
 	for i := range parts {
 		r := &x.Plan.Rank[i]
-		parts[i] = rankedScore{Ranker: r, stats: collectionStats{hits: make([]float64, len(r.Terms))}}
+		parts[i] = rankedScore{Ranker: r, stats: textCollectionStats{hits: make([]float64, len(r.Terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
@@ -179,10 +179,10 @@ func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
 		d.counts = append(d.counts, nil)
 		return
 	} else if v.Kind() == jsondoc.String {
-		tokens := x.Run.Call.Words(v, r.Spoken)
+		tokens := x.Run.CallContext.Words(v, r.Spoken)
 		length = len(tokens)
 		for i := range r.Terms {
-			counts = append(counts, r.Terms[i].CountFor(&x.Run.Call.WorkMeter, tokens))
+			counts = append(counts, r.Terms[i].CountFor(&x.Run.CallContext.WorkMeter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,
@@ -193,7 +193,7 @@ func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
 }
 
 // add adds a document to the statistics. A length of -1 means that it has no text.
-func (c *collectionStats) add(length int, counts []int) {
+func (c *textCollectionStats) add(length int, counts []int) {
 	c.documents++
 	c.words += float64(max(length, 0))
 	for i, n := range counts {

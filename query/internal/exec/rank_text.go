@@ -21,7 +21,7 @@ import (
 // text has once. The number of texts with a term comes from the entries of the term, which are read for the
 // scores anyway. So there are no stored statistics that a write would have to update. The scores are equal,
 // to the last bit, to those computed by reading all documents: dead documents that are still in the index
-// are left out (see liveSet), and terms are summed in the same order.
+// are left out (see liveRIDSet), and terms are summed in the same order.
 //
 // The lists of the terms are always read whole. Algorithms that skip parts of them (WAND, max score) have to
 // know the number of texts with a term beforehand. That would need a counter for each word, which every
@@ -29,17 +29,17 @@ import (
 // has been read. If few documents are needed, fewer documents are read: they are read in the order of their
 // scores until there are enough rows.
 
-// wordList lists the texts of one source that have a word or a term, by rid.
-type wordList struct {
+// wordPostings lists the texts of one source that have a word or a term, by rid.
+type wordPostings struct {
 	rids    []uint64
 	counts  []uint32 // how often each text has it
 	lengths []uint32 // number of words in each text
 }
 
-// wordSize is the size of an entry of a wordList in bytes.
+// wordSize is the size of an entry of wordPostings in bytes.
 const wordSize = 16
 
-func (l *wordList) add(rid, count, length uint64) {
+func (l *wordPostings) add(rid, count, length uint64) {
 	l.rids = append(l.rids, rid)
 	l.counts = append(l.counts, uint32(min(count, math.MaxUint32)))
 	l.lengths = append(l.lengths, uint32(min(length, math.MaxUint32)))
@@ -89,8 +89,8 @@ func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
 }
 
 // readText scores the texts of all sources for one part.
-func (x *Execution) readText(r *rankedScore, sets []*liveSet) error {
-	lists := make([][]wordList, len(x.sources)) // by source and term
+func (x *Execution) readText(r *rankedScore, sets []*liveRIDSet) error {
+	lists := make([][]wordPostings, len(x.sources)) // by source and term
 	for i, src := range x.sources {
 		r.stats.documents += float64(sets[i].documents)
 		if err := x.countWords(src, sets[i], r); err != nil {
@@ -117,13 +117,13 @@ func (x *Execution) readText(r *rankedScore, sets []*liveSet) error {
 }
 
 // countWords adds the words of all texts of a source to the statistics.
-func (x *Execution) countWords(src source.Source, sets *liveSet, r *rankedScore) error {
+func (x *Execution) countWords(src source.Source, sets *liveRIDSet, r *rankedScore) error {
 	return x.eachText(src, sets, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
 // eachText calls fn for each text of the live set that has a word, in the order of rids.
-func (x *Execution) eachText(src source.Source, sets *liveSet, path index.Path, word string,
+func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)
 	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -147,13 +147,13 @@ func (x *Execution) eachText(src source.Source, sets *liveSet, path index.Path, 
 
 // termList returns the texts of a source that have a term. For a word the index lists them. For a phrase the
 // index lists the texts that have all its words, and these texts are read.
-func (x *Execution) termList(src source.Source, sets *liveSet, r *plan.Ranker,
-	t *lang.TextTerm) (list wordList,
+func (x *Execution) termList(src source.Source, sets *liveRIDSet, r *plan.Ranker,
+	t *lang.TextTerm) (list wordPostings,
 	err error) {
 	for i, word := range t.Words {
 		one, err := x.wordList(src, sets, r.Path, word.Term, t.Distance)
 		if err != nil {
-			return wordList{}, err
+			return wordPostings{}, err
 		}
 		if i == 0 {
 			list = one
@@ -169,8 +169,8 @@ func (x *Execution) termList(src source.Source, sets *liveSet, r *plan.Ranker,
 }
 
 // wordList returns the texts that have a word, or a word within the given edit distance of it.
-func (x *Execution) wordList(src source.Source, sets *liveSet, path index.Path, word string,
-	distance int) (list wordList, err error) {
+func (x *Execution) wordList(src source.Source, sets *liveRIDSet, path index.Path, word string,
+	distance int) (list wordPostings, err error) {
 	if distance == 0 {
 		return list, x.eachText(src, sets, path, word, list.add)
 	}
@@ -178,18 +178,18 @@ func (x *Execution) wordList(src source.Source, sets *liveSet, path index.Path, 
 	if err != nil {
 		return list, err
 	}
-	var all []textHit
+	var all []wordOccurrence
 	for _, s := range similar {
 		before := len(all)
 		err := x.eachText(src, sets, path, s, func(rid, count, length uint64) {
-			all = append(all, textHit{rid, count, length})
+			all = append(all, wordOccurrence{rid, count, length})
 		})
 		x.Run.Use(textHitSize*(len(all)-before), "ORDER BY RANK")
 		if err != nil || x.Run.Err != nil {
 			return list, cmp.Or(err, x.Run.Err)
 		}
 	}
-	slices.SortFunc(all, func(a, b textHit) int { return cmp.Compare(a.rid, b.rid) })
+	slices.SortFunc(all, func(a, b wordOccurrence) int { return cmp.Compare(a.rid, b.rid) })
 	for i := 0; i < len(all); {
 		hit := all[i]
 		for i++; i < len(all) && all[i].rid == hit.rid; i++ {
@@ -200,9 +200,9 @@ func (x *Execution) wordList(src source.Source, sets *liveSet, path index.Path, 
 	return list, nil
 }
 
-// textHit is an index entry of a word: the rid of a text that has the word, how often the text has it, and
-// the number of words of the text.
-type textHit struct{ rid, count, length uint64 }
+// wordOccurrence is an index entry of a word: the rid of a text that has the word, how often the text has it,
+// and the number of words of the text.
+type wordOccurrence struct{ rid, count, length uint64 }
 
 const textHitSize = 24
 
@@ -250,7 +250,8 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 }
 
 // phrase reads the texts of a list and keeps those in which the words of a term are adjacent and in order.
-func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, all wordList) (list wordList,
+func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm,
+	all wordPostings) (list wordPostings,
 	err error) {
 	for i, rid := range all.rids {
 		prefetchList(src, i, len(all.rids), func(i int) uint64 { return all.rids[i] })
@@ -263,7 +264,7 @@ func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, 
 		}
 		x.load(d)
 		x.Plan.Rows.BindPaths(x.f)
-		n := t.CountFor(&x.Run.Call.WorkMeter, x.Run.Call.Words(r.Text(x.f), r.Spoken))
+		n := t.CountFor(&x.Run.CallContext.WorkMeter, x.Run.CallContext.Words(r.Text(x.f), r.Spoken))
 		if n > 0 {
 			list.add(rid, uint64(n), uint64(all.lengths[i]))
 		}
@@ -275,7 +276,7 @@ func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm, 
 }
 
 // within returns the part of the list whose texts are in rids.
-func (l wordList) within(rids []uint64) (both wordList) {
+func (l wordPostings) within(rids []uint64) (both wordPostings) {
 	for i, rid := range l.rids {
 		n, ok := slices.BinarySearch(rids, rid)
 		if rids = rids[n:]; ok {
@@ -286,7 +287,7 @@ func (l wordList) within(rids []uint64) (both wordList) {
 }
 
 // addUp computes the scores of the texts of a source that have any term.
-func (x *Execution) addUp(scores *lang.BM25, terms []wordList) (s textScores, err error) {
+func (x *Execution) addUp(scores *lang.BM25, terms []wordPostings) (s textScores, err error) {
 	n := 0
 	for _, l := range terms {
 		n += len(l.rids)
@@ -310,7 +311,7 @@ func (x *Execution) addUp(scores *lang.BM25, terms []wordList) (s textScores, er
 }
 
 // unionOfRIDs returns the rids of the texts that have any term.
-func unionOfRIDs(terms []wordList) []uint64 {
+func unionOfRIDs(terms []wordPostings) []uint64 {
 	if len(terms) == 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ func (x *Execution) runDocuments(row func() bool) bool {
 			if !left && !x.replay {
 				continue
 			}
-			x.resume = cursor.SectionMark{Rid: rid, Rows: rows}
+			x.resume = cursor.SectionPosition{Rid: rid, Rows: rows}
 			if after = rid; rows > 0 && after > 0 {
 				after-- // the document has more rows
 			}
@@ -61,7 +61,7 @@ func (x *Execution) readSource(src source.Source, after uint64, every bool, row 
 			if err := docs.Close(); err != nil {
 				return false, err
 			}
-			docs = &listScan{} // empty until another iterator is opened
+			docs = &inMemoryScan{} // empty until another iterator is opened
 			better, err := x.candidates(src, x.current.rid, true)
 			if err != nil {
 				return false, err

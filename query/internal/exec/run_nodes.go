@@ -32,11 +32,11 @@ func (x *Execution) rowsOf(i int, row func() bool) bool {
 func (x *Execution) runNode(i int, row func() bool) bool {
 	in := i + 1
 	switch n := x.Plan.Nodes[i].(type) {
-	case *plan.PageNode:
+	case *plan.LimitNode:
 		return x.runPage(in)
 	case plan.DistinctSet:
 		return x.runDistinctSet(in, row)
-	case plan.DistinctNeighbours:
+	case plan.DistinctAdjacentRows:
 		return x.runDistinctNeighbours(in, row)
 	case plan.DistinctPages:
 		return x.runDistinctPages(in, row)

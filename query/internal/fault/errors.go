@@ -61,14 +61,14 @@ const (
 	NumberUnsupportedSort  = 2206 // ORDER BY over an expression that is not a path of the document
 )
 
-// Style is one of the two formats in which Cosmos DB reports query errors.
-type Style uint8
+// ErrorFormat is one of the two formats in which Cosmos DB reports query errors.
+type ErrorFormat uint8
 
 // The two formats of query errors.
 const (
 	// {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
-	Located  Style = iota
-	Unplaced       // {"Errors":["..."]}
+	Located  ErrorFormat = iota
+	Unplaced             // {"Errors":["..."]}
 )
 
 // Error reports that a query cannot be answered. Either the query was refused before any document was read,
@@ -80,7 +80,7 @@ type Error struct {
 	Message    string // Cosmos DB's own message, if it is known
 	Start, End int    // position in characters (Unicode code points) of the text from 0, End exclusive
 	Line, Col  int    // of Start, from 1; Col is in characters. 0 if the error has no position
-	Style      Style
+	Style      ErrorFormat
 	More       []*Error // further errors of the same query, in the order of the text; they have no More
 	Err        error    // the cause, may be nil
 }
@@ -95,18 +95,18 @@ func (e *Error) Error() string {
 // Unwrap returns the cause of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// location is the position of an error in the JSON form.
-type location struct {
+// errorLocation is the position of an error in the JSON form.
+type errorLocation struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
 // diagnostic is one error in the JSON form of the style Located.
 type diagnostic struct {
-	Severity string    `json:"severity"`
-	Location *location `json:"location,omitempty"`
-	Code     any       `json:"code,omitempty"`
-	Message  string    `json:"message"`
+	Severity string         `json:"severity"`
+	Location *errorLocation `json:"location,omitempty"`
+	Code     any            `json:"code,omitempty"`
+	Message  string         `json:"message"`
 }
 
 // JSON renders the error as Cosmos DB embeds it in the message of a response.
@@ -138,7 +138,7 @@ func (e *Error) JSON() string {
 func (e *Error) diagnostic() diagnostic {
 	d := diagnostic{Severity: "Error", Message: e.Message}
 	if e.Line > 0 && e.Number == 0 {
-		d.Location = &location{e.Start, e.End}
+		d.Location = &errorLocation{e.Start, e.End}
 	}
 	switch {
 	case e.Code != "":

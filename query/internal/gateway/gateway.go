@@ -209,10 +209,10 @@ func (e *UnsupportedError) Error() string {
 // belong to the query's Plan.
 type rewriter struct {
 	*bind.Binder
-	q    *syntax.Query // the query as written, but with the item as its first source: see enterItem
-	top  *bind.Block   // the query's block as written, before constants were folded
-	of   *bind.Block   // the block in which names are resolved
-	one  bool          // the query reads one partition key
+	q    *syntax.Query    // the query as written, but with the item as its first source: see enterItem
+	top  *bind.QueryBlock // the query's block as written, before constants were folded
+	of   *bind.QueryBlock // the block in which names are resolved
+	one  bool             // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
 	part func(syntax.Expr) syntax.Expr // replaces names after enterItem; nil: no names have to be replaced

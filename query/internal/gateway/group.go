@@ -54,7 +54,7 @@ func (g *rewriter) groupByItems() syntax.Expr {
 		g.info.GroupByExpressions = append(g.info.GroupByExpressions, syntax.PrintExpr(key))
 		keys = append(keys, item(key))
 	}
-	return &syntax.ArrayLit{Elems: keys}
+	return &syntax.ArrayLiteral{Elems: keys}
 }
 
 // orderedGroups makes the plan for ordered groups without aggregates, which are merged like the rows of any
@@ -91,7 +91,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 			return nil, err
 		}
 		g.info.Aggregates = []string{name}
-		return &syntax.ArrayLit{Elems: []syntax.Expr{parts}}, nil
+		return &syntax.ArrayLiteral{Elems: []syntax.Expr{parts}}, nil
 	}
 	var row []bind.SelectProperty
 	for _, it := range g.top.Items {

@@ -79,7 +79,7 @@ func (g *rewriter) rankPlan() {
 	h.RequiresGlobalStatistics = len(statistics) > 0
 	h.GlobalStatisticsQuery = syntax.Print(&syntax.Query{From: g.q.From,
 		Select: &syntax.Select{Items: []*syntax.SelectItem{
-			as(callOf("COUNT", bind.Number(1)), "documentCount"), as(&syntax.ArrayLit{Elems: statistics},
+			as(callOf("COUNT", bind.Number(1)), "documentCount"), as(&syntax.ArrayLiteral{Elems: statistics},
 				"fullTextStatistics"),
 		}}})
 	var most *int64
@@ -101,7 +101,7 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *
 	}
 	payload = object(bind.SelectProperty{Name: "payload", X: payload},
 		bind.SelectProperty{Name: "componentScores",
-			X: &syntax.ArrayLit{Elems: scores}})
+			X: &syntax.ArrayLiteral{Elems: scores}})
 	where := g.resumable(g.q.Where, defined)
 	for _, c := range list {
 		info := g.componentInfo(c, most, g.ordered([]syntax.Expr{item(c.score)}, payload), where)
@@ -127,7 +127,7 @@ func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *in
 		scores = append(scores, score)
 	}
 	items := []*syntax.SelectItem{g.itemRID(), as(payload, "payload"),
-		as(&syntax.ArrayLit{Elems: scores}, "componentScores")}
+		as(&syntax.ArrayLiteral{Elems: scores}, "componentScores")}
 	where := conjunction(g.q.Where, defined)
 	for _, c := range list {
 		h.Components = append(h.Components, g.componentInfo(c, most, items, where))
@@ -156,7 +156,7 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 }
 
 // component returns the score of a part and appends the statistics that the score needs.
-func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) rankComponent {
+func (g *rewriter) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
 	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
 	for _, e := range part.Call.(*syntax.Call).Args {
@@ -174,9 +174,9 @@ func (g *rewriter) component(part *bind.RankPart, statistics *[]syntax.Expr) ran
 		*statistics = append(*statistics,
 			object(bind.SelectProperty{Name: "totalWordCount",
 				X: callOf("SUM", callOf("_FullTextWordCount", text))},
-				bind.SelectProperty{Name: "hitCounts", X: &syntax.ArrayLit{Elems: hits}}))
+				bind.SelectProperty{Name: "hitCounts", X: &syntax.ArrayLiteral{Elems: hits}}))
 		place := func(name string) syntax.Expr { return &syntax.Placeholder{Name: name} }
-		c.score = callOf("_FullTextScore", text, &syntax.ArrayLit{Elems: terms}, place(placeDocuments),
+		c.score = callOf("_FullTextScore", text, &syntax.ArrayLiteral{Elems: terms}, place(placeDocuments),
 			place(placeWords+no), place(placeHits+no))
 	}
 	if part.Rising {

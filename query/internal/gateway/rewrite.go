@@ -60,7 +60,7 @@ func (g *rewriter) limit(q *syntax.Query) {
 	q.Offset, q.Limit = count(0), count(most)
 }
 
-func count(n int64) *syntax.Count { return &syntax.Count{Value: lang.IntegerValue(n)} }
+func count(n int64) *syntax.RowCount { return &syntax.RowCount{Value: lang.IntegerValue(n)} }
 
 // orderPlan makes the plan for ORDER BY: rows come with their ORDER BY values.
 func (g *rewriter) orderPlan() {
@@ -115,7 +115,7 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 
 // ordered returns the select list of a query whose rows are merged by items.
 func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
-	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLit{Elems: items}, "orderByItems"),
+	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLiteral{Elems: items}, "orderByItems"),
 		as(payload, "payload")}
 }
 
@@ -126,7 +126,7 @@ func (g *rewriter) itemRID() *syntax.SelectItem {
 	if first.Alias != "" {
 		x = &syntax.Ident{Name: first.Alias}
 	}
-	return &syntax.SelectItem{X: &syntax.Member{X: x, Name: "_rid"}}
+	return &syntax.SelectItem{X: &syntax.MemberExpr{X: x, Name: "_rid"}}
 }
 
 // resumable returns a condition together with the placeholder of the filter by which a client resumes, and
@@ -197,7 +197,7 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	}
 	path = syntax.RewriteExpr(g.q.From[0].Path, func(e syntax.Expr) syntax.Expr {
 		if e == syntax.Expr(root) {
-			return &syntax.Ident{Span: root.Span, Name: name}
+			return &syntax.Ident{TextSpan: root.TextSpan, Name: name}
 		}
 		return e
 	})
@@ -242,8 +242,8 @@ func callOf(name string, args ...syntax.Expr) *syntax.Call {
 	return &syntax.Call{Name: name, Args: args}
 }
 
-func object(fields ...bind.SelectProperty) *syntax.ObjectLit {
-	o := &syntax.ObjectLit{}
+func object(fields ...bind.SelectProperty) *syntax.ObjectLiteral {
+	o := &syntax.ObjectLiteral{}
 	for _, f := range fields {
 		o.Keys, o.Values = append(o.Keys, f.Name), append(o.Values, f.X)
 	}

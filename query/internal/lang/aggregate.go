@@ -34,9 +34,9 @@ func NewAggregate(name string) Aggregate {
 	case "AVG":
 		return &SumAggregate{average: true}
 	case "MIN":
-		return &ExtremeAggregate{sign: -1}
+		return &MinMaxAggregate{sign: -1}
 	case "MAX":
-		return &ExtremeAggregate{sign: 1}
+		return &MinMaxAggregate{sign: 1}
 	case "MAKELIST":
 		return &ListAggregate{Text: []byte{'['}}
 	case "MAKESET":
@@ -107,9 +107,9 @@ func (a *SumAggregate) Result() jsondoc.Value {
 // Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *SumAggregate) Size() int { return 8 * len(a.List) }
 
-// ExtremeAggregate implements MIN and MAX over primitive values, in the order of all types. If one value is
+// MinMaxAggregate implements MIN and MAX over primitive values, in the order of all types. If one value is
 // an array or an object, the result is undefined.
-type ExtremeAggregate struct {
+type MinMaxAggregate struct {
 	sign    int // the result of Compare(v, Best) for a v that is better than Best: -1 for MIN, 1 for MAX
 	Best    jsondoc.Value
 	Bytes   int
@@ -117,7 +117,7 @@ type ExtremeAggregate struct {
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *ExtremeAggregate) Add(v jsondoc.Value) {
+func (a *MinMaxAggregate) Add(v jsondoc.Value) {
 	switch {
 	case v.Kind() == jsondoc.Undefined || a.Spoiled:
 	case !IsPrimitive(v):
@@ -132,10 +132,10 @@ func (a *ExtremeAggregate) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *ExtremeAggregate) Result() jsondoc.Value { return a.Best }
+func (a *MinMaxAggregate) Result() jsondoc.Value { return a.Best }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *ExtremeAggregate) Size() int { return a.Bytes }
+func (a *MinMaxAggregate) Size() int { return a.Bytes }
 
 // ListAggregate is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a
 // set of the values added so far.

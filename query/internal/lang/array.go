@@ -29,7 +29,7 @@ func arrayBuiltins() []Builtin {
 	}
 }
 
-func fnArrayConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnArrayConcat(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.Array, args...) {
 		return Undefined
 	}
@@ -47,7 +47,7 @@ func fnArrayConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // contains reports whether an array has an element that equals v or, if partial is set, one that includes it.
-func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
+func contains(c *CallContext, array, v jsondoc.Value, partial bool) jsondoc.Value {
 	if array.Kind() != jsondoc.Array || v.Kind() == jsondoc.Undefined {
 		return Undefined
 	}
@@ -67,7 +67,7 @@ func contains(c *Call, array, v jsondoc.Value, partial bool) jsondoc.Value {
 // includes reports whether v includes of. An object includes another if it has all its members, each
 // including the other's. An array includes another if both have the same length and each element includes the
 // other's at the same position. All other values must be equal.
-func includes(c *Call, v, of jsondoc.Value) bool {
+func includes(c *CallContext, v, of jsondoc.Value) bool {
 	if !c.Spend(Work(v)) {
 		return false
 	}
@@ -100,15 +100,16 @@ func includes(c *Call, v, of jsondoc.Value) bool {
 	return v.Kind() == of.Kind() && Equal(v, of)
 }
 
-func fnArrayContains(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnArrayContains(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
 		return Undefined
 	}
 	return contains(c, args[0], args[1], len(args) > 2 && args[2].Bool())
 }
 
-func arrayContainsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func arrayContainsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*CallContext,
+	[]jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		return combine(len(args)-1, func(i int) jsondoc.Value {
 			if !c.Spend(Work(args[0])) {
 				return Undefined
@@ -118,14 +119,14 @@ func arrayContainsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value)
 	}
 }
 
-func fnArrayLength(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnArrayLength(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.Array {
 		return Undefined
 	}
 	return jsondoc.NumberValue(float64(args[0].Len()))
 }
 
-func fnArraySlice(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnArraySlice(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	start, ok := position(args[1])
 	if !ok || args[0].Kind() != jsondoc.Array {
 		return Undefined
@@ -156,8 +157,8 @@ func fnArraySlice(_ *Call, args []jsondoc.Value) jsondoc.Value {
 
 // overNumbers makes a function of an array of numbers. If an element is not a number, the result is
 // undefined.
-func overNumbers(f func([]float64) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func overNumbers(f func([]float64) jsondoc.Value) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		numbers, ok := AppendNumbers(c.numbers[0][:0], args[0])
 		c.numbers[0] = numbers
 		if !ok {
@@ -216,8 +217,8 @@ func median(numbers []float64) jsondoc.Value {
 
 // extremeElement makes a function that returns the least or the greatest element of an array of primitive
 // values, which may have different types.
-func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func extremeElement(sign int) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		best, ok := Undefined, args[0].Kind() == jsondoc.Array
 		args[0].Each(func(_ string, elem jsondoc.Value) bool {
 			if ok = ok && IsPrimitive(elem); ok &&
@@ -235,7 +236,7 @@ func extremeElement(sign int) func(*Call, []jsondoc.Value) jsondoc.Value {
 
 // fnChoose returns one of the arguments after the first. The first argument is the number of the chosen one,
 // from 1.
-func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnChoose(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[0])
 	if !ok || n < 1 || n >= len(args) {
 		return Undefined
@@ -245,7 +246,7 @@ func fnChoose(_ *Call, args []jsondoc.Value) jsondoc.Value {
 
 // fnObjectToArray returns an array with an object for each member. The object has the name of the member in
 // k and its value in v. Further arguments set other names for k and v.
-func fnObjectToArray(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnObjectToArray(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.Object || !AllOf(jsondoc.String, args[1:]...) {
 		return Undefined
 	}
@@ -298,8 +299,8 @@ func (s *ValueSet) has(v jsondoc.Value) bool {
 	return s.Members[string(s.Key)]
 }
 
-func overSets(f func(a, b jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func overSets(f func(a, b jsondoc.Value) jsondoc.Value) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.Array, args...) {
 			return Undefined
 		}

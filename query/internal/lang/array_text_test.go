@@ -41,7 +41,7 @@ func TestListsText(t *testing.T) {
 		if ok {
 			decided[found]++
 		}
-		if got := contains(new(Call), array, v, false); got.Bool() != want {
+		if got := contains(new(CallContext), array, v, false); got.Bool() != want {
 			t.Fatalf("ARRAY_CONTAINS(%s, %s) is %v", array.Raw(), v.Raw(), got.Bool())
 		}
 	}

@@ -13,32 +13,32 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// funcClass says whether a function is a scalar function, an aggregate or a score.
-type funcClass uint8
+// functionClass says whether a function is a scalar function, an aggregate or a score.
+type functionClass uint8
 
 const (
-	ClassScalar    funcClass = iota // a value for each row, computed by fn
-	ClassAggregate                  // a value for many rows; NewAggregate makes the state
-	ClassRank                       // allowed in ORDER BY RANK only
+	ClassScalar    functionClass = iota // a value for each row, computed by fn
+	ClassAggregate                      // a value for many rows; NewAggregate makes the state
+	ClassRank                           // allowed in ORDER BY RANK only
 )
 
 // Builtin is a built-in function of the query language.
 type Builtin struct {
 	Name     string // upper case, as in error messages
 	Min, Max int    // number of arguments; Max -1: any number
-	Fn       func(c *Call, args []jsondoc.Value) jsondoc.Value
+	Fn       func(c *CallContext, args []jsondoc.Value) jsondoc.Value
 	// the result may differ between evaluations with the same arguments, so a call must not be folded into a
 	// constant
 	Volatile bool
-	Class    funcClass
+	Class    functionClass
 }
 
 // Accepts reports whether the function can have n arguments.
 func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= b.Max) }
 
-// Call holds what functions need besides their arguments. It belongs to one run of one query and must not be
-// used by several goroutines.
-type Call struct {
+// CallContext holds what functions need besides their arguments. It belongs to one run of one query and must
+// not be used by several goroutines.
+type CallContext struct {
 	// limits of the run; functions that do more work than one pass over their arguments call Spend
 	// themselves
 	WorkMeter
@@ -53,15 +53,15 @@ type Call struct {
 	Language index.Language
 
 	regex   RegexCache
-	Shapes  [2]ShapeCache
-	terms   termsCache
+	Shapes  [2]GeometryCache
+	terms   textTermsCache
 	scratch [2][]byte
 	numbers [2][]float64
 	floats  [2][]float32
 }
 
 // moment returns the current time for the current row.
-func (c *Call) moment() time.Time {
+func (c *CallContext) moment() time.Time {
 	if c.Stale && c.Clock != nil {
 		c.Now = c.Clock()
 	}
@@ -71,7 +71,7 @@ func (c *Call) moment() time.Time {
 
 // str returns the bytes of a string argument. They are valid until the next call of str with the same slot.
 // slot is 0 or 1.
-func (c *Call) str(slot int, v jsondoc.Value) []byte {
+func (c *CallContext) str(slot int, v jsondoc.Value) []byte {
 	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
 	return c.scratch[slot]
 }

@@ -20,8 +20,8 @@ func conversionBuiltins() []Builtin {
 }
 
 // parseAs makes a function that parses a string as one JSON value of kind k, which may have blanks around it.
-func parseAs(k jsondoc.Kind) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func parseAs(k jsondoc.Kind) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
@@ -34,7 +34,7 @@ func parseAs(k jsondoc.Kind) func(*Call, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-func fnToString(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnToString(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	switch v := args[0]; v.Kind() {
 	case jsondoc.Undefined, jsondoc.String:
 		return v

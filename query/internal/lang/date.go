@@ -8,8 +8,8 @@ import (
 )
 
 func dateBuiltins() []Builtin {
-	now := (*Call).moment
-	static := func(c *Call) time.Time { return c.Static }
+	now := (*CallContext).moment
+	static := func(c *CallContext) time.Time { return c.Static }
 	return []Builtin{
 		{Name: "DATETIMEADD", Min: 2, Max: 3, Fn: fnDateAdd},
 		{Name: "DATETIMEBIN", Min: 2, Max: 4, Fn: fnDateBin},
@@ -37,12 +37,12 @@ func dateBuiltins() []Builtin {
 
 // current makes a function that returns the current time. The Static variants are volatile as well: their
 // result is the same during a run, but a plan may be run several times.
-func current(name string, clock func(*Call) time.Time, show func(tickTime) jsondoc.Value) Builtin {
+func current(name string, clock func(*CallContext) time.Time, show func(tickTime) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
-		Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
+		Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
 }
 
-func fnDateAdd(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDateAdd(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[len(args)-1])
 	part, n, whole := asSpan(args[:len(args)-1])
 	if !ok || !whole {
@@ -62,7 +62,7 @@ func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 }
 
 // fnNow returns the current time, or the current time plus a number of date parts.
-func fnNow(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnNow(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
 	}
@@ -74,7 +74,7 @@ func fnNow(c *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnAgo returns the current time minus a number of date parts.
-func fnAgo(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnAgo(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
 		return Undefined
@@ -125,7 +125,7 @@ func addMonths(t tickTime, n int) tickTime {
 }
 
 // fnDateBin rounds a moment down to a multiple of size date parts, counted from an origin.
-func fnDateBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDateBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	part, width, origin := asPart(args[1]), tickTime(0), tickTime(0)
 	if part >= partDay && part <= partNanosecond {
@@ -171,7 +171,7 @@ func binWidth(part datePart, size jsondoc.Value) tickTime {
 }
 
 // fnDateDiff counts how many boundaries of a date part lie between two moments.
-func fnDateDiff(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDateDiff(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	part := asPart(args[0])
 	from, ok := asTicks(args[1])
 	to, ok2 := asTicks(args[2])
@@ -220,7 +220,7 @@ func (t tickTime) part(p datePart) jsondoc.Value {
 	return jsondoc.NumberValue(float64(n))
 }
 
-func fnDatePart(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDatePart(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[1])
 	if !ok {
 		return Undefined
@@ -228,8 +228,8 @@ func fnDatePart(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return t.part(asPart(args[0]))
 }
 
-func partOf(p datePart) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func partOf(p datePart) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
 			return Undefined
@@ -238,7 +238,7 @@ func partOf(p datePart) func(*Call, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDateFromParts(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	var c civilTime
 	fields := [...]*int{&c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second, &c.fraction}
 	for i, a := range args {
@@ -259,9 +259,9 @@ func fnDateFromParts(_ *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fromDate makes a function that converts a moment to a number of units.
-func fromDate(unit tickTime) func(*Call, []jsondoc.Value) jsondoc.Value {
+func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
 		if !ok {
 			return Undefined
@@ -271,8 +271,8 @@ func fromDate(unit tickTime) func(*Call, []jsondoc.Value) jsondoc.Value {
 }
 
 // toDate makes a function that converts a number of units to a moment.
-func toDate(unit tickTime) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func toDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
 			return Undefined

@@ -10,7 +10,7 @@ import (
 
 // fnDateFormat formats a moment. In the format, a run of one of the letters y M d H h m s f F, or tt, stands
 // for a part of the moment. A backslash escapes the next character. All other characters are copied.
-func fnDateFormat(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDateFormat(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	if !ok || args[1].Kind() != jsondoc.String || args[1].Str() == "" {
 		return Undefined

@@ -5,10 +5,10 @@
 // plain functions of two values. An operation with operands of the wrong type returns Undefined, the value
 // of a missing property; no operation returns an error.
 //
-// A Call holds what functions need besides their arguments: the time, the clock, random numbers, and the
-// limits of the run. A WorkMeter holds these limits. Each loop over data calls Spend with the amount of its
-// work and stops if Spend returns false. Use and Hold count the memory that is kept. The first error ends the
-// run.
+// A CallContext holds what functions need besides their arguments: the time, the clock, random numbers, and
+// the limits of the run. A WorkMeter holds these limits. Each loop over data calls Spend with the amount of
+// its work and stops if Spend returns false. Use and Hold count the memory that is kept. The first error ends
+// the run.
 //
 // The package also has text search: the words of a text, the search terms, and BM25.
 //

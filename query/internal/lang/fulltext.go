@@ -19,9 +19,9 @@ func fullTextBuiltins() []Builtin {
 	}
 }
 
-// termsCache keeps the compiled terms of the last call, since most queries use the same terms for every row.
-// It also has a buffer for the words of a text.
-type termsCache struct {
+// textTermsCache keeps the compiled terms of the last call, since most queries use the same terms for every
+// row. It also has a buffer for the words of a text.
+type textTermsCache struct {
 	values []jsondoc.Value
 	terms  []TextTerm
 	valid  []bool
@@ -31,7 +31,8 @@ type termsCache struct {
 }
 
 // Get compiles terms, unless they are the same as in the last call.
-func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms []TextTerm, valid []bool) {
+func (t *textTermsCache) Get(values []jsondoc.Value, language index.Language) (terms []TextTerm,
+	valid []bool) {
 	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, jsondoc.Equal) {
 		return t.terms, t.valid
 	}
@@ -44,14 +45,15 @@ func (t *termsCache) Get(values []jsondoc.Value, language index.Language) (terms
 }
 
 // Words returns the words of a text. The result is valid until the next call.
-func (c *Call) Words(text jsondoc.Value, language index.Language) []index.TextToken {
+func (c *CallContext) Words(text jsondoc.Value, language index.Language) []index.TextToken {
 	c.terms.tokens = language.AppendTokens(c.terms.tokens[:0], text.Str())
 	return c.terms.tokens
 }
 
 // fullTextContains makes a function that searches a text for terms.
-func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*CallContext,
+	[]jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
@@ -68,7 +70,7 @@ func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) 
 	}
 }
 
-func fnWordCount(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnWordCount(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
@@ -77,7 +79,7 @@ func fnWordCount(c *Call, args []jsondoc.Value) jsondoc.Value {
 
 // fnFullTextScore returns the score of a text for an array of terms. Its further arguments are the number of
 // documents, the number of words, and an array with the number of documents that have each term.
-func fnFullTextScore(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnFullTextScore(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.String || args[1].Kind() != jsondoc.Array || !AllOf(jsondoc.Number, args[2], args[3]) {
 		return Undefined
 	}

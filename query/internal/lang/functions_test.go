@@ -12,9 +12,9 @@ import (
 )
 
 // testCall is a call at a fixed time, with numbers that are not random.
-func testCall() *Call {
+func testCall() *CallContext {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
-	return &Call{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
+	return &CallContext{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
 }
 
 func TestLookup(t *testing.T) {
@@ -117,7 +117,7 @@ func TestRegexTimeLimit(t *testing.T) {
 	c := testCall()
 	v := b.Fn(c, []jsondoc.Value{jsondoc.StringValue(strings.Repeat("a", 64) + "!"),
 		jsondoc.StringValue("^(a+)+$")})
-	var late *MatchError
+	var late *RegexTimeoutError
 	if v.Kind() != jsondoc.Undefined || !errors.As(c.Err, &late) {
 		t.Errorf("the match ended with %s, %v", v.Raw(), c.Err)
 	}

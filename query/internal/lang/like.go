@@ -23,7 +23,7 @@ type LikePattern struct {
 type likeToken struct {
 	kind  likeKind
 	char  rune
-	spans []likeSpan // of a set
+	spans []likeRange // of a set
 }
 
 // likeKind is the kind of a likeToken.
@@ -36,8 +36,8 @@ const (
 	likeNotSet                 // [^abc]
 )
 
-// likeSpan is a range of characters in a set, including both ends.
-type likeSpan struct{ low, high rune }
+// likeRange is a range of characters in a set, including both ends.
+type likeRange struct{ low, high rune }
 
 // CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]
 // and [a-f] for one of a set, and [^a-f] for one that is not in the set. All other characters, and any
@@ -87,7 +87,7 @@ func compileSet(s string) (t likeToken, size int) {
 			return t, len(s) - len(rest) + 1
 		}
 		rest = rest[n:]
-		span := likeSpan{r, r}
+		span := likeRange{r, r}
 		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
 			span.high, n = utf8.DecodeRuneInString(rest[1:])
 			rest = rest[1+n:]
@@ -202,7 +202,7 @@ func LikeOf(pattern, escape jsondoc.Value) *LikePattern {
 }
 
 // OpLike matches a value against a pattern compiled by LikeOf. If p is nil, the result is undefined.
-func OpLike(c *Call, v jsondoc.Value, p *LikePattern) jsondoc.Value {
+func OpLike(c *CallContext, v jsondoc.Value, p *LikePattern) jsondoc.Value {
 	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined
 	}

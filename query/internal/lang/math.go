@@ -21,8 +21,8 @@ func mathBuiltins() []Builtin {
 		of2("POWER", math.Pow), of2("ATN2", math.Atan2),
 		{Name: "LOG", Min: 1, Max: 2, Fn: fnLog},
 		{Name: "NUMBERBIN", Min: 1, Max: 2, Fn: fnNumberBin},
-		{Name: "PI", Fn: func(*Call, []jsondoc.Value) jsondoc.Value { return jsondoc.NumberValue(math.Pi) }},
-		{Name: "RAND", Volatile: true, Fn: func(c *Call, _ []jsondoc.Value) jsondoc.Value {
+		{Name: "PI", Fn: func(*CallContext, []jsondoc.Value) jsondoc.Value { return jsondoc.NumberValue(math.Pi) }},
+		{Name: "RAND", Volatile: true, Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value {
 			if c.Random == nil {
 				return jsondoc.Value{}
 			}
@@ -33,7 +33,7 @@ func mathBuiltins() []Builtin {
 
 // of1 makes a function of one number from f.
 func of1(name string, f func(float64) float64) Builtin {
-	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.Number {
 			return Undefined
 		}
@@ -46,7 +46,7 @@ func of1(name string, f func(float64) float64) Builtin {
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn
-	b.Fn = func(c *Call, args []jsondoc.Value) jsondoc.Value {
+	b.Fn = func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if x := args[0].Num(); math.Abs(x) >= MaxExact {
 			if n, ok := AsInteger(args[0]); ok && f(x) != x {
 				return IntegerValue(-n)
@@ -61,7 +61,7 @@ func ofInteger(name string, f func(float64) float64) Builtin {
 
 // fnRound rounds a number; halves are rounded away from zero. The optional second argument is the number of
 // decimal places. If it is negative, places before the decimal point are rounded.
-func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRound(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	places := 0
 	if len(args) > 1 {
 		var ok bool
@@ -85,7 +85,7 @@ func fnRound(_ *Call, args []jsondoc.Value) jsondoc.Value {
 
 // of2 makes a function of two numbers from f.
 func of2(name string, f func(x, y float64) float64) Builtin {
-	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.Number, args...) {
 			return Undefined
 		}
@@ -104,7 +104,7 @@ func sign(x float64) float64 {
 }
 
 // fnLog returns the natural logarithm of a number or, with a second argument, the logarithm to that base.
-func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnLog(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.Number, args...) {
 		return Undefined
 	}
@@ -123,7 +123,7 @@ func fnLog(_ *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnNumberBin rounds a number down to a multiple of a size. If the size is negative, it rounds up.
-func fnNumberBin(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnNumberBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	size := 1.0
 	if len(args) > 1 {
 		size = args[1].Num()
@@ -148,7 +148,7 @@ func integerBuiltins() []Builtin {
 		int2("INTBITXOR", func(x, y int64) int64 { return x ^ y }),
 		int2("INTBITLEFTSHIFT", func(x, y int64) int64 { return x << (y & 63) }),
 		int2("INTBITRIGHTSHIFT", func(x, y int64) int64 { return x >> (y & 63) }),
-		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+		{Name: "INTBITNOT", Min: 1, Max: 1, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 			x, ok := AsInteger(args[0])
 			if !ok {
 				return Undefined
@@ -159,7 +159,7 @@ func integerBuiltins() []Builtin {
 }
 
 func int2(name string, f func(x, y int64) int64) Builtin {
-	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		x, ok := AsInteger(args[0])
 		y, ok2 := AsInteger(args[1])
 		if !ok || !ok2 {
@@ -174,7 +174,7 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn
-	b.Fn = func(c *Call, args []jsondoc.Value) jsondoc.Value {
+	b.Fn = func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if n, _ := AsInteger(args[1]); n == 0 {
 			return Undefined
 		} else if m, _ := AsInteger(args[0]); n == -1 && m == math.MinInt64 { // the result does not fit

@@ -11,7 +11,7 @@ import (
 func miscBuiltins() []Builtin {
 	return []Builtin{
 		{Name: "IIF", Min: 3, Max: 3,
-			Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+			Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 				return opConditional(args[0], args[1],
 					args[2])
 			}},
@@ -19,13 +19,13 @@ func miscBuiltins() []Builtin {
 		{Name: "HASH", Min: 1, Max: 3, Fn: fnHash},
 		// refused by the binder
 		{Name: "GENERATEEMBEDDINGS", Min: 1, Max: 1,
-			Fn: func(*Call, []jsondoc.Value) jsondoc.Value { return Undefined }},
+			Fn: func(*CallContext, []jsondoc.Value) jsondoc.Value { return Undefined }},
 	}
 }
 
 // fnDocumentID returns the document number at the end of a _rid. The alphabet of _rid is that of Base64 with
 // a minus in place of the slash.
-func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnDocumentID(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	text := args[0].Member("_rid").Str()
 	for i := range len(text) {
 		if text[i] == '-' {
@@ -42,7 +42,7 @@ func fnDocumentID(_ *Call, args []jsondoc.Value) jsondoc.Value {
 // fnHash returns a hash of a value, an integer of 64 bits. Equal values have equal hashes; that of undefined
 // is 0. With a second argument, the result is the remainder of the hash divided by that argument, with the
 // sign of the hash. A third argument is a seed. Cosmos DB does not document its hash function.
-func fnHash(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnHash(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	n := int64(0)
 	if args[0].Kind() != jsondoc.Undefined {
 		h := fnv.New64a()

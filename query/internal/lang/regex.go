@@ -23,32 +23,32 @@ const (
 	foldTime   = 5 * time.Millisecond
 )
 
-// MatchError reports that a query's regular expression took too long on a value.
-type MatchError struct {
+// RegexTimeoutError reports that a query's regular expression took too long on a value.
+type RegexTimeoutError struct {
 	Limit time.Duration // the time limit of one match
 }
 
-func (e *MatchError) Error() string {
+func (e *RegexTimeoutError) Error() string {
 	return fmt.Sprintf("A regular expression of the query takes more than %v on a single value. "+
 		"Write it so that it does not try the same text in many ways.", e.Limit)
 }
 
 // outOfTime ends the run because a match took too long. While a query is being prepared, it ends only the
 // folding of the constant; the run then repeats the match.
-func (c *Call) outOfTime() jsondoc.Value {
+func (c *CallContext) outOfTime() jsondoc.Value {
 	switch c.Look(); {
 	case c.folding():
 		c.Fail(errCostly)
 	case c.within(secondTime) < secondTime/10: // the match was limited by the remaining time of the run
 		c.Fail(&fault.TimeError{Limit: c.Limit})
 	default:
-		c.Fail(&MatchError{secondTime})
+		c.Fail(&RegexTimeoutError{secondTime})
 	}
 	return Undefined
 }
 
 // within returns how long the next match may take: at most the remaining time of the run.
-func (c *Call) within(most time.Duration) time.Duration {
+func (c *CallContext) within(most time.Duration) time.Duration {
 	switch {
 	case c.folding():
 		return foldTime
@@ -59,7 +59,7 @@ func (c *Call) within(most time.Duration) time.Duration {
 }
 
 // mustRetry reports whether a match has failed and should be repeated.
-func (c *Call) mustRetry(re *regexp2.Regexp, err error) bool {
+func (c *CallContext) mustRetry(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false
 	}
@@ -129,7 +129,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 
 // expression converts its arguments to a text and a compiled pattern. more may hold the modifiers. re is nil
 // if an argument is invalid.
-func (c *Call) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string, re *regexp2.Regexp) {
+func (c *CallContext) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string,
+	re *regexp2.Regexp) {
 	if !AllOf(jsondoc.String, text, pattern) || len(more) > 0 && more[0].Kind() != jsondoc.String {
 		return "", nil
 	}
@@ -144,7 +145,7 @@ func (c *Call) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s 
 	return text.Str(), re
 }
 
-func fnRegexMatch(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRegexMatch(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
 		return Undefined
@@ -181,7 +182,7 @@ func group(m *regexp2.Match, more []jsondoc.Value) (v jsondoc.Value, ok bool) {
 	return jsondoc.StringValue(g.String()), true
 }
 
-func fnRegexExtract(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRegexExtract(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil {
 		return Undefined
@@ -200,7 +201,7 @@ func fnRegexExtract(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return v
 }
 
-func fnRegexExtractAll(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRegexExtractAll(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[2:])
 	if re == nil || len(args) > 3 && args[3].Kind() != jsondoc.String && args[3].Kind() != jsondoc.Number {
 		return Undefined
@@ -226,7 +227,7 @@ func fnRegexExtractAll(c *Call, args []jsondoc.Value) jsondoc.Value {
 
 // fnRegexReplaceAll replaces all matches. In the replacement $1 and ${name} stand for groups, $0 and $& for
 // the match, and $$ for a dollar sign.
-func fnRegexReplaceAll(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRegexReplaceAll(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	s, re := c.expression(args[0], args[1], args[3:])
 	if re == nil || args[2].Kind() != jsondoc.String {
 		return Undefined

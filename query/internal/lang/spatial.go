@@ -22,15 +22,15 @@ func spatialBuiltins() []Builtin {
 	}
 }
 
-// ShapeCache holds the last geometry of an argument. In most queries one of the two arguments is the same
+// GeometryCache holds the last geometry of an argument. In most queries one of the two arguments is the same
 // for every row, and parsing a polygon takes longer than comparing it with a point.
-type ShapeCache struct {
+type GeometryCache struct {
 	text  []byte
 	shape *index.Geometry
 }
 
 // geometry parses an argument as a geometry of the container's space; nil if it is invalid.
-func (c *Call) geometry(slot int, v jsondoc.Value) *index.Geometry {
+func (c *CallContext) geometry(slot int, v jsondoc.Value) *index.Geometry {
 	if v.Kind() != jsondoc.Object {
 		return nil
 	}
@@ -43,8 +43,8 @@ func (c *Call) geometry(slot int, v jsondoc.Value) *index.Geometry {
 }
 
 // relate makes a function of two geometries from f.
-func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		a := c.geometry(0, args[0])
 		if a == nil {
 			return Undefined
@@ -57,7 +57,7 @@ func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*Call, []jsondoc.Va
 	}
 }
 
-func fnArea(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnArea(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	g := c.geometry(0, args[0])
 	if g == nil {
 		return Undefined
@@ -66,12 +66,12 @@ func fnArea(c *Call, args []jsondoc.Value) jsondoc.Value {
 }
 
 // fnIsValid implements ST_ISVALID. It returns false also for a value that is not a geometry.
-func fnIsValid(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnIsValid(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
 // fnIsValidDetailed implements ST_ISVALIDDETAILED. It also returns the reason.
-func fnIsValidDetailed(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnIsValidDetailed(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
 	var invalid *index.GeometryError
 	if !errors.As(err, &invalid) {

@@ -52,7 +52,7 @@ func textValue(s string) jsondoc.Value {
 	return jsondoc.StringValue(s)
 }
 
-func fnConcat(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnConcat(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}
@@ -100,8 +100,8 @@ func foldCase(s []byte) []byte {
 
 // seek makes a function of two strings, with an optional boolean for ignoring case, from a test on their
 // bytes.
-func seek(test func(s, sub []byte) bool) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+func seek(test func(s, sub []byte) bool) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		ignore := false
 		if len(args) > 2 {
 			if args[2].Kind() != jsondoc.Bool {
@@ -113,7 +113,8 @@ func seek(test func(s, sub []byte) bool) func(*Call, []jsondoc.Value) jsondoc.Va
 	}
 }
 
-func seekIn(c *Call, text, sub jsondoc.Value, ignoreCase bool, test func(s, sub []byte) bool) jsondoc.Value {
+func seekIn(c *CallContext, text, sub jsondoc.Value, ignoreCase bool, test func(s,
+	sub []byte) bool) jsondoc.Value {
 	if !AllOf(jsondoc.String, text, sub) {
 		return Undefined
 	}
@@ -124,9 +125,10 @@ func seekIn(c *Call, text, sub jsondoc.Value, ignoreCase bool, test func(s, sub 
 	return jsondoc.BoolValue(test(a, b))
 }
 
-func containsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value, ignoreCase bool) func(*Call,
+func containsEach(combine func(int, func(int) jsondoc.Value) jsondoc.Value,
+	ignoreCase bool) func(*CallContext,
 	[]jsondoc.Value) jsondoc.Value {
-	return func(c *Call, args []jsondoc.Value) jsondoc.Value {
+	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		return combine(len(args)-1, func(i int) jsondoc.Value {
 			if !c.Spend(Work(args[0])) {
 				return Undefined
@@ -165,7 +167,7 @@ func cutText(s string, from, to int) string {
 	return s[start : start+offset(s[start:], to-from)]
 }
 
-func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnIndexOf(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
 	}
@@ -188,7 +190,7 @@ func fnIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 // fnLastIndexOf returns the position of the last occurrence of a string. The optional third argument is the
 // position of the character at or before which the occurrence has to end; it may be one more than that of
 // the last character. An empty string is found at the last character at the latest.
-func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnLastIndexOf(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined
 	}
@@ -218,9 +220,9 @@ func fnLastIndexOf(c *Call, args []jsondoc.Value) jsondoc.Value {
 
 // split makes a function that returns the part of a string before or after a separator. The result is
 // undefined if the string does not contain the separator.
-func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*Call,
+func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*CallContext,
 	[]jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.String, args...) {
 			return Undefined
 		}
@@ -236,7 +238,7 @@ func split(find func(s, sep string) int, part func(s string, at, size int) strin
 func before(s string, at, _ int) string   { return s[:at] }
 func after(s string, at, size int) string { return s[at+size:] }
 
-func fnLeft(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnLeft(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
 	if !ok || args[0].Kind() != jsondoc.String {
 		return Undefined
@@ -244,7 +246,7 @@ func fnLeft(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(cutText(args[0].Str(), 0, n))
 }
 
-func fnRight(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnRight(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
 	if !ok || args[0].Kind() != jsondoc.String {
 		return Undefined
@@ -254,7 +256,7 @@ func fnRight(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(cutText(s, max(length-max(n, 0), 0), length))
 }
 
-func fnSubstring(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnSubstring(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	start, ok := position(args[1])
 	length, ok2 := position(args[2])
 	if !ok || !ok2 || args[0].Kind() != jsondoc.String {
@@ -266,15 +268,15 @@ func fnSubstring(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(cutText(args[0].Str(), start, start+length))
 }
 
-func fnLength(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnLength(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.String {
 		return Undefined
 	}
 	return jsondoc.NumberValue(float64(utf8.RuneCount(c.str(0, args[0]))))
 }
 
-func mapString(f func(string) string) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func mapString(f func(string) string) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {
 			return Undefined
 		}
@@ -290,8 +292,8 @@ func reverse(s string) string {
 
 // trim makes a function that removes white space from a string. If a second string is given and not empty,
 // the function removes the characters of that string instead.
-func trim(cut func(string, func(rune) bool) string) func(*Call, []jsondoc.Value) jsondoc.Value {
-	return func(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func trim(cut func(string, func(rune) bool) string) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.String, args...) {
 			return Undefined
 		}
@@ -307,7 +309,7 @@ func trim(cut func(string, func(rune) bool) string) func(*Call, []jsondoc.Value)
 	}
 }
 
-func fnReplace(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnReplace(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}
@@ -324,7 +326,7 @@ func fnReplace(_ *Call, args []jsondoc.Value) jsondoc.Value {
 // maxReplicate is the maximum length of REPLICATE's result in Cosmos DB, in characters.
 const maxReplicate = 10_000
 
-func fnReplicate(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnReplicate(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	n, ok := position(args[1])
 	if args[0].Kind() != jsondoc.String || !ok || n < 0 {
 		return Undefined
@@ -339,7 +341,7 @@ func fnReplicate(_ *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(strings.Repeat(s, n))
 }
 
-func fnStringJoin(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnStringJoin(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if args[0].Kind() != jsondoc.Array || args[1].Kind() != jsondoc.String {
 		return Undefined
 	}
@@ -360,7 +362,7 @@ func fnStringJoin(c *Call, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.StringValue(string(text))
 }
 
-func fnStringSplit(_ *Call, args []jsondoc.Value) jsondoc.Value {
+func fnStringSplit(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args...) {
 		return Undefined
 	}

@@ -7,7 +7,10 @@ import "github.com/mayflydb/mayfly/internal/jsondoc"
 func typeBuiltins() []Builtin {
 	test := func(name string, is func(v jsondoc.Value) bool) Builtin {
 		return Builtin{Name: name, Min: 1, Max: 1,
-			Fn: func(_ *Call, args []jsondoc.Value) jsondoc.Value { return jsondoc.BoolValue(is(args[0])) }}
+			Fn: func(_ *CallContext,
+				args []jsondoc.Value) jsondoc.Value {
+				return jsondoc.BoolValue(is(args[0]))
+			}}
 	}
 	kind := func(k jsondoc.Kind) func(jsondoc.Value) bool {
 		return func(v jsondoc.Value) bool { return v.Kind() == k }

@@ -39,7 +39,7 @@ func vectorBuiltins() []Builtin {
 
 // fnVectorDistance reads the metric from its options; the default is the cosine. If the container's vector
 // policy sets a metric for the path, the compiler has added it to the options (see package eval).
-func fnVectorDistance(c *Call, args []jsondoc.Value) jsondoc.Value {
+func fnVectorDistance(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	metric := MetricCosine
 	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
 		return Undefined

@@ -14,7 +14,7 @@ import (
 
 // required appends the conditions that an item must match to have a row: those of WHERE, and those of
 // subqueries in FROM that must return a row.
-func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
+func (p *Planner) required(dst []syntax.Expr, bl *bind.QueryBlock) []syntax.Expr {
 	for _, e := range bl.Where {
 		if sub, ok := e.(*syntax.Subquery); ok && sub.Kind == syntax.Exists {
 			dst = p.requiredRow(dst, p.Subs[sub.Query])
@@ -32,7 +32,7 @@ func (p *Planner) required(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
 
 // requiredRow appends the conditions under which a subquery returns a row. It appends none if the subquery
 // always returns one, as with COUNT.
-func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.Block) []syntax.Expr {
+func (p *Planner) requiredRow(dst []syntax.Expr, bl *bind.QueryBlock) []syntax.Expr {
 	if bl.Grouped && len(bl.GroupBy) == 0 {
 		return dst
 	}
@@ -49,14 +49,14 @@ func chooseIndex(p *Planner) {
 	}
 	single := map[string]*Constraint{} // conditions on paths that have one value in each document, by path
 	var order []string
-	var found []Access
+	var found []IndexAccess
 	feeding := t
 	for feeding.Derived() != nil {
 		feeding = feeding.Derived()
 	}
 	for _, e := range p.required(nil, feeding) {
 		l := p.constraintOf(e)
-		var a Access
+		var a IndexAccess
 		if l == nil {
 			if a = p.accessOf(e); a == nil {
 				l = p.termsOf(e)
@@ -94,7 +94,7 @@ func chooseIndex(p *Planner) {
 
 // access returns the access of a constraint. It returns nil if the constraint also matches documents that
 // have no index entry.
-func (l *Constraint) access() Access {
+func (l *Constraint) access() IndexAccess {
 	if l.undefined {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (l *Constraint) access() Access {
 
 // accessOf returns the access of a condition that is not about a single path: AND and OR of conditions, and
 // functions that have a special kind of index. It returns nil if there is none.
-func (p *Planner) accessOf(e syntax.Expr) Access {
+func (p *Planner) accessOf(e syntax.Expr) IndexAccess {
 	if l := p.constraintOf(e); l != nil {
 		a := l.access()
 		if a != nil {
@@ -127,7 +127,7 @@ func (p *Planner) accessOf(e syntax.Expr) Access {
 		if e.Op == syntax.Or {
 			return p.accessOfAny(e)
 		}
-		var best Access
+		var best IndexAccess
 		for _, term := range e.Terms {
 			if a := p.accessOf(term); a != nil && (best == nil || a.Lists() && !best.Lists()) {
 				best = a
@@ -149,7 +149,7 @@ func (p *Planner) accessOf(e syntax.Expr) Access {
 	return nil
 }
 
-func (p *Planner) accessOfAny(e *syntax.Logical) Access {
+func (p *Planner) accessOfAny(e *syntax.Logical) IndexAccess {
 	any := &AnyOfAccess{}
 	for _, term := range e.Terms {
 		a := p.accessOf(term)
@@ -163,7 +163,7 @@ func (p *Planner) accessOfAny(e *syntax.Logical) Access {
 
 // accessPathsOf lists the accesses of the conditions. Each of them includes all matching documents. A
 // composite index replaces the conditions that it answers together.
-func (p *Planner) accessPathsOf(constraints []*Constraint, found []Access) (ways []Access) {
+func (p *Planner) accessPathsOf(constraints []*Constraint, found []IndexAccess) (ways []IndexAccess) {
 	composite, covered := p.compositeAccess(constraints)
 	if composite != nil {
 		ways = append(ways, composite)
@@ -186,7 +186,7 @@ func (p *Planner) accessPathsOf(constraints []*Constraint, found []Access) (ways
 // compositeAccess returns the access through a composite index, and the paths that it covers. The first paths
 // of the index must be compared with =; the last one used may be compared in another way. Of several indexes
 // it chooses one that covers most paths.
-func (p *Planner) compositeAccess(constraints []*Constraint) (best Access, covered []string) {
+func (p *Planner) compositeAccess(constraints []*Constraint) (best IndexAccess, covered []string) {
 	var spec []string
 	for _, c := range p.Info.Index.Composites() {
 		values, n := equalPrefix(c, constraints)
@@ -197,7 +197,7 @@ func (p *Planner) compositeAccess(constraints []*Constraint) (best Access, cover
 		for _, k := range c.Keys[:n] {
 			names = append(names, k.Path.String())
 		}
-		var a Access
+		var a IndexAccess
 		text := compositeText(c) + " = " + valuesText(values)
 		if n == len(c.Keys) {
 			key, _ := c.Prefix(values...)
@@ -231,7 +231,7 @@ func boundedConstraint(constraints []*Constraint, name string) *Constraint {
 
 // compositeSpans returns the spans of keys of a composite index whose first paths have the given values, and
 // whose next path lies within bounds. It returns no spans if no value lies within bounds.
-func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []comparisonBound) []KeySpan {
+func compositeSpans(c *index.CompositeIndex, equal []jsondoc.Value, bounds []comparisonBound) []KeySpan {
 	s := KeySpan{}
 	s.Lo, s.Hi, _ = c.Interval(equal...)
 	for _, b := range bounds {
@@ -248,7 +248,7 @@ func compositeSpans(c *index.Composite, equal []jsondoc.Value, bounds []comparis
 
 // equalPrefix returns the values of the first paths of a composite index, up to the first path that is not
 // compared with =. n is their number.
-func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondoc.Value, n int) {
+func equalPrefix(c *index.CompositeIndex, constraints []*Constraint) (values []jsondoc.Value, n int) {
 	for _, k := range c.Keys {
 		name := k.Path.String()
 		i := slices.IndexFunc(constraints, func(l *Constraint) bool {
@@ -262,7 +262,7 @@ func equalPrefix(c *index.Composite, constraints []*Constraint) (values []jsondo
 	return values, len(values)
 }
 
-func compositeSpec(c *index.Composite) []string {
+func compositeSpec(c *index.CompositeIndex) []string {
 	spec := make([]string, len(c.Keys))
 	for i, k := range c.Keys {
 		spec[i] = k.String()
@@ -270,7 +270,7 @@ func compositeSpec(c *index.Composite) []string {
 	return spec
 }
 
-func compositeText(c *index.Composite) string {
+func compositeText(c *index.CompositeIndex) string {
 	return "(" + strings.Join(compositeSpec(c), ", ") + ")"
 }
 

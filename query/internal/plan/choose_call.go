@@ -116,7 +116,7 @@ func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 }
 
 // typeConstraint returns the constraint of a type test.
-func (p *Planner) typeConstraint(x syntax.Expr, set eval.KindSet) *Constraint {
+func (p *Planner) typeConstraint(x syntax.Expr, set eval.ValueKindSet) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
 		return nil

@@ -26,7 +26,7 @@ type Constraint struct {
 	bounds      []comparisonBound // comparisons that must all be true
 	Superset    bool              // the spans also contain values that do not match
 	testOnly    bool              // the spans cover the whole path, so that only the test excludes documents
-	Test        *TermTest
+	Test        *IndexTermTest
 	text        string
 }
 
@@ -70,7 +70,7 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 		return nil
 	case *syntax.Logical:
 		return p.combined(e)
-	case *syntax.In:
+	case *syntax.InExpr:
 		if values, ok := p.Constants(e.List); ok && !e.Not {
 			return p.oneOf(e.X, values)
 		}

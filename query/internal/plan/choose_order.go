@@ -28,10 +28,10 @@ type rowOrdering struct {
 
 // OrderedWalk is a walk over an index that returns documents in the order of the query's ORDER BY.
 type OrderedWalk struct {
-	Path      index.Path       // of a range index
-	Composite *index.Composite // or a composite one
-	Fixed     []jsondoc.Value  // values of its first paths, before the ORDER BY keys
-	Spans     []KeySpan        // in ascending order, whatever the direction of the walk
+	Path      index.Path            // of a range index
+	Composite *index.CompositeIndex // or a composite one
+	Fixed     []jsondoc.Value       // values of its first paths, before the ORDER BY keys
+	Spans     []KeySpan             // in ascending order, whatever the direction of the walk
 	Reverse   bool
 	Undefined bool // documents without the path are rows as well; a range index has no entries for them
 }
@@ -117,7 +117,7 @@ func orderSpec(keys []*bind.OrderKey) []string {
 // servedBy reports whether the policy has a composite index of exactly these keys, with all directions equal
 // or all opposite.
 func (p *Planner) servedBy(keys []*bind.OrderKey) bool {
-	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.Composite) bool {
+	return slices.ContainsFunc(p.Info.Index.Composites(), func(c *index.CompositeIndex) bool {
 		_, ok := MatchKeys(c.Keys, keys)
 		return ok
 	})
@@ -196,8 +196,8 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 
 // Beside returns a function that reports whether an access can list fewer documents than a walk over the
 // index w, because it is not a range of the same keys or of a whole path. w is nil if there is no walk.
-func Beside(w *OrderedWalk) func(Access) bool {
-	return func(a Access) bool {
+func Beside(w *OrderedWalk) func(IndexAccess) bool {
+	return func(a IndexAccess) bool {
 		s, ok := a.(*SpansAccess)
 		return !ok || !s.Whole && (w == nil || !slices.EqualFunc(s.Spans, w.Spans, sameSpan))
 	}
@@ -205,7 +205,7 @@ func Beside(w *OrderedWalk) func(Access) bool {
 
 // pathsBeside returns the accesses that a run may use instead of the walk, if they turn out to list few
 // documents.
-func (p *Plan) pathsBeside(w *OrderedWalk) (ways []Access) {
+func (p *Plan) pathsBeside(w *OrderedWalk) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)

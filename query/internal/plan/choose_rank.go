@@ -32,7 +32,7 @@ type Ranker struct {
 }
 
 // compileRankers compiles the scores of ORDER BY RANK.
-func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankPart) []Ranker {
+func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankScore) []Ranker {
 	list := make([]Ranker, len(parts))
 	for i, part := range parts {
 		r := &list[i]

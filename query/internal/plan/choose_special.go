@@ -11,7 +11,7 @@ import (
 )
 
 // special returns the access of a function call that has a special kind of index.
-func (p *Planner) special(c *syntax.Call) Access {
+func (p *Planner) special(c *syntax.Call) IndexAccess {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
 		return nil
@@ -33,10 +33,10 @@ func (p *Planner) special(c *syntax.Call) Access {
 
 // containsEach returns the access for documents whose array at a path contains any, or all, of some
 // constants.
-func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
-	var list []Access
+func (p *Planner) containsEach(c *syntax.Call, any bool) IndexAccess {
+	var list []IndexAccess
 	for _, arg := range c.Args[1:] {
-		var found Access
+		var found IndexAccess
 		if l, ok := arg.(*syntax.Literal); ok {
 			if at := p.contains(&syntax.Call{Args: c.Args[:1]}, l.Value); at != nil {
 				p.noteUsed(at.name)
@@ -53,7 +53,7 @@ func (p *Planner) containsEach(c *syntax.Call, any bool) Access {
 }
 
 // combine returns the union of a list of accesses if any is set, else their intersection.
-func combine(list []Access, any bool) Access {
+func combine(list []IndexAccess, any bool) IndexAccess {
 	switch {
 	case len(list) == 0:
 		return nil
@@ -66,7 +66,7 @@ func combine(list []Access, any bool) Access {
 }
 
 // within returns the access of ST_DISTANCE(path, geometry) < d.
-func (p *Planner) within(e *syntax.Binary) Access {
+func (p *Planner) within(e *syntax.Binary) IndexAccess {
 	x, y, op := e.X, e.Y, e.Op
 	if _, ok := p.ConstOf(x); ok {
 		x, y, op = y, x, mirrored(op)
@@ -87,7 +87,7 @@ func (p *Planner) within(e *syntax.Binary) Access {
 
 // near returns the access for documents whose geometry at a path is at most distance away from a constant
 // geometry.
-func (p *Planner) near(c *syntax.Call, distance float64) Access {
+func (p *Planner) near(c *syntax.Call, distance float64) IndexAccess {
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)
 		route, entered, ok := p.ItemRoute(c.Args[i])
@@ -114,14 +114,14 @@ func (p *Planner) near(c *syntax.Call, distance float64) Access {
 }
 
 // words returns the access for documents whose text at a path contains any, or all, of some terms.
-func (p *Planner) words(c *syntax.Call, any bool) Access {
+func (p *Planner) words(c *syntax.Call, any bool) IndexAccess {
 	path, ok := p.textPath(c.Args[0])
 	if !ok {
 		return nil
 	}
-	var list []Access
+	var list []IndexAccess
 	for _, arg := range c.Args[1:] {
-		var found Access
+		var found IndexAccess
 		if l, ok := arg.(*syntax.Literal); ok {
 			if term, ok := lang.CompileTerm(l.Value, p.Info.Index.Language(path)); ok {
 				found = p.term(path, &term)
@@ -138,7 +138,7 @@ func (p *Planner) words(c *syntax.Call, any bool) Access {
 
 // term returns the access for documents that contain all words of a term, for a phrase in any order. It
 // returns nil if the index cannot find them, as for a fuzzy term.
-func (p *Planner) term(path index.Path, term *lang.TextTerm) Access {
+func (p *Planner) term(path index.Path, term *lang.TextTerm) IndexAccess {
 	if term.Distance > 0 || len(term.Words) == 0 {
 		return nil
 	}

@@ -15,26 +15,27 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// TermTest tests conditions about a single path on the terms of the path's index. For example, CONTAINS(c.a,
-// "x") depends only on the value of c.a, and the index term of c.a is that value. The conditions are those
-// of the query, compiled for documents. They are tested on the smallest document that has the value at the
-// path. A term that does not stand for a single value (see ExactTerm) does not decide the conditions.
-type TermTest struct {
+// IndexTermTest tests conditions about a single path on the terms of the path's index. For example,
+// CONTAINS(c.a, "x") depends only on the value of c.a, and the index term of c.a is that value. The
+// conditions are those of the query, compiled for documents. They are tested on the smallest document that
+// has the value at the path. A term that does not stand for a single value (see ExactTerm) does not decide
+// the conditions.
+type IndexTermTest struct {
 	deciders   []eval.TruthFunc
 	Head, Tail []byte // the text of the smallest document before and after the value
 }
 
 // newTermTest returns a test of the condition cond, which must be about path alone.
-func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *TermTest {
+func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *IndexTermTest {
 	t := LeastAt(path)
 	t.deciders = []eval.TruthFunc{p.compiler().Decide(cond)}
 	return t
 }
 
-// LeastAt returns a TermTest without conditions. It only makes the smallest document that has a given value
-// at the path.
-func LeastAt(path index.Path) *TermTest {
-	t := &TermTest{}
+// LeastAt returns a IndexTermTest without conditions. It only makes the smallest document that has a given
+// value at the path.
+func LeastAt(path index.Path) *IndexTermTest {
+	t := &IndexTermTest{}
 	for _, s := range path {
 		t.Head = append(jsondoc.AppendString(append(t.Head, '{'), s.Name), ':')
 		t.Tail = append(t.Tail, '}')
@@ -43,12 +44,12 @@ func LeastAt(path index.Path) *TermTest {
 }
 
 // and returns the test that both tests' conditions hold.
-func (t *TermTest) and(o *TermTest) *TermTest {
-	return &TermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
+func (t *IndexTermTest) and(o *IndexTermTest) *IndexTermTest {
+	return &IndexTermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head, Tail: t.Tail}
 }
 
 // lacks reports whether a document that does not have the path passes the test.
-func (t *TermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
+func (t *IndexTermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
 	l := eval.FrameLayout{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
 	f.Body = []byte("{}")
@@ -56,7 +57,7 @@ func (t *TermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
 }
 
 // Holds reports whether the conditions hold for the current document of the frame.
-func (t *TermTest) Holds(f *eval.Frame) bool {
+func (t *IndexTermTest) Holds(f *eval.Frame) bool {
 	for _, d := range t.deciders {
 		if d(f) != eval.Yes {
 			return false
@@ -140,7 +141,8 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	a, names, ok := p.DocumentPath(e)
 	if !ok || !a.Item || len(names) == 0 || jsondoc.IsSystem(names[0]) ||
-		slices.ContainsFunc(p.Info.Computed, func(c bind.Computed) bool { return c.Name == names[0] }) {
+		slices.ContainsFunc(p.Info.Computed,
+			func(c bind.ComputedProperty) bool { return c.Name == names[0] }) {
 		return "", false
 	}
 	path, _, ok := p.ItemRoute(e)

@@ -15,7 +15,7 @@ import (
 // expression must always have the same result for the same document: it has no subqueries, aggregates,
 // parameters, user defined or spatial functions, no functions of random numbers or of the current time, and
 // uses no other computed property. The error is an *Error whose message names the property.
-func CheckComputed(list []bind.Computed) error {
+func CheckComputed(list []bind.ComputedProperty) error {
 	for _, one := range list {
 		q, err := syntax.Parse(one.Query)
 		if err != nil {
@@ -34,12 +34,12 @@ func CheckComputed(list []bind.Computed) error {
 	return nil
 }
 
-func badComputed(one bind.Computed, why string) error {
+func badComputed(one bind.ComputedProperty, why string) error {
 	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
 // impure returns the reason why an expression is not allowed in a computed property, or "" if it is allowed.
-func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string) {
+func impure(e syntax.Expr, one bind.ComputedProperty, list []bind.ComputedProperty) (why string) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Subquery:
@@ -56,10 +56,10 @@ func impure(e syntax.Expr, one bind.Computed, list []bind.Computed) (why string)
 			case ok && strings.HasPrefix(f.Name, "ST_"):
 				why = "must not call the spatial function " + f.Name
 			}
-		case *syntax.Member, *syntax.Index:
+		case *syntax.MemberExpr, *syntax.IndexExpr:
 			x, name, ok := syntax.PropertyOf(n.(syntax.Expr))
 			_, ofItem := x.(*syntax.Ident)
-			other := func(c bind.Computed) bool { return c.Name == name && c.Name != one.Name }
+			other := func(c bind.ComputedProperty) bool { return c.Name == name && c.Name != one.Name }
 			if ok && ofItem && slices.ContainsFunc(list, other) {
 				why = "must not use the computed property '" + name + "'"
 			}

@@ -100,7 +100,7 @@ func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 }
 
 // decided reports whether each condition is about a single path, so that index terms decide it.
-func (p *Planner) decided(t *bind.Block) bool {
+func (p *Planner) decided(t *bind.QueryBlock) bool {
 	if len(t.Where) > 0 && len(p.Plan.Constraints) == 0 || p.Plan.loose {
 		return false
 	}
@@ -110,7 +110,7 @@ func (p *Planner) decided(t *bind.Block) bool {
 }
 
 // onlyArg returns the argument of an aggregate, if an index has it. ok is false if no index has it.
-func (p *Planner) onlyArg(a bind.AggCall) (arg IndexOnlyArg, ok bool) {
+func (p *Planner) onlyArg(a bind.AggregateCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
 		return IndexOnlyArg{}, true
 	}

@@ -44,20 +44,20 @@ func OfDocuments(n node) bool {
 // chain makes the list of the plan's nodes, from the one that returns rows to the one that reads documents.
 // The expressions of rows must have been compiled.
 func (p *Plan) chain() {
-	p.Nodes = append(p.Nodes[:0], &PageNode{of: p.Top})
+	p.Nodes = append(p.Nodes[:0], &LimitNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)
 }
 
 func (p *Plan) add(n node) { p.Nodes = append(p.Nodes, n) }
 
-func (p *Plan) chainBlock(bl *bind.Block, rs *eval.CompiledBlock) {
+func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 	values := bl != p.Top || p.Form == cursor.Blocking && len(p.Rank) == 0
 	if bl.Distinct {
 		switch {
 		case values:
 			p.add(DistinctSet{})
 		case p.Form == cursor.Sorting:
-			p.add(DistinctNeighbours{})
+			p.add(DistinctAdjacentRows{})
 		default:
 			p.add(DistinctPages{})
 		}
@@ -74,7 +74,7 @@ func (p *Plan) chainBlock(bl *bind.Block, rs *eval.CompiledBlock) {
 	p.chainSources(bl, rs)
 }
 
-func (p *Plan) chainSources(bl *bind.Block, rs *eval.CompiledBlock) {
+func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
 		p.add(RowsNode{})
@@ -138,7 +138,7 @@ func (emptyNode) String() string { return "nothing" }
 // nodes after it.
 type FilterNode struct {
 	plan   *Plan
-	of     *bind.Block
+	of     *bind.QueryBlock
 	Rowset *eval.CompiledBlock
 	// the rows are documents; an OrderNode that reads them applies the filter itself
 	OfItems bool
@@ -153,7 +153,7 @@ func (RowsNode) String() string { return "" }
 // JoinNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
 type JoinNode struct {
 	plan    *Plan
-	step    *bind.Step
+	step    *bind.FromSource
 	Rowset  *eval.CompiledBlock
 	I       int  // of the source
 	Derived bool // the values are the rows of the node after it
@@ -161,7 +161,7 @@ type JoinNode struct {
 
 // ProjectNode computes the result of a row: the JSON text to return, or a value.
 type ProjectNode struct {
-	of     *bind.Block
+	of     *bind.QueryBlock
 	Rowset *eval.CompiledBlock
 	Values bool
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// DistinctNeighbours drops equal rows of a DISTINCT while rows come in an order in which equal rows are
+// DistinctAdjacentRows drops equal rows of a DISTINCT while rows come in an order in which equal rows are
 // adjacent.
-type DistinctNeighbours struct{}
+type DistinctAdjacentRows struct{}
 
 // String returns the line of the node in the output of a plan.
-func (DistinctNeighbours) String() string { return "distinct from the row before" }
+func (DistinctAdjacentRows) String() string { return "distinct from the row before" }
 
 // DistinctPages drops equal rows of a DISTINCT while rows come in the order of rids. The set of returned rows
 // passes from page to page.
@@ -47,7 +47,7 @@ type RankNode struct{ plan *Plan }
 // previous page, as many as fit. If all groups fit in one page, they may come in the order in which they are
 // found.
 type GroupNode struct {
-	of        *bind.Block
+	of        *bind.QueryBlock
 	Rowset    *eval.CompiledBlock
 	IndexOnly *indexOnly  // how an index alone makes the groups; nil: it cannot
 	Counts    *textCounts // how an index of words alone makes the groups; nil: it cannot
@@ -82,16 +82,16 @@ func (n *GroupNode) String() string {
 	return text
 }
 
-// PageNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
+// LimitNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
 // next page resumes depends on the form of the plan. The cursor is a position among documents (see
 // DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
 // returned, the cursor is a count of rows. These rows are one page if they fit. If they do not, the next
 // page reads the rest from a file that this page has written, or makes all rows again and skips those that
 // were returned.
-type PageNode struct{ of *bind.Block }
+type LimitNode struct{ of *bind.QueryBlock }
 
 // String returns the line of the node in the output of a plan.
-func (n *PageNode) String() string {
+func (n *LimitNode) String() string {
 	if n.of.Offset == 0 && n.of.Limit < 0 {
 		return ""
 	}

@@ -87,7 +87,7 @@ func (p *Planner) pinnedBy(e syntax.Expr, path string) ([]jsondoc.Value, bool) {
 		} else if v, ok := p.ConstOf(e.X); ok && p.isPath(e.Y, path) {
 			return defined(v), true
 		}
-	case *syntax.In:
+	case *syntax.InExpr:
 		if e.Not || len(e.List) > maxPins || !p.isPath(e.X, path) {
 			return nil, false
 		}

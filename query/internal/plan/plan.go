@@ -19,10 +19,10 @@ type Plan struct {
 	eval.FrameLayout
 	// hash of the text and the parameters; without the WHERE if the cursor is an ORDER BY key
 	Hash      uint64
-	Top       *bind.Block
+	Top       *bind.QueryBlock
 	Rows      *eval.CompiledBlock
 	Nodes     []node
-	Form      cursor.RunForm
+	Form      cursor.RunMode
 	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
 	Never     bool // no row can match the conditions
 	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
@@ -33,13 +33,13 @@ type Plan struct {
 	loose     bool        // there is a condition that is not about a single path
 	// AccessPaths are the ways through indexes to the documents that may match the conditions. Each of them
 	// finds all these documents. If there is none, all documents are scanned
-	AccessPaths []Access
+	AccessPaths []IndexAccess
 	Constraints []*Constraint // the constraints of single paths
 	Pins        PinnedPartitionKeys
 	Asked       uint64 // hash of the text and the parameters, with the conditions
 	Info        bind.ContainerInfo
 	Use         IndexUse
-	Shape       *planShape
+	Shape       *planTemplate
 }
 
 // Prepare parses, binds and plans a query. The error is an *Error.
@@ -72,7 +72,7 @@ type Planner struct {
 	Plan    *Plan
 	folding lang.WorkMeter // cost of constants so far
 	open    bool           // parameters that are operands stay parameters: see shape
-	tests   map[syntax.Expr]*TermTest
+	tests   map[syntax.Expr]*IndexTermTest
 	paths   map[syntax.Expr]pathFacts
 	again   bool // the tests and paths of the shape are complete and must not be added to
 }
@@ -84,7 +84,7 @@ type planRule struct {
 }
 
 // ShapeRules returns the planning rules that do not depend on the values of parameters, in the order in which
-// they run: later rules rely on earlier ones. Their result, the planShape, is shared by plans for other
+// they run: later rules rely on earlier ones. Their result, the planTemplate, is shared by plans for other
 // values.
 func ShapeRules() []planRule {
 	return []planRule{
@@ -112,11 +112,11 @@ func ValueRules() []planRule {
 
 // compiler returns a compiler of expressions that do not use computed properties.
 func (p *Planner) compiler() *eval.Compiler {
-	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.Block]*eval.CompiledBlock{}}
+	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.QueryBlock]*eval.CompiledBlock{}}
 }
 
 // compilerFor returns a compiler of expressions that may use the computed properties.
-func (p *Planner) compilerFor(list []bind.Computed) (*eval.Compiler, error) {
+func (p *Planner) compilerFor(list []bind.ComputedProperty) (*eval.Compiler, error) {
 	c := p.compiler()
 	c.Computed = make(map[string]eval.ValueFunc, len(list))
 	for _, one := range list {
@@ -156,6 +156,9 @@ func (p *Plan) Streamable() bool {
 // name one partition. The tests of the SDK for Python require this.
 func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 
+// CallsFunctions reports whether the query calls user defined functions.
+func (p *Plan) CallsFunctions() bool { return p.Shape.UDFs > 0 }
+
 // IndexUse lists the indexes that a query uses and those that would help it, as index metrics name them: /a/?
 // for a range index, /a ASC for the paths of a composite one.
 type IndexUse struct {
@@ -176,7 +179,7 @@ func (p *Plan) Ordered() (descending, ok bool) {
 }
 
 // compileComputed compiles the query of a computed property to a ValueFunc that evaluates it on a document.
-func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.ValueFunc, error) {
+func compileComputed(one bind.ComputedProperty, info *bind.ContainerInfo) (eval.ValueFunc, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
 		return nil, fault.SyntaxError(err)
@@ -200,7 +203,7 @@ func compileComputed(one bind.Computed, info *bind.ContainerInfo) (eval.ValueFun
 
 // NewComputed compiles computed properties to a function that evaluates them on the text of a document, for
 // use by indexes. The function is safe for concurrent use. The error is an *Error.
-func NewComputed(list []bind.Computed) (func(name string, body []byte) jsondoc.Value, error) {
+func NewComputed(list []bind.ComputedProperty) (func(name string, body []byte) jsondoc.Value, error) {
 	compiled := make(map[string]eval.ValueFunc, len(list))
 	for _, one := range list {
 		v, err := compileComputed(one, &bind.ContainerInfo{})

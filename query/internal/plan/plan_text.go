@@ -13,7 +13,7 @@ import (
 func (n *ProjectNode) String() string { return "project " + projectionText(n.of) }
 
 // projectionText returns the select list as text.
-func projectionText(t *bind.Block) string {
+func projectionText(t *bind.QueryBlock) string {
 	switch {
 	case t.Star:
 		return "*"

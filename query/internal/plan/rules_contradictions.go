@@ -19,14 +19,14 @@ import (
 // findContradictions is the rule "never". For each block it decides whether the block has no rows, and for
 // the plan whether no document can have a row.
 func findContradictions(p *Planner) {
-	none := make(map[*bind.Block]bool, len(p.Subs))
-	var empty func(bl *bind.Block) bool
-	empty = func(bl *bind.Block) bool {
+	none := make(map[*bind.QueryBlock]bool, len(p.Subs))
+	var empty func(bl *bind.QueryBlock) bool
+	empty = func(bl *bind.QueryBlock) bool {
 		known, done := none[bl]
 		if done {
 			return known
 		}
-		l := valueLimits{p: p, work: maxContradictions}
+		l := valueConstraints{p: p, work: maxContradictions}
 		none[bl] = l.contradict(bl.Where)
 		for _, st := range bl.Steps {
 			if sub := st.Sub; sub != nil && (!sub.Grouped || len(sub.GroupBy) > 0) && empty(sub) {
@@ -43,23 +43,23 @@ func findContradictions(p *Planner) {
 // maxContradictions bounds the number of conditions that are checked for a contradiction.
 const maxContradictions = 2000
 
-// valueLimits records, for each value of a row that a path names, which values the conditions of a query
+// valueConstraints records, for each value of a row that a path names, which values the conditions of a query
 // still allow.
-type valueLimits struct {
+type valueConstraints struct {
 	p    *Planner
 	work int
-	of   map[valueName]*allowedValues
+	of   map[valueIdentity]*allowedValues
 }
 
-// valueName identifies a value that is the same throughout a row: a path from an alias.
-type valueName struct {
+// valueIdentity identifies a value that is the same throughout a row: a path from an alias.
+type valueIdentity struct {
 	from *bind.Alias
 	path string
 }
 
 // allowedValues is the set of values that an expression can still have under the conditions.
 type allowedValues struct {
-	kinds eval.KindSet
+	kinds eval.ValueKindSet
 	among []jsondoc.Value // the only possible values; nil: all values of the kinds
 	tests []func(jsondoc.Value) bool
 	low   *intervalEndpoint // bounds of numbers or of strings, according to kinds
@@ -74,11 +74,11 @@ type intervalEndpoint struct {
 }
 
 // contradict reports whether no row can match all of the conditions.
-func (l *valueLimits) contradict(list []syntax.Expr) bool {
+func (l *valueConstraints) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
 	}
-	inner := valueLimits{p: l.p, of: map[valueName]*allowedValues{}}
+	inner := valueConstraints{p: l.p, of: map[valueIdentity]*allowedValues{}}
 	for _, e := range list {
 		if !inner.note(e) {
 			return true
@@ -101,7 +101,7 @@ func (l *valueLimits) contradict(list []syntax.Expr) bool {
 
 // note records that a condition is true. It returns false if no row can satisfy it and the conditions
 // recorded before.
-func (l *valueLimits) note(e syntax.Expr) bool {
+func (l *valueConstraints) note(e syntax.Expr) bool {
 	if !kindsOf(l.p.Binder, e).Has(jsondoc.Bool) {
 		return false
 	}
@@ -116,7 +116,7 @@ func (l *valueLimits) note(e syntax.Expr) bool {
 		}
 	case *syntax.Between:
 		return e.Not || l.compared(e.X, syntax.Ge, e.Low) && l.compared(e.X, syntax.Le, e.High)
-	case *syntax.In:
+	case *syntax.InExpr:
 		return e.Not || l.oneOf(e.X, e.List)
 	case *syntax.Like:
 		return e.Not || l.has(e.X, eval.Kinds(jsondoc.String))
@@ -124,7 +124,7 @@ func (l *valueLimits) note(e syntax.Expr) bool {
 		return e.Op != syntax.Not || l.negated(e.X)
 	case *syntax.Call:
 		return l.called(e)
-	case *syntax.Member, *syntax.Ident:
+	case *syntax.MemberExpr, *syntax.Ident:
 		return l.isAmong(e, []jsondoc.Value{jsondoc.BoolValue(true)})
 	}
 	return true
@@ -132,13 +132,13 @@ func (l *valueLimits) note(e syntax.Expr) bool {
 
 // limitOf returns the set of values that an expression can still have. It returns nil if the expression is
 // not a path, since only paths are tracked.
-func (l *valueLimits) limitOf(e syntax.Expr) *allowedValues {
+func (l *valueConstraints) limitOf(e syntax.Expr) *allowedValues {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
 		return nil
 	}
 	if l.of[name] == nil {
-		l.of[name] = &allowedValues{kinds: ^eval.KindSet(0)}
+		l.of[name] = &allowedValues{kinds: ^eval.ValueKindSet(0)}
 	}
 	return l.of[name]
 }
@@ -168,7 +168,7 @@ func (d *allowedValues) isEmpty() bool {
 
 // compared records that x op y is true, if y is a constant. Like the other methods that record a condition,
 // it returns false if no row can satisfy it and the conditions recorded before.
-func (l *valueLimits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
+func (l *valueConstraints) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
 	}
@@ -206,7 +206,7 @@ func (l *valueLimits) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr)
 
 // differs records that x != y is true, if y is a constant. It returns false if no row can satisfy it and the
 // conditions recorded before.
-func (l *valueLimits) differs(x, y syntax.Expr) bool {
+func (l *valueConstraints) differs(x, y syntax.Expr) bool {
 	v, ok := l.p.ConstOf(y)
 	if ok && v.Kind() == jsondoc.Undefined {
 		return false
@@ -233,7 +233,7 @@ func narrower(a, b *intervalEndpoint, side int) *intervalEndpoint {
 
 // oneOf records that x IN (list) is true. It returns false if no row can satisfy it and the conditions
 // recorded before.
-func (l *valueLimits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
+func (l *valueConstraints) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 	values, ok := l.p.Constants(list)
 	if !ok || len(list) > maxPins {
 		return true
@@ -244,7 +244,7 @@ func (l *valueLimits) oneOf(x syntax.Expr, list []syntax.Expr) bool {
 
 // isAmong records that the value of x is one of the given values; undefined never is. It returns false if x
 // cannot have any of them.
-func (l *valueLimits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
+func (l *valueConstraints) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 	values = slices.DeleteFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined })
 	d := l.limitOf(x)
 	if d == nil {
@@ -261,7 +261,7 @@ func (l *valueLimits) isAmong(x syntax.Expr, values []jsondoc.Value) bool {
 
 // has records that the value of x has one of some kinds (types). It returns false if x cannot have such a
 // value.
-func (l *valueLimits) has(x syntax.Expr, set eval.KindSet) bool {
+func (l *valueConstraints) has(x syntax.Expr, set eval.ValueKindSet) bool {
 	if kindsOf(l.p.Binder, x)&set == 0 {
 		return false
 	}
@@ -275,7 +275,7 @@ func (l *valueLimits) has(x syntax.Expr, set eval.KindSet) bool {
 
 // negated records that NOT x is true. It returns false if no row can satisfy it and the conditions recorded
 // before.
-func (l *valueLimits) negated(x syntax.Expr) bool {
+func (l *valueConstraints) negated(x syntax.Expr) bool {
 	if call, ok := x.(*syntax.Call); ok && !call.UDF {
 		if f, ok := lang.Lookup(call.Name); ok && len(call.Args) == 1 {
 			if set, ok := eval.TypeTests()[f.Name]; ok {
@@ -292,7 +292,7 @@ func (l *valueLimits) negated(x syntax.Expr) bool {
 
 // called records that a function call is true, which limits the type of its argument. It returns false if no
 // row can satisfy it and the conditions recorded before.
-func (l *valueLimits) called(e *syntax.Call) bool {
+func (l *valueConstraints) called(e *syntax.Call) bool {
 	f, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok || len(e.Args) == 0 {
 		return true
@@ -312,7 +312,7 @@ func (l *valueLimits) called(e *syntax.Call) bool {
 }
 
 // kindsOf returns the kinds of values that an expression can have.
-func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
+func kindsOf(b *bind.Binder, e syntax.Expr) eval.ValueKindSet {
 	boolean, number := eval.Kinds(jsondoc.Bool, jsondoc.Undefined), eval.Kinds(jsondoc.Number, jsondoc.Undefined)
 	switch e := e.(type) {
 	case *syntax.Literal:
@@ -320,7 +320,7 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 	case *syntax.Parameter:
 		v, _ := b.ConstOf(e)
 		return eval.Kinds(v.Kind())
-	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
+	case *syntax.Logical, *syntax.Between, *syntax.InExpr, *syntax.Like:
 		return boolean
 	case *syntax.Binary:
 		switch {
@@ -337,22 +337,22 @@ func kindsOf(b *bind.Binder, e syntax.Expr) eval.KindSet {
 		return number
 	case *syntax.Coalesce:
 		return kindsOf(b, e.X) | kindsOf(b, e.Y)
-	case *syntax.Cond:
+	case *syntax.Conditional:
 		return kindsOf(b, e.Then) | kindsOf(b, e.Else)
-	case *syntax.ArrayLit:
+	case *syntax.ArrayLiteral:
 		return eval.Kinds(jsondoc.Array)
-	case *syntax.ObjectLit:
+	case *syntax.ObjectLiteral:
 		return eval.Kinds(jsondoc.Object)
 	case *syntax.Call:
 		if f, ok := lang.Lookup(e.Name); ok && !e.UDF {
 			return eval.Kinds(jsondoc.Undefined) | kindsMade(f.Name)
 		}
 	}
-	return ^eval.KindSet(0)
+	return ^eval.ValueKindSet(0)
 }
 
 // kindsMade returns the kinds of values that a function can return, besides undefined.
-func kindsMade(name string) eval.KindSet {
+func kindsMade(name string) eval.ValueKindSet {
 	switch name {
 	case "LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "CONCAT", "SUBSTRING", "REPLACE", "REPLICATE", "LEFT",
 		"RIGHT", "REVERSE", "TOSTRING":
@@ -366,5 +366,5 @@ func kindsMade(name string) eval.KindSet {
 	if _, ok := eval.TypeTests()[name]; ok {
 		return eval.Kinds(jsondoc.Bool)
 	}
-	return ^eval.KindSet(0)
+	return ^eval.ValueKindSet(0)
 }

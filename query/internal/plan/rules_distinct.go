@@ -19,7 +19,7 @@ func simplifyDistinct(p *Planner) {
 }
 
 // showsItem reports whether each row of a block comes from a different item and identifies the item.
-func showsItem(b *bind.Binder, bl *bind.Block) bool {
+func showsItem(b *bind.Binder, bl *bind.QueryBlock) bool {
 	if len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem {
 		return false
 	}
@@ -43,7 +43,7 @@ func showsItem(b *bind.Binder, bl *bind.Block) bool {
 }
 
 // simplifySubqueries drops the DISTINCT of one block.
-func simplifySubqueries(b *bind.Binder, bl *bind.Block) {
+func simplifySubqueries(b *bind.Binder, bl *bind.QueryBlock) {
 	if !bl.Distinct || !bl.Grouped {
 		return
 	}

@@ -73,14 +73,14 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	case *syntax.Literal, *syntax.Subquery:
 		return e
 	case *syntax.Parameter:
-		return &syntax.Literal{Span: e.Span, Value: p.PinnedValue(e.Name)}
+		return &syntax.Literal{TextSpan: e.TextSpan, Value: p.PinnedValue(e.Name)}
 	case *syntax.Placeholder:
-		return &syntax.Literal{Span: e.Span, Value: jsondoc.BoolValue(true)}
+		return &syntax.Literal{TextSpan: e.TextSpan, Value: jsondoc.BoolValue(true)}
 	case *syntax.Ident:
 		if p.Idents[e] == nil && e.Name == "NaN" {
-			return &syntax.Literal{Span: e.Span, Value: jsondoc.NumberValue(math.NaN())}
+			return &syntax.Literal{TextSpan: e.TextSpan, Value: jsondoc.NumberValue(math.NaN())}
 		} else if p.Idents[e] == nil && e.Name == "Infinity" {
-			return &syntax.Literal{Span: e.Span, Value: jsondoc.NumberValue(math.Inf(1))}
+			return &syntax.Literal{TextSpan: e.TextSpan, Value: jsondoc.NumberValue(math.Inf(1))}
 		}
 		return e
 	case *syntax.Call:
@@ -99,7 +99,7 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 		if !constant {
 			return p.foldLogical(e)
 		}
-	case *syntax.Coalesce, *syntax.Cond:
+	case *syntax.Coalesce, *syntax.Conditional:
 		if !constant {
 			return foldChoice(e)
 		}
@@ -142,7 +142,7 @@ func takesParameters(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Binary:
 		return e.Op <= syntax.Ge
-	case *syntax.In:
+	case *syntax.InExpr:
 		return len(e.List) < eval.ManyIn
 	case *syntax.Between:
 		return true
@@ -168,7 +168,7 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 		} else if ok {
 			return e.Y
 		}
-	case *syntax.Cond:
+	case *syntax.Conditional:
 		if l, ok := e.If.(*syntax.Literal); ok && lang.IsTrue(l.Value) {
 			return e.Then
 		} else if ok {
@@ -201,14 +201,14 @@ func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	if len(left) == 1 {
 		left = append(left, &syntax.Literal{Value: jsondoc.BoolValue(neutral)})
 	}
-	return &syntax.Logical{Span: e.Span, Op: e.Op, Terms: left}
+	return &syntax.Logical{TextSpan: e.TextSpan, Op: e.Op, Terms: left}
 }
 
 // boolean reports whether the value of an expression is always true, false or undefined, so that AND true
 // does not change it.
 func (p *Planner) boolean(e syntax.Expr) bool {
 	switch e := e.(type) {
-	case *syntax.Logical, *syntax.Between, *syntax.In, *syntax.Like:
+	case *syntax.Logical, *syntax.Between, *syntax.InExpr, *syntax.Like:
 		return true
 	case *syntax.Unary:
 		return e.Op == syntax.Not
@@ -241,7 +241,7 @@ func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 		p.folding.Looks, p.folding.Retained = 1, 0
 		return e
 	}
-	return &syntax.Literal{Span: e.Extent(), Value: v}
+	return &syntax.Literal{TextSpan: e.Extent(), Value: v}
 }
 
 // FoldConstants folds an expression while the names of its query are still being bound.

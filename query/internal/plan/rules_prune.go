@@ -17,7 +17,7 @@ func prune(p *Planner) {
 				left = append(left, e)
 			}
 			if ok && !lang.IsTrue(l.Value) {
-				left = []syntax.Expr{&syntax.Literal{Span: l.Span, Value: jsondoc.BoolValue(false)}}
+				left = []syntax.Expr{&syntax.Literal{TextSpan: l.TextSpan, Value: jsondoc.BoolValue(false)}}
 				p.Plan.Never = p.Plan.Never || bl == p.Plan.Top
 				break
 			}

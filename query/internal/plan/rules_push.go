@@ -21,7 +21,7 @@ func pushFilters(p *Planner) {
 
 // level returns the index of the last source of the block that an expression refers to, directly or in
 // subqueries, or -1.
-func (p *Planner) level(bl *bind.Block, e syntax.Expr) int {
+func (p *Planner) level(bl *bind.QueryBlock, e syntax.Expr) int {
 	level := -1
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if id, ok := n.(*syntax.Ident); ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// chooseForm is the rule "shape": it chooses how the query runs and is divided into pages (cursor.RunForm).
+// chooseForm is the rule "shape": it chooses how the query runs and is divided into pages (cursor.RunMode).
 func chooseForm(p *Planner) {
 	t := p.Plan.Top
 	switch {
@@ -39,7 +39,7 @@ func chooseForm(p *Planner) {
 
 // countsPath reports whether the query groups by one path and its select list has nothing else but a COUNT
 // of a constant. In this case Cosmos DB returns the groups in the order of the index.
-func (p *Planner) countsPath(t *bind.Block) bool {
+func (p *Planner) countsPath(t *bind.QueryBlock) bool {
 	for _, a := range t.Aggs {
 		if _, constant := a.Arg.(*syntax.Literal); a.Name != "COUNT" || !constant {
 			return false
@@ -51,7 +51,7 @@ func (p *Planner) countsPath(t *bind.Block) bool {
 
 // orderDistinct gives a DISTINCT of an indexed path the order of that path. Equal values are then adjacent
 // in the index, so the run need not remember the values that it has returned.
-func (p *Planner) orderDistinct(t *bind.Block) {
+func (p *Planner) orderDistinct(t *bind.QueryBlock) {
 	shown := t.Value
 	if shown == nil && len(t.Items) == 1 {
 		shown = t.Items[0].X

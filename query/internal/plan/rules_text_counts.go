@@ -44,7 +44,7 @@ func findTextCounts(p *Planner) {
 }
 
 // textCount returns the argument of an aggregate, if an index of words has it.
-func (p *Planner) textCount(a bind.AggCall) (one textCount, ok bool) {
+func (p *Planner) textCount(a bind.AggregateCall) (one textCount, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)
 	}

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Reader reads numbers and byte strings from bytes. ok is false after the bytes have ended too early.
-type Reader struct {
+// BinaryReader reads numbers and byte strings from bytes. ok is false after the bytes have ended too early.
+type BinaryReader struct {
 	Rest []byte
 	Ok   bool
 }
 
 // Uvarint reads a varint.
-func (r *Reader) Uvarint() uint64 {
+func (r *BinaryReader) Uvarint() uint64 {
 	v, n := binary.Uvarint(r.Rest)
 	if n <= 0 || v >= 1<<63 {
 		r.Ok = false
@@ -23,7 +23,7 @@ func (r *Reader) Uvarint() uint64 {
 }
 
 // Uint64 reads eight bytes, big-endian.
-func (r *Reader) Uint64() uint64 {
+func (r *BinaryReader) Uint64() uint64 {
 	if len(r.Rest) < 8 {
 		r.Ok = false
 		return 0
@@ -34,7 +34,7 @@ func (r *Reader) Uint64() uint64 {
 }
 
 // Count reads a varint that must fit in an int32.
-func (r *Reader) Count() int {
+func (r *BinaryReader) Count() int {
 	n := r.Uvarint()
 	if n > math.MaxInt32 {
 		r.Ok = false
@@ -44,7 +44,7 @@ func (r *Reader) Count() int {
 }
 
 // Sized reads a byte string preceded by its length.
-func (r *Reader) Sized() []byte {
+func (r *BinaryReader) Sized() []byte {
 	n := r.Uvarint()
 	if n > uint64(len(r.Rest)) {
 		r.Ok = false
@@ -56,7 +56,7 @@ func (r *Reader) Sized() []byte {
 }
 
 // Byte reads one byte.
-func (r *Reader) Byte() (b byte) {
+func (r *BinaryReader) Byte() (b byte) {
 	if r.Ok = r.Ok && len(r.Rest) > 0; r.Ok {
 		b, r.Rest = r.Rest[0], r.Rest[1:]
 	}

@@ -109,8 +109,8 @@ type Document interface {
 	System() jsondoc.SystemProperties
 }
 
-// Counter is implemented by a Source that can sometimes count documents without reading them.
-type Counter interface {
+// DocumentCounter is implemented by a Source that can sometimes count documents without reading them.
+type DocumentCounter interface {
 	// Count returns the number of live documents of the scope. ok is false if they have to be scanned.
 	Count() (n int64, ok bool)
 }

@@ -22,7 +22,7 @@ type Options struct {
 	Wall   ttl.Clock    // real time; nil is the system's
 	Logger *slog.Logger // nil discards
 	// the fault rules (see package inject); nil: none
-	Faults *inject.RuleList
+	Faults *inject.FaultRules
 	// Memory is the memory limit that messages count against; nil: no limit.
 	Memory amqp.MemoryLimit
 	// CrossEntityTransactions allows transactions over more than one queue or topic, which Service Bus

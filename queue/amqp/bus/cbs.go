@@ -14,17 +14,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// tokenNode is the $cbs node to which clients send their tokens (claims-based security).
-type tokenNode struct {
+// cbsTokenNode is the $cbs node to which clients send their tokens (claims-based security).
+type cbsTokenNode struct {
 	c    *conn
 	link *amqp.Link
 }
 
 // Detached implements amqp.MessageSink.
-func (*tokenNode) Detached() {}
+func (*cbsTokenNode) Detached() {}
 
 // Transfer implements amqp.MessageSink.
-func (t *tokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
+func (t *cbsTokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
 		states[i] = &frame.Accepted{}
@@ -38,7 +38,7 @@ func (t *tokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) [
 
 // take processes a put-token request and sends the response. If the token is refused, the response says so.
 // The log of requests gets neither the token nor the response.
-func (t *tokenNode) take(ctx context.Context, payload []byte, e *requests.Entry) error {
+func (t *cbsTokenNode) take(ctx context.Context, payload []byte, e *requests.Entry) error {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t *tokenNode) take(ctx context.Context, payload []byte, e *requests.Entry)
 
 // put verifies a token and records its grant. audience is the address of the entity, a URI. put refuses a
 // token for an entity that does not exist.
-func (t *tokenNode) put(ctx context.Context, m *message.Message, audience string) error {
+func (t *cbsTokenNode) put(ctx context.Context, m *message.Message, audience string) error {
 	if operation, _ := wire.Text(m.Get("operation")); operation != "put-token" {
 		return &entity.Error{Code: entity.CodeNotImplemented, Message: "The operation '" + operation +
 			"' is not supported."}
@@ -110,7 +110,7 @@ func (c *conn) mustExist(ctx context.Context, audience string) error {
 	}
 	e, err := c.queues.Get(ctx, at.Entity)
 	topicsSub := err == nil && e.Kind == entity.Topic && at.Sub != entity.Main
-	if topicsSub || entity.CodeOf(err) == entity.CodeEntityNotFound {
+	if topicsSub || entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 		return &entity.Error{
 			Code:   entity.CodeEntityNotFound,
 			Entity: path,

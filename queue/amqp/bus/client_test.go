@@ -45,7 +45,7 @@ type brittleEngine struct {
 }
 
 func (e brittleEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.Position, error) {
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if e.broken.Load() {
 		return nil, engine.ErrUnavailable
 	}

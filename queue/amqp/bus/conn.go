@@ -39,7 +39,7 @@ type conn struct {
 const cbsNode = "$cbs"
 
 // Attach implements amqp.Handler.
-func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.LinkAnswer, error) {
+func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.AcceptedLink, error) {
 	address, _ := addressOf(a)
 	operation := "open receiver"
 	if !a.Receiver {
@@ -53,31 +53,31 @@ func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.
 
 // makeNode creates the node that a link connects to: a transaction coordinator, $cbs, or an entity or its
 // management node.
-func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.LinkAnswer, error) {
+func (c *conn) makeNode(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.AcceptedLink, error) {
 	if _, ok := a.Target.(*frame.Coordinator); ok && !a.Receiver {
 		return (&transactionCoordinator{c: c, link: l}).answer(), nil
 	}
 	address, ok := addressOf(a)
 	if !ok {
-		return amqp.LinkAnswer{}, c.asError(&entity.Error{Code: entity.CodeNotImplemented,
+		return amqp.AcceptedLink{}, c.asError(&entity.Error{Code: entity.CodeNotImplemented,
 			Message: "A link needs an address: anonymous termini are not supported."}, "")
 	}
 	if isTokenNode(address) {
 		if err := c.takeTokenNode(l, a.Receiver); err != nil {
-			return amqp.LinkAnswer{}, c.asError(err, cbsNode)
+			return amqp.AcceptedLink{}, c.asError(err, cbsNode)
 		}
 		if a.Receiver {
-			return amqp.LinkAnswer{Source: c.newReplies(l, a, cbsNode)}, nil
+			return amqp.AcceptedLink{Source: c.newReplies(l, a, cbsNode)}, nil
 		}
-		return amqp.LinkAnswer{Sink: &tokenNode{c: c, link: l}}, nil
+		return amqp.AcceptedLink{Sink: &cbsTokenNode{c: c, link: l}}, nil
 	}
 	at, management, err := entity.ParseAddress(address)
 	if err != nil {
-		return amqp.LinkAnswer{}, c.asError(err, address)
+		return amqp.AcceptedLink{}, c.asError(err, address)
 	}
 	answer, err := c.attach(ctx, l, a, at, management)
 	if err != nil {
-		return amqp.LinkAnswer{}, c.asError(err, at.Entity)
+		return amqp.AcceptedLink{}, c.asError(err, at.Entity)
 	}
 	return answer, nil
 }
@@ -106,7 +106,7 @@ func isTokenNode(address string) bool {
 
 // attach creates the node of an entity, or its management node if management is set.
 func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
-	management bool) (answer amqp.LinkAnswer, err error) {
+	management bool) (answer amqp.AcceptedLink, err error) {
 	if management {
 		return c.manage(ctx, l, a, at)
 	}
@@ -138,15 +138,16 @@ func (c *conn) attach(ctx context.Context, l *amqp.Link, a *frame.Attach, at ent
 
 // manage creates the node for a link to the $management node of an entity. It does not check rights, since
 // some clients send their token while they attach. Each request checks the right that it needs.
-func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address) (amqp.LinkAnswer,
+func (c *conn) manage(ctx context.Context, l *amqp.Link, a *frame.Attach,
+	at entity.Address) (amqp.AcceptedLink,
 	error) {
 	if _, err := c.queues.Get(ctx, at.Entity); err != nil {
-		return amqp.LinkAnswer{}, err
+		return amqp.AcceptedLink{}, err
 	}
 	if a.Receiver {
-		return amqp.LinkAnswer{Source: c.newReplies(l, a, managementNode(at))}, nil
+		return amqp.AcceptedLink{Source: c.newReplies(l, a, managementNode(at))}, nil
 	}
-	return amqp.LinkAnswer{Sink: &managementEndpoint{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
+	return amqp.AcceptedLink{Sink: &managementEndpoint{c: c, link: l, at: at}, MaxMessageSize: maxRequest}, nil
 }
 
 // maxRequest is the maximal size in bytes of a management request. A request can contain messages to

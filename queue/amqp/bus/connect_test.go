@@ -29,15 +29,16 @@ func TestSecurityLayer(t *testing.T) {
 		w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{})})
 		cl := w.pipe()
 		header := frame.HeaderSASL()
-		init := frame.Append(header[:], 0, &frame.Init{Mechanism: c.mechanism, Response: []byte(c.response)},
+		init := frame.Append(header[:], 0,
+			&frame.SASLInit{Mechanism: c.mechanism, Response: []byte(c.response)},
 			nil)
 		go func() { _, _ = cl.conn.Write(init) }() // in one packet
 		cl.read(header[:])
 		cl.listen()
-		if m := await[*frame.Mechanisms](cl); m.List[0] != "MSSBCBS" {
+		if m := await[*frame.SASLMechanisms](cl); m.List[0] != "MSSBCBS" {
 			t.Errorf("the mechanisms are %v", m.List)
 		}
-		if o := await[*frame.Outcome](cl); o.Code != c.code {
+		if o := await[*frame.SASLOutcome](cl); o.Code != c.code {
 			t.Errorf("%s %q: %d, not %d", c.mechanism, c.response, o.Code, c.code)
 		}
 	}

@@ -30,19 +30,19 @@ type declaredTransaction struct {
 	partition string // its partition key; "": none
 }
 
-// sessionGroup is the state that the links of one AMQP session share: by the first link, Service Bus
+// amqpSessionState is the state that the links of one AMQP session share: by the first link, Service Bus
 // determines the entity of a transaction. The connection's mutex guards it.
-type sessionGroup struct {
+type amqpSessionState struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
 	entity      string     // of the first link, in lower case
 }
 
 // groupOf returns the group of a link's session. The caller holds the mutex.
-func groupOf(l *amqp.Link) *sessionGroup {
-	g, ok := l.Session().Own.(*sessionGroup)
+func groupOf(l *amqp.Link) *amqpSessionState {
+	g, ok := l.Session().Own.(*amqpSessionState)
 	if !ok {
-		g = &sessionGroup{}
+		g = &amqpSessionState{}
 		l.Session().Own = g
 	}
 	return g
@@ -160,12 +160,12 @@ type transactionCoordinator struct {
 }
 
 // answer returns the properties of a link to a coordinator.
-func (k *transactionCoordinator) answer() amqp.LinkAnswer {
-	return amqp.LinkAnswer{Sink: k, Discharges: discharges}
+func (k *transactionCoordinator) answer() amqp.AcceptedLink {
+	return amqp.AcceptedLink{Sink: k, Discharges: discharges}
 }
 
 // discharges decodes a discharge, which ends transaction txn; fail asks for its rollback. ok is false for any
-// other message. See amqp.LinkAnswer.
+// other message. See amqp.AcceptedLink.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {

@@ -38,7 +38,7 @@ type wireError struct {
 
 // failureOf returns the AMQP condition and the HTTP status with which an error code of package queue is sent
 // to clients.
-func failureOf(code entity.Code) wireError {
+func failureOf(code entity.ErrorCode) wireError {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
 		return wireError{frame.CondNotFound, http.StatusNotFound}

@@ -105,7 +105,7 @@ func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 }
 
 // settleOperations maps outcomes to the operations of fault rules.
-var settleOperations = map[queue.Outcome]inject.Operation{queue.Complete: inject.Complete,
+var settleOperations = map[queue.SettlementOutcome]inject.Operation{queue.Complete: inject.Complete,
 	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
 	queue.DeadLetter: inject.DeadLetter}
 

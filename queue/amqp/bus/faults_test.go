@@ -13,7 +13,7 @@ import (
 )
 
 // fault lets the operations of a world fail once.
-func (w *world) fault(r inject.Rule) {
+func (w *world) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	_, err := w.bus.o.Faults.Add(r)
@@ -24,21 +24,21 @@ func (w *world) fault(r inject.Rule) {
 // message is settled, and the client is told otherwise.
 func TestFaultLockLost(t *testing.T) {
 	w := newWorld(t)
-	w.fault(inject.Rule{Fault: inject.LockLost, Entity: "Q", Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q", Operations: []inject.Operation{inject.Complete}})
 	c := w.attached("a")
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	c.credit(0, 1, 1, false)
 	if m := c.sections(); m[0x70].(wire.List)[4] != uint32(1) {
 		t.Errorf("the header is %v", m[0x70])
 	}
-	w.fault(inject.Rule{Fault: inject.LockLost, After: true})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true})
 	refused(t, c.settles(1, &frame.Accepted{}), condMessageLockLost)
 	w.shows("q", "")
 
 	w.send("q", "b")
 	c.credit(0, 2, 1, false)
 	c.delivered()
-	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.DeadLetter}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.DeadLetter}})
 	if s := c.settles(2, &frame.Accepted{}); !isState[*frame.Accepted](s) {
 		t.Errorf("another outcome meets the fault: %+v", s)
 	}
@@ -51,7 +51,7 @@ func TestFaultDetachOfSender(t *testing.T) {
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
-		w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send}, After: after})
+		w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send}, After: after})
 		c.sender(uint32(handle), "q")
 		c.transfer(uint32(handle), uint32(handle), message.New([]byte("a")))
 		for told := false; !told; {
@@ -83,13 +83,13 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
-	w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}})
+	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}})
 	c.receiver(0, "q")
 	c.credit(0, 0, 1, false)
 	if d := await[*frame.Detach](c); d.Error.Condition != frame.CondDetachForced {
 		t.Errorf("%v", d.Error)
 	}
-	w.fault(inject.Rule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}, After: true})
+	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}, After: true})
 	c.receiver(1, "q")
 	c.credit(1, 0, 1, false)
 	if _, m := c.delivered(); textOf(m) != "a" {
@@ -108,7 +108,7 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 func TestFaultDrop(t *testing.T) {
 	w := newWorld(t)
 	c := w.attached("a")
-	w.fault(inject.Rule{Fault: inject.Drop, After: true, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, After: true, Operations: []inject.Operation{inject.Complete}})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
 	for {
 		f, ok := c.next()
@@ -127,7 +127,7 @@ func TestFaultLatency(t *testing.T) {
 	// The deadlines of connections are moments of this clock, and must not have passed.
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
-	w.fault(inject.Rule{Fault: inject.Latency, Latency: time.Minute,
+	w.fault(inject.FaultRule{Fault: inject.Latency, Latency: time.Minute,
 		Operations: []inject.Operation{inject.Send}})
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -163,7 +163,7 @@ func TestFaultSessionLockLost(t *testing.T) {
 	await[*frame.Attach](c)
 	c.credit(0, 0, 1, false)
 	c.delivered()
-	w.fault(inject.Rule{Fault: inject.LockLost})
+	w.fault(inject.FaultRule{Fault: inject.LockLost})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
 	if d := await[*frame.Detach](c); d.Error.Condition != condSessionLockLost {
 		t.Errorf("%v", d.Error)
@@ -181,7 +181,7 @@ func TestFaultRenewLock(t *testing.T) {
 	c.credit(0, 0, 1, false)
 	transfer, _ := c.delivered()
 	token, _ := tokenOf(transfer.DeliveryTag)
-	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
 	m := c.manage(1, "q")
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{wire.UUID(token)})))
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
@@ -199,7 +199,7 @@ func TestFaultOfRequests(t *testing.T) {
 	c.credit(0, 0, 1, false)
 	transfer, _ := c.delivered()
 	token, _ := tokenOf(transfer.DeliveryTag)
-	w.fault(inject.Rule{Fault: inject.LockLost, After: true, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true, Operations: []inject.Operation{inject.Complete}})
 	of := c.manage(1, "q")
 	of.do(410, "update-disposition", pairs("disposition-status", "completed", "lock-tokens",
 		wire.UUIDs([]wire.UUID{wire.UUID(token)})))
@@ -210,7 +210,7 @@ func TestFaultOfRequests(t *testing.T) {
 	c.say(0, a)
 	await[*frame.Attach](c)
 	of = c.manage(6, "talks")
-	w.fault(inject.Rule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
 	of.do(410, "renew-session-lock", pairs("session-id", "s"))
 	of.do(410, "renew-session-lock", pairs("session-id", "s"))
 }

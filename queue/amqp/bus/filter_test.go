@@ -16,7 +16,7 @@ import (
 // not known is refused in the words that SDKs look for.
 func TestFilters(t *testing.T) {
 	const selector = "apache.org:selector-filter:string"
-	selecting := wire.Pair{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
+	selecting := wire.MapEntry{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
 		selector),
 		Value: "colour = 'green'"}}
 	w := newWorld(t)
@@ -30,12 +30,12 @@ func TestFilters(t *testing.T) {
 	if a := filtered(0, "q", wire.Map{selecting}); a.Source == nil || len(a.Source.Filter) > 0 {
 		t.Errorf("a selector is answered by %+v", a.Source)
 	}
-	session := wire.Pair{Key: wire.Symbol(sessionFilter), Value: "s"}
+	session := wire.MapEntry{Key: wire.Symbol(sessionFilter), Value: "s"}
 	a := filtered(1, "talks", wire.Map{selecting, session})
 	if a.Source == nil || len(a.Source.Filter) != 1 || a.Source.Filter[0].Value != "s" {
 		t.Errorf("a selector beside a session is answered by %+v", a.Source)
 	}
-	unknown := wire.Pair{Key: wire.Symbol("com.microsoft:non-exclusive-session-filter"),
+	unknown := wire.MapEntry{Key: wire.Symbol("com.microsoft:non-exclusive-session-filter"),
 		Value: wire.Described{Descriptor: uint64(0x1370000000E), Value: wire.List{"s", nil}}}
 	for i, address := range []string{"talks", "q"} {
 		filtered(uint32(2+i), address, wire.Map{unknown})

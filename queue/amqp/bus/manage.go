@@ -101,7 +101,7 @@ func (r *managementRequest) record(e *requests.Entry, payload, reply []byte, fai
 		r.c.record(e, nil)
 		return
 	}
-	r.c.record(e, &frame.Error{Condition: failureOf(entity.CodeOf(failed)).condition})
+	r.c.record(e, &frame.Error{Condition: failureOf(entity.ErrorCodeOf(failed)).condition})
 }
 
 // vendor is the prefix of the names of Service Bus's management operations.
@@ -127,7 +127,7 @@ func (n *managementEndpoint) respond(m *message.Message, done managementResponse
 		"status", properties[0].Value, "description", properties[1].Value)
 	if tracking := m.Get("com.microsoft:tracking-id"); tracking != nil {
 		if id, ok := wire.Text(tracking); ok {
-			properties = append(properties, wire.Pair{Key: "com.microsoft:tracking-id", Value: id})
+			properties = append(properties, wire.MapEntry{Key: "com.microsoft:tracking-id", Value: id})
 		}
 	}
 	if done.body == nil {
@@ -179,7 +179,7 @@ func (r *managementRequest) run() (managementResponse, error) {
 	var states []frame.State
 	if err != nil {
 		states = []frame.State{&frame.Rejected{Error: &frame.Error{
-			Condition: failureOf(entity.CodeOf(err)).condition}}}
+			Condition: failureOf(entity.ErrorCodeOf(err)).condition}}}
 	}
 	end(states)
 	return done, err

@@ -165,7 +165,7 @@ func (r *managementRequest) receiveDeferred() (managementResponse, error) {
 	out := make(wire.List, len(list))
 	for i, d := range list {
 		entry := wire.Map{{Key: "lock-token", Value: d.Token}}
-		out[i] = append(entry, wire.Pair{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)})
+		out[i] = append(entry, wire.MapEntry{Key: "message", Value: d.Message.AppendWire(nil, &d.Broker)})
 	}
 	return managementResponse{body: wire.Map{{Key: "messages", Value: out}}}, nil
 }
@@ -201,7 +201,7 @@ func (r *managementRequest) updateDisposition() (managementResponse, error) {
 // session: then only the message's lock can be lost. It returns other errors unchanged.
 func (r *managementRequest) lockLost(err error) error {
 	session, _ := r.text("session-id")
-	if entity.CodeOf(err) != entity.CodeSessionLockLost || session == nil {
+	if entity.ErrorCodeOf(err) != entity.CodeSessionLockLost || session == nil {
 		return err
 	}
 	holder := r.holder(session)

@@ -69,7 +69,7 @@ func (r *managementRequest) filter(description wire.Map) (f rule.Filter, err err
 }
 
 func (r *managementRequest) correlation(m wire.Map) (rule.Filter, error) {
-	var c rule.Correlation
+	var c rule.CorrelationFilter
 	for name, to := range map[string]*string{"correlation-id": &c.CorrelationID, "message-id": &c.MessageID,
 		"to":       &c.To,
 		"reply-to": &c.ReplyTo, "label": &c.Label, "session-id": &c.SessionID, "reply-to-session-id": &c.ReplyToSessionID,
@@ -90,7 +90,7 @@ func (r *managementRequest) correlation(m wire.Map) (rule.Filter, error) {
 			c.Properties = append(c.Properties, rule.Parameter{Name: name, Value: entity.RuleValue(p.Value)})
 		}
 	}
-	return rule.NewCorrelation(c)
+	return rule.NewCorrelationFilter(c)
 }
 
 // action decodes the action of a rule. A missing action is the zero Action.
@@ -161,7 +161,7 @@ func filterValue(f rule.Filter) wire.Described {
 	c := f.Correlation()
 	properties := wire.Map{}
 	for _, p := range c.Properties {
-		properties = append(properties, wire.Pair{Key: p.Name, Value: entity.WireValue(p.Value)})
+		properties = append(properties, wire.MapEntry{Key: p.Name, Value: entity.WireValue(p.Value)})
 	}
 	return wire.Described{Descriptor: uint64(descCorrelationFilter), Value: wire.List{orNull(c.CorrelationID),
 		orNull(c.MessageID), orNull(c.To), orNull(c.ReplyTo), orNull(c.Label), orNull(c.SessionID),

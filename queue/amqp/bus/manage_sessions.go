@@ -58,7 +58,7 @@ func (r *managementRequest) renewSession() (managementResponse, error) {
 		until, err := holder.RenewSession(r.ctx)
 		return managementResponse{body: wire.Map{{Key: "expiration", Value: timestamp(until)}}}, err
 	})
-	if entity.CodeOf(err) == entity.CodeMessageLockLost {
+	if entity.ErrorCodeOf(err) == entity.CodeMessageLockLost {
 		err = sessionLost(id, r.at.String())
 	}
 	return done, err

@@ -68,7 +68,7 @@ func (m *manager) do(status int64, operation string, body wire.Map, properties .
 
 func pairs(list ...any) (m wire.Map) {
 	for i := 0; i < len(list); i += 2 {
-		m = append(m, wire.Pair{Key: list[i].(string), Value: list[i+1]})
+		m = append(m, wire.MapEntry{Key: list[i].(string), Value: list[i+1]})
 	}
 	return m
 }
@@ -128,7 +128,7 @@ func TestManageMessages(t *testing.T) {
 	list := field[wire.Array](t, m.do(200, "schedule-message", pairs("messages", wire.List{entry, entry})),
 		"sequence-numbers") // K11
 	same(t, list.Elements, []any{int64(4), int64(5)})
-	numbers := func(n ...int64) wire.Pair { return wire.Pair{Key: "sequence-numbers", Value: wire.Longs(n)} }
+	numbers := func(n ...int64) wire.MapEntry { return wire.MapEntry{Key: "sequence-numbers", Value: wire.Longs(n)} }
 	m.do(200, "cancel-scheduled-message", wire.Map{numbers(4)})
 	m.do(404, "cancel-scheduled-message", wire.Map{numbers(4)})
 
@@ -136,7 +136,7 @@ func TestManageMessages(t *testing.T) {
 		UndeliverableHere: true}})
 	await[*frame.Disposition](c)
 	await[*frame.Disposition](c)
-	mode := wire.Pair{Key: "receiver-settle-mode", Value: uint32(1)}
+	mode := wire.MapEntry{Key: "receiver-settle-mode", Value: uint32(1)}
 	m.do(404, "receive-by-sequence-number", wire.Map{numbers(77), mode})
 	got := m.do(200, "receive-by-sequence-number", wire.Map{numbers(1, 2), mode})
 	same(t, inside(t, got), []string{"a", "b"})
@@ -145,7 +145,7 @@ func TestManageMessages(t *testing.T) {
 		tokens = append(tokens, field[wire.UUID](t, e.(wire.Map), "lock-token"))
 	}
 	w.advance(30 * time.Second)
-	all := wire.Pair{Key: "lock-tokens", Value: wire.UUIDs(tokens)}
+	all := wire.MapEntry{Key: "lock-tokens", Value: wire.UUIDs(tokens)}
 	until := field[wire.Array](t, m.do(200, "renew-lock", wire.Map{all}), "expirations") // K11
 	want := timestamp(w.q.Now().Add(entity.Defaults(entity.Queue).LockDuration))
 	same(t, until.Elements, []any{want, want})
@@ -156,7 +156,7 @@ func TestManageMessages(t *testing.T) {
 	m.do(400, "update-disposition", append(pairs("disposition-status", "odd"), all))
 	w.shows("q/$DeadLetterQueue", "a")
 	m.do(200, "update-disposition", append(pairs("disposition-status", "completed"),
-		wire.Pair{Key: "lock-tokens", Value: wire.UUIDs(tokens[1:])}))
+		wire.MapEntry{Key: "lock-tokens", Value: wire.UUIDs(tokens[1:])}))
 	w.shows("q", "c later")
 
 	w.advance(time.Minute) // c's lock lapses, and what was scheduled is there

@@ -40,7 +40,7 @@ func TestObservations(t *testing.T) {
 	c.delivered()
 	m := c.manage(2, "q")
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
-	w.fault(inject.Rule{Fault: inject.LockLost})
+	w.fault(inject.FaultRule{Fault: inject.LockLost})
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	mu.Lock()
 	defer mu.Unlock()

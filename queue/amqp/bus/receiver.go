@@ -20,7 +20,7 @@ type receiver struct {
 	c    *conn
 	link *amqp.Link
 	at   entity.Address
-	mode queue.Mode
+	mode queue.ReceiveMode
 	r    *queue.Receiver
 	work sync.WaitGroup
 	// lasts is the duration of a lock after it is given or renewed.
@@ -33,7 +33,7 @@ type receiver struct {
 
 // receive creates the node of a link on which a client receives.
 func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address,
-	e entity.Entity) (answer amqp.LinkAnswer, err error) {
+	e entity.Entity) (answer amqp.AcceptedLink, err error) {
 	if e.Kind == entity.Topic {
 		return answer, &entity.Error{Code: entity.CodeNotAllowed, Entity: at.String(),
 			Message: "Messages of the topic '" + at.String() + "' are received from its subscriptions."}
@@ -92,7 +92,7 @@ const lostSessionTime = 2 * time.Second
 func (n *receiver) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
-	if entity.CodeOf(err) == entity.CodeSessionLockLost && n.waiting.Load() {
+	if entity.ErrorCodeOf(err) == entity.CodeSessionLockLost && n.waiting.Load() {
 		late, stop := n.c.bus.o.Wall.After(lostSessionTime)
 		defer stop()
 		select {
@@ -123,14 +123,14 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 		n.waiting.Store(true)
 	}
 	list, err := take(ctx, max)
-	if entity.CodeOf(err) != entity.CodeSessionLockLost {
+	if entity.ErrorCodeOf(err) != entity.CodeSessionLockLost {
 		n.waiting.Store(err == nil && wait && len(list) < max) // there is credit left, and no more messages
 	}
 	if err != nil {
-		if entity.CodeOf(err) == entity.CodeCancelled && ctx.Err() != nil {
+		if entity.ErrorCodeOf(err) == entity.CodeCancelled && ctx.Err() != nil {
 			return nil, nil
 		}
-		if entity.CodeOf(err) == entity.CodeSessionLockLost && n.awaitEnd(ctx, wait) {
+		if entity.ErrorCodeOf(err) == entity.CodeSessionLockLost && n.awaitEnd(ctx, wait) {
 			return nil, nil
 		}
 		return nil, n.c.asError(err, n.at.String())

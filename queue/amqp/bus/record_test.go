@@ -26,7 +26,7 @@ func TestRecorded(t *testing.T) {
 	c.delivered()
 	m := c.manage(2, "q")
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
-	w.fault(inject.Rule{Fault: inject.LockLost})
+	w.fault(inject.FaultRule{Fault: inject.LockLost})
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	list, _ := w.bus.o.Requests.Read(0, requests.Filter{}).Next()
 	var got strings.Builder

@@ -24,7 +24,7 @@ type sender struct {
 
 // send creates the node of a link on which a client sends.
 func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address, e entity.Entity) (
-	answer amqp.LinkAnswer, err error) {
+	answer amqp.AcceptedLink, err error) {
 	var via *entity.Address
 	if value, ok := a.Properties.Get(transferDestination); ok && value != nil {
 		through := at
@@ -43,7 +43,7 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entit
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
 	s := &sender{c: c, link: l, at: at, address: at.String(), via: via}
-	return amqp.LinkAnswer{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
+	return amqp.AcceptedLink{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
 
@@ -153,7 +153,7 @@ func (s *sender) transfer(ctx context.Context, list []amqp.IncomingMessage) []fr
 // mayBeStored reports whether messages may have been stored although the send failed. The server must then
 // not try again.
 func mayBeStored(err error) bool {
-	code := entity.CodeOf(err)
+	code := entity.ErrorCodeOf(err)
 	return code == entity.CodeStorage || code == entity.CodeCancelled
 }
 
@@ -190,7 +190,7 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 		err = s.c.queues.Send(ctx, s.at, list, tx)
 	}
 	if err != nil {
-		if entity.CodeOf(err) == entity.CodeEntityNotFound {
+		if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
 			s.link.Detach(s.c.asError(err, s.address))
 		}
 		return s.rejected(err)

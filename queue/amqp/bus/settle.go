@@ -21,7 +21,7 @@ const (
 
 // Settle implements amqp.MessageSource.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
-	if err := n.r.Err(); entity.CodeOf(err) == entity.CodeSessionLockLost {
+	if err := n.r.Err(); entity.ErrorCodeOf(err) == entity.CodeSessionLockLost {
 		// first, since SDKs lock the session again after the detach
 		n.link.Detach(n.c.asError(err, n.at.String()))
 	}
@@ -181,7 +181,7 @@ func nameOf(key any) (name string, ok bool) {
 }
 
 // properties converts a map in a client's frame to application properties of a message.
-func properties(m wire.Map) (list []message.Property, err error) {
+func properties(m wire.Map) (list []message.ApplicationProperty, err error) {
 	for _, p := range m {
 		name, ok := nameOf(p.Key)
 		if !ok {
@@ -192,7 +192,7 @@ func properties(m wire.Map) (list []message.Property, err error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, message.Property{Name: name, Value: value})
+		list = append(list, message.ApplicationProperty{Name: name, Value: value})
 	}
 	return list, nil
 }

@@ -44,7 +44,7 @@ func TestTransactionOfRequests(t *testing.T) {
 			c.coordinate(2)
 			txn := c.declare(2, 1000)
 			fetched := m.do(200, "receive-by-sequence-number", append(numbersOf(2),
-				wire.Pair{Key: "receiver-settle-mode", Value: uint32(1)}))
+				wire.MapEntry{Key: "receiver-settle-mode", Value: uint32(1)}))
 			token := field[wire.UUID](t, field[wire.List](t, fetched, "messages")[0].(wire.Map), "lock-token")
 			complete := pairs("disposition-status", "completed", "lock-tokens", wire.UUIDs(
 				[]wire.UUID{token}))

@@ -262,7 +262,7 @@ func TestServerStops(t *testing.T) {
 	header := frame.HeaderSASL()
 	begun.write(header[:])
 	begun.listenAfter(header[:])
-	await[*frame.Mechanisms](begun)
+	await[*frame.SASLMechanisms](begun)
 	header = frame.HeaderAMQP()
 	open.write(header[:])
 	open.listenAfter(header[:])

@@ -63,7 +63,7 @@ func (a *Attach) fields(l *fieldList) {
 	l.pairs(a.Properties)
 }
 
-func readAttach(f *wire.Fields) *Attach {
+func readAttach(f *wire.FieldReader) *Attach {
 	a := &Attach{}
 	name, ok := f.Text()
 	if !ok {
@@ -121,7 +121,7 @@ func (l *fieldList) address(text string, is bool) {
 	}
 }
 
-func readSource(f *wire.Fields) *Source {
+func readSource(f *wire.FieldReader) *Source {
 	in, ok := inner(f, descSource, "amqp:source:list")
 	if !ok {
 		return nil
@@ -168,7 +168,7 @@ func (*Coordinator) descriptor() uint64 { return descCoordinator }
 
 func (c *Coordinator) fields(l *fieldList) { l.symbols(c.Capabilities) }
 
-func readTarget(f *wire.Fields) Body {
+func readTarget(f *wire.FieldReader) Body {
 	raw := f.Raw()
 	if raw == nil {
 		return nil

@@ -45,7 +45,7 @@ func (e *Error) fields(l *fieldList) {
 
 func (e *Error) Error() string { return string(e.Condition) + ": " + e.Description }
 
-func readError(f *wire.Fields) *Error {
+func readError(f *wire.FieldReader) *Error {
 	in, ok := inner(f, descError, "amqp:error:list")
 	if !ok {
 		return nil

@@ -55,8 +55,8 @@ func bodies() []Body {
 		&Disposition{Last: Some(0), State: &Declared{[]byte{1}}},
 		&Detach{Handle: 1, Closed: true, Error: failure},
 		&End{failure}, &Close{}, &Close{failure},
-		&Mechanisms{symbols}, &Init{"PLAIN", []byte{0, 1}, "h"}, &Challenge{[]byte{1}}, &Response{[]byte{}},
-		&Outcome{1, nil},
+		&SASLMechanisms{symbols}, &SASLInit{"PLAIN", []byte{0, 1}, "h"}, &SASLChallenge{[]byte{1}}, &SASLResponse{[]byte{}},
+		&SASLOutcome{1, nil},
 	}
 }
 

@@ -15,9 +15,9 @@ func TestGolden(t *testing.T) {
 		payload string
 		want    string
 	}{
-		"mechanisms": {&Mechanisms{[]wire.Symbol{"PLAIN"}}, "",
+		"mechanisms": {&SASLMechanisms{[]wire.Symbol{"PLAIN"}}, "",
 			"0000002102010001 005340 c01401 f00000000e00000001b300000005 504c41494e"},
-		"sasl outcome": {&Outcome{Code: SASLOK}, "", "0000001102010001 005344 c00402 5000 40"},
+		"sasl outcome": {&SASLOutcome{Code: SASLOK}, "", "0000001102010001 005344 c00402 5000 40"},
 		"open": {&Open{ContainerID: "m", MaxFrameSize: 65536, ChannelMax: 4999, IdleTimeout: 120_000}, "",
 			"0000002402000001 005310 c0170a a1016d 40 7000010000 601387 700001d4c0" +
 				"4040404040"},

@@ -54,7 +54,7 @@ func formatError(err error) error {
 	return &FormatError{Condition: CondDecode, Reason: "a malformed performative", Err: err}
 }
 
-func read(code uint64, f *wire.Fields) Body {
+func read(code uint64, f *wire.FieldReader) Body {
 	switch code {
 	case descOpen:
 		return readOpen(f)
@@ -75,15 +75,15 @@ func read(code uint64, f *wire.Fields) Body {
 	case descClose:
 		return &Close{readError(f)}
 	case descMechanisms:
-		return &Mechanisms{f.Symbols()}
+		return &SASLMechanisms{f.Symbols()}
 	case descInit:
-		return readInit(f)
+		return readSASLInit(f)
 	case descChallenge:
-		return &Challenge{f.Bytes()}
+		return &SASLChallenge{f.Bytes()}
 	case descResponse:
-		return &Response{f.Bytes()}
+		return &SASLResponse{f.Bytes()}
 	case descSASLOutcome:
-		return &Outcome{f.Uint8(math.MaxUint8), f.Bytes()}
+		return &SASLOutcome{f.Uint8(math.MaxUint8), f.Bytes()}
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func described(raw []byte) (code uint64, value []byte, err error) {
 
 // inner starts to read a described list that is a field of another one. ok is false if the value is null or
 // missing. If the value has another descriptor, ok is false as well, and f fails.
-func inner(f *wire.Fields, want uint64, what string) (in wire.Fields, ok bool) {
+func inner(f *wire.FieldReader, want uint64, what string) (in wire.FieldReader, ok bool) {
 	raw := f.Raw()
 	if raw == nil {
 		return in, false
@@ -120,7 +120,7 @@ func missing(what string) error {
 }
 
 // must reads a mandatory number. If it is missing, f fails; what names it in the error.
-func must(f *wire.Fields, what string) uint32 {
+func must(f *wire.FieldReader, what string) uint32 {
 	n, ok := f.OptionalUint32()
 	if !ok {
 		f.Fail(missing(what))
@@ -128,7 +128,7 @@ func must(f *wire.Fields, what string) uint32 {
 	return n
 }
 
-func mustBool(f *wire.Fields, what string) bool {
+func mustBool(f *wire.FieldReader, what string) bool {
 	raw := f.Raw()
 	if raw == nil {
 		f.Fail(missing(what))
@@ -142,14 +142,14 @@ func mustBool(f *wire.Fields, what string) bool {
 	return b
 }
 
-func maybe(f *wire.Fields) OptionalNumber {
+func maybe(f *wire.FieldReader) OptionalNumber {
 	n, ok := f.OptionalUint32()
 	return OptionalNumber{n, ok}
 }
 
 // maybeUpTo reads an optional number of a type that is smaller than uint32. most is the maximum of that
 // type.
-func maybeUpTo(f *wire.Fields, most uint32, what string) OptionalNumber {
+func maybeUpTo(f *wire.FieldReader, most uint32, what string) OptionalNumber {
 	m := maybe(f)
 	if m.Set && m.Value > most {
 		f.Fail(&FormatError{Condition: CondInvalidField, Reason: "the " + what + " is too large"})
@@ -157,7 +157,7 @@ func maybeUpTo(f *wire.Fields, most uint32, what string) OptionalNumber {
 	return m
 }
 
-func symbol(f *wire.Fields) wire.Symbol {
+func symbol(f *wire.FieldReader) wire.Symbol {
 	text, _ := f.Text()
 	return wire.Symbol(text)
 }

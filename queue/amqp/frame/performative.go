@@ -50,7 +50,7 @@ func (o *Open) fields(l *fieldList) {
 	l.pairs(o.Properties)
 }
 
-func readOpen(f *wire.Fields) *Open {
+func readOpen(f *wire.FieldReader) *Open {
 	o := &Open{}
 	o.ContainerID, _ = f.Text()
 	o.Hostname, _ = f.Text()
@@ -91,7 +91,7 @@ func (b *Begin) fields(l *fieldList) {
 	l.pairs(b.Properties)
 }
 
-func readBegin(f *wire.Fields) *Begin {
+func readBegin(f *wire.FieldReader) *Begin {
 	b := &Begin{RemoteChannel: maybeUpTo(f, math.MaxUint16, "remote-channel of begin")}
 	b.NextOutgoingID = must(f, "next-outgoing-id of begin")
 	b.IncomingWindow = must(f, "incoming-window of begin")
@@ -132,7 +132,7 @@ func (w *Flow) fields(l *fieldList) {
 	l.pairs(w.Properties)
 }
 
-func readFlow(f *wire.Fields) *Flow {
+func readFlow(f *wire.FieldReader) *Flow {
 	return &Flow{NextIncomingID: maybe(f), IncomingWindow: must(f, "incoming-window of flow"),
 		NextOutgoingID: must(f, "next-outgoing-id of flow"), OutgoingWindow: must(f,
 			"outgoing-window of flow"),
@@ -175,7 +175,7 @@ func (t *Transfer) fields(l *fieldList) {
 	l.bool(t.Batchable)
 }
 
-func readTransfer(f *wire.Fields) *Transfer {
+func readTransfer(f *wire.FieldReader) *Transfer {
 	return &Transfer{Handle: must(f, "handle of transfer"), DeliveryID: maybe(f), DeliveryTag: f.Bytes(),
 		MessageFormat: maybe(f), Settled: f.Bool(false), More: f.Bool(false),
 		RcvSettleMode: maybeUpTo(f, ReceiverSecond, "rcv-settle-mode of transfer"),
@@ -203,7 +203,7 @@ func (d *Disposition) fields(l *fieldList) {
 	l.bool(d.Batchable)
 }
 
-func readDisposition(f *wire.Fields) *Disposition {
+func readDisposition(f *wire.FieldReader) *Disposition {
 	return &Disposition{Receiver: mustBool(f, "role of disposition"), First: must(f, "first of disposition"),
 		Last: maybe(f), Settled: f.Bool(false), State: readState(f), Batchable: f.Bool(false)}
 }
@@ -223,7 +223,7 @@ func (d *Detach) fields(l *fieldList) {
 	l.body(d.Error, d.Error != nil)
 }
 
-func readDetach(f *wire.Fields) *Detach {
+func readDetach(f *wire.FieldReader) *Detach {
 	return &Detach{Handle: must(f, "handle of detach"), Closed: f.Bool(false), Error: readError(f)}
 }
 

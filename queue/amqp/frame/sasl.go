@@ -11,7 +11,7 @@ const (
 	descSASLOutcome = 0x44
 )
 
-// Codes of an Outcome.
+// Codes of an SASLOutcome.
 const (
 	SASLOK        = 0
 	SASLAuth      = 1 // invalid credentials
@@ -20,55 +20,55 @@ const (
 	SASLTemporary = 4
 )
 
-// Mechanisms lists the server's mechanisms in order of preference.
-type Mechanisms struct{ List []wire.Symbol }
+// SASLMechanisms lists the server's mechanisms in order of preference.
+type SASLMechanisms struct{ List []wire.Symbol }
 
-// Init is the client's choice of a mechanism.
-type Init struct {
+// SASLInit is the client's choice of a mechanism.
+type SASLInit struct {
 	Mechanism wire.Symbol
 	Response  []byte // nil: none
 	Hostname  string
 }
 
-// Challenge is the server's challenge.
-type Challenge struct{ Data []byte }
+// SASLChallenge is the server's challenge.
+type SASLChallenge struct{ Data []byte }
 
-// Response is the client's response to a Challenge.
-type Response struct{ Data []byte }
+// SASLResponse is the client's response to a Challenge.
+type SASLResponse struct{ Data []byte }
 
-// Outcome ends the SASL exchange and says whether it succeeded.
-type Outcome struct {
+// SASLOutcome ends the SASL exchange and says whether it succeeded.
+type SASLOutcome struct {
 	Code uint8
 	Data []byte
 }
 
-func (*Mechanisms) descriptor() uint64 { return descMechanisms }
-func (*Init) descriptor() uint64       { return descInit }
-func (*Challenge) descriptor() uint64  { return descChallenge }
-func (*Response) descriptor() uint64   { return descResponse }
-func (*Outcome) descriptor() uint64    { return descSASLOutcome }
+func (*SASLMechanisms) descriptor() uint64 { return descMechanisms }
+func (*SASLInit) descriptor() uint64       { return descInit }
+func (*SASLChallenge) descriptor() uint64  { return descChallenge }
+func (*SASLResponse) descriptor() uint64   { return descResponse }
+func (*SASLOutcome) descriptor() uint64    { return descSASLOutcome }
 
 // fields writes the mechanisms as an array even if there is only one, because older clients do not accept a
 // single symbol.
-func (m *Mechanisms) fields(l *fieldList) { l.value(wire.Symbols(m.List)) }
+func (m *SASLMechanisms) fields(l *fieldList) { l.value(wire.Symbols(m.List)) }
 
-func (i *Init) fields(l *fieldList) {
+func (i *SASLInit) fields(l *fieldList) {
 	l.symbol(i.Mechanism)
 	l.bytes(i.Response)
 	l.text(i.Hostname)
 }
 
-func (c *Challenge) fields(l *fieldList) { l.bytes(c.Data) }
+func (c *SASLChallenge) fields(l *fieldList) { l.bytes(c.Data) }
 
-func (r *Response) fields(l *fieldList) { l.bytes(r.Data) }
+func (r *SASLResponse) fields(l *fieldList) { l.bytes(r.Data) }
 
-func (o *Outcome) fields(l *fieldList) {
+func (o *SASLOutcome) fields(l *fieldList) {
 	l.uint8(o.Code)
 	l.bytes(o.Data)
 }
 
-func readInit(f *wire.Fields) *Init {
-	i := &Init{Mechanism: symbol(f), Response: f.Bytes()}
+func readSASLInit(f *wire.FieldReader) *SASLInit {
+	i := &SASLInit{Mechanism: symbol(f), Response: f.Bytes()}
 	i.Hostname, _ = f.Text()
 	return i
 }

@@ -88,7 +88,7 @@ func (t *Transactional) fields(l *fieldList) {
 	l.body(t.Outcome, t.Outcome != nil)
 }
 
-func readState(f *wire.Fields) State {
+func readState(f *wire.FieldReader) State {
 	raw := f.Raw()
 	if raw == nil {
 		return nil

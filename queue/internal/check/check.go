@@ -58,7 +58,7 @@ func (k *storeChecker) run() error {
 		return err
 	}
 	k.entries = map[byte]int64{layout.FamilyCounters: 1}
-	err = k.EachHeader(k.ctx, k.r, 0, func(seq int64, h layout.Header) (bool, error) {
+	err = k.EachHeader(k.ctx, k.r, 0, func(seq int64, h layout.MessageHeader) (bool, error) {
 		err := k.message(seq, &h, want)
 		return !k.stopped, err
 	})
@@ -81,7 +81,7 @@ func (k *storeChecker) run() error {
 }
 
 // message checks one message and adds to the expected counts.
-func (k *storeChecker) message(seq int64, h *layout.Header, want layout.Counters) error {
+func (k *storeChecker) message(seq int64, h *layout.MessageHeader, want layout.Counters) error {
 	if seq < 1 || seq > want.Last {
 		k.fault("message %d, and the last number is %d", seq, want.Last)
 	}
@@ -156,7 +156,7 @@ func (k *storeChecker) sessionLocks(want layout.Counters) error {
 }
 
 // keysOf returns the index entries that the stored message with this header must have.
-func (k *storeChecker) keysOf(seq int64, h *layout.Header) [][]byte {
+func (k *storeChecker) keysOf(seq int64, h *layout.MessageHeader) [][]byte {
 	switch {
 	case h.State == layout.Scheduled:
 		return [][]byte{k.Keys.MomentKey(layout.FamilyDue, h.Due, seq)}

@@ -29,7 +29,7 @@ func Parse(body []byte) (*message.Message, error) {
 }
 
 // SetProperties sets application properties in an encoded body; a null value deletes one.
-func SetProperties(body []byte, list []message.Property) ([]byte, error) {
+func SetProperties(body []byte, list []message.ApplicationProperty) ([]byte, error) {
 	m, err := Parse(body)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func Check(s *view.MessageStore, m *message.Message) error {
 }
 
 // CheckProperties refuses application properties that are too large.
-func CheckProperties(s *view.MessageStore, list []message.Property) error {
+func CheckProperties(s *view.MessageStore, list []message.ApplicationProperty) error {
 	total := 0
 	for _, p := range list {
 		if len(p.Name)+len(p.Value) > maxProperty {

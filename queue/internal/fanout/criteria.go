@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// criterion is one property that a correlation filter compares.
-type criterion struct {
+// correlationCriterion is one property that a correlation filter compares.
+type correlationCriterion struct {
 	system rule.SystemProperty // 0: it is an application property
 	user   string              // the application property's name, in lower case
 }
@@ -18,22 +18,22 @@ type criterion struct {
 // criteria returns the properties that a filter compares, in a fixed order, and the values that it requires
 // of them, joined to one key. The list is empty for a filter that an index cannot answer: a filter of
 // another kind, or one with a value that equals nothing.
-func criteria(f rule.Filter) (list []criterion, values string) {
+func criteria(f rule.Filter) (list []correlationCriterion, values string) {
 	if f.Kind() != rule.KindCorrelation {
 		return nil, ""
 	}
 	c := f.Correlation()
-	keys := make(map[criterion]string)
+	keys := make(map[correlationCriterion]string)
 	for system, text := range map[rule.SystemProperty]string{rule.CorrelationID: c.CorrelationID,
 		rule.MessageID: c.MessageID, rule.To: c.To, rule.ReplyTo: c.ReplyTo, rule.Label: c.Label,
 		rule.SessionID: c.SessionID, rule.ReplyToSessionID: c.ReplyToSessionID,
 		rule.ContentType: c.ContentType} {
 		if text != "" {
-			keys[criterion{system: system}], _ = valueKey(rule.String(text))
+			keys[correlationCriterion{system: system}], _ = valueKey(rule.String(text))
 		}
 	}
 	for _, p := range c.Properties {
-		at := criterion{user: strings.ToLower(p.Name)}
+		at := correlationCriterion{user: strings.ToLower(p.Name)}
 		key, ok := valueKey(p.Value)
 		if _, twice := keys[at]; twice || !ok {
 			return nil, ""
@@ -43,7 +43,7 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 	for at := range keys {
 		list = append(list, at)
 	}
-	slices.SortFunc(list, func(a, b criterion) int {
+	slices.SortFunc(list, func(a, b correlationCriterion) int {
 		if a.system != b.system {
 			return int(a.system) - int(b.system)
 		}
@@ -59,9 +59,9 @@ func criteria(f rule.Filter) (list []criterion, values string) {
 // results.
 func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key)) + ":" + key }
 
-// joined returns the name under which a filterTable for these properties is stored. Different lists have
-// different names.
-func joined(list []criterion) (name string) {
+// joined returns the name under which a correlationFilterTable for these properties is stored. Different
+// lists have different names.
+func joined(list []correlationCriterion) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)
 	}
@@ -70,7 +70,7 @@ func joined(list []criterion) (name string) {
 
 // values returns the values of a message for the properties of an index, joined to one key. ok is false if
 // one is missing.
-func (v *MessageView) values(list []criterion) (values string, ok bool) {
+func (v *MessageView) values(list []correlationCriterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
 		if c.system == 0 {

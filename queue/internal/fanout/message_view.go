@@ -14,7 +14,7 @@ import (
 // topic sets. It implements rule.Message and rule.EditableMessage. Editing changes Message.
 type MessageView struct {
 	Message *message.Message
-	Header  *layout.Header
+	Header  *layout.MessageHeader
 }
 
 // slotOf returns the field of the AMQP properties section that holds a system property. ok is false if none

@@ -14,22 +14,22 @@ import (
 //
 // The zero value is empty. A RuleIndex is built by one goroutine; once built it is safe for concurrent use.
 type RuleIndex struct {
-	always []RulePlace
-	tables map[string]*filterTable // by the properties that their filters compare
+	always []RulePosition
+	tables map[string]*correlationFilterTable // by the properties that their filters compare
 }
 
-// RulePlace identifies a rule of a topic: the index of its subscription among those of the topic, and the
+// RulePosition identifies a rule of a topic: the index of its subscription among those of the topic, and the
 // index of the rule among those of the subscription.
-type RulePlace struct{ Subscription, Rule int }
+type RulePosition struct{ Subscription, Rule int }
 
-// filterTable contains the filters that compare the same properties.
-type filterTable struct {
-	criteria []criterion
-	rules    map[string][]RulePlace // by the joined keys of the required values
+// correlationFilterTable contains the filters that compare the same properties.
+type correlationFilterTable struct {
+	criteria []correlationCriterion
+	rules    map[string][]RulePosition // by the joined keys of the required values
 }
 
 // Add adds the filter f of the rule at the given place.
-func (x *RuleIndex) Add(at RulePlace, f rule.Filter) {
+func (x *RuleIndex) Add(at RulePosition, f rule.Filter) {
 	list, values := criteria(f)
 	if len(list) == 0 {
 		x.always = append(x.always, at)
@@ -39,9 +39,9 @@ func (x *RuleIndex) Add(at RulePlace, f rule.Filter) {
 	t := x.tables[name]
 	if t == nil {
 		if x.tables == nil {
-			x.tables = make(map[string]*filterTable)
+			x.tables = make(map[string]*correlationFilterTable)
 		}
-		t = &filterTable{criteria: list, rules: make(map[string][]RulePlace)}
+		t = &correlationFilterTable{criteria: list, rules: make(map[string][]RulePosition)}
 		x.tables[name] = t
 	}
 	t.rules[values] = append(t.rules[values], at)
@@ -49,14 +49,14 @@ func (x *RuleIndex) Add(at RulePlace, f rule.Filter) {
 
 // Candidates returns the places of all rules that may match a message, in ascending order. The caller owns
 // the slice and must evaluate the filters.
-func (x *RuleIndex) Candidates(v *MessageView) []RulePlace {
+func (x *RuleIndex) Candidates(v *MessageView) []RulePosition {
 	list := slices.Clone(x.always)
 	for _, t := range x.tables {
 		if values, ok := v.values(t.criteria); ok {
 			list = append(list, t.rules[values]...)
 		}
 	}
-	slices.SortFunc(list, func(a, b RulePlace) int {
+	slices.SortFunc(list, func(a, b RulePosition) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), cmp.Compare(a.Rule, b.Rule))
 	})
 	return list

@@ -25,20 +25,20 @@ func TestIndex(t *testing.T) {
 	value := func() rule.Value { return values[r.IntN(len(values))] }
 	const subscriptions, rules, messages = 30, 20, 300
 	var x RuleIndex
-	filters := make(map[RulePlace]rule.Filter)
+	filters := make(map[RulePosition]rule.Filter)
 	for i := range subscriptions {
 		for j := range rules {
-			c := rule.Correlation{Label: []string{"", "x", "y"}[r.IntN(3)]}
+			c := rule.CorrelationFilter{Label: []string{"", "x", "y"}[r.IntN(3)]}
 			for range 1 + r.IntN(2) {
 				c.Properties = append(c.Properties,
 					rule.Parameter{Name: string(rune('a' + r.IntN(3))), Value: value()})
 			}
-			f, err := rule.NewCorrelation(c)
+			f, err := rule.NewCorrelationFilter(c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			filters[RulePlace{i, j}] = f
-			x.Add(RulePlace{i, j}, f)
+			filters[RulePosition{i, j}] = f
+			x.Add(RulePosition{i, j}, f)
 		}
 	}
 	found := 0
@@ -50,11 +50,11 @@ func TestIndex(t *testing.T) {
 			}
 		}
 		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
-		v := &MessageView{m, &layout.Header{}}
-		var want, got []RulePlace
+		v := &MessageView{m, &layout.MessageHeader{}}
+		var want, got []RulePosition
 		for i := range subscriptions {
 			for j := range rules {
-				if at := (RulePlace{i, j}); filters[at].Match(v) {
+				if at := (RulePosition{i, j}); filters[at].Match(v) {
 					want = append(want, at)
 				}
 			}

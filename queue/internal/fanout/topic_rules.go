@@ -38,7 +38,7 @@ func NewTable[T any](list []Subscription[T]) *TopicRules[T] {
 	t := &TopicRules[T]{subscriptions: list}
 	for i, s := range list {
 		for j := range s.Rules.List {
-			t.index.Add(RulePlace{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
+			t.index.Add(RulePosition{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
 		}
 	}
 	return t
@@ -48,7 +48,7 @@ func NewTable[T any](list []Subscription[T]) *TopicRules[T] {
 func (t *TopicRules[T]) Subscriptions() []Subscription[T] { return t.subscriptions }
 
 // Match returns the subscriptions that receive a message, in the order of their numbers.
-func (t *TopicRules[T]) Match(m *message.Message, h *layout.Header) (list []*Recipient[T]) {
+func (t *TopicRules[T]) Match(m *message.Message, h *layout.MessageHeader) (list []*Recipient[T]) {
 	v := &MessageView{Message: m, Header: h}
 	last := -1
 	for _, at := range t.index.Candidates(v) {

@@ -70,9 +70,9 @@ const (
 // messages from those of documents.
 const storeNumberBit = uint32(1) << 30
 
-// StoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in common:
-// number and store. Each method returns a new slice.
-type StoreKeys []byte
+// MessageStoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in
+// common: number and store. Each method returns a new slice.
+type MessageStoreKeys []byte
 
 // StorePrefixLen is the length of the common prefix of a store's keys, number and store, in bytes.
 const StorePrefixLen = 5
@@ -85,50 +85,53 @@ func EntityPrefix(number uint32) []byte {
 // NumberOf returns the number of the entity whose keys begin with a prefix.
 func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
-// StoreKeysOf returns the StoreKeys by which the keys of one message store of an entity are built.
-func StoreKeysOf(number uint32, sub entity.SubQueue) StoreKeys {
+// MessageStoreKeysOf returns the MessageStoreKeys by which the keys of one message store of an entity are
+// built.
+func MessageStoreKeysOf(number uint32, sub entity.SubQueue) MessageStoreKeys {
 	return append(EntityPrefix(number), byte(sub))
 }
 
 // Family returns the common prefix of the store's keys of one family, which is a kind of key.
-func (s StoreKeys) Family(f byte) []byte {
+func (s MessageStoreKeys) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
 // Key returns a key of a family (a kind of key) whose letter is followed by a sequence number.
-func (s StoreKeys) Key(f byte, seq int64) []byte {
+func (s MessageStoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
 // AppendKey appends to dst what Key returns.
-func (s StoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
+func (s MessageStoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
 
 // MomentKey returns a key of a family (a kind of key) whose letter is followed by a time in milliseconds and
 // a sequence number.
-func (s StoreKeys) MomentKey(f byte, at, seq int64) []byte {
-	return host.AppendEntry(s.Family(f), host.DeadlineEntry{At: at, ID: uint64(seq)})
+func (s MessageStoreKeys) MomentKey(f byte, at, seq int64) []byte {
+	return host.AppendEntry(s.Family(f), host.DeadlineIndexEntry{At: at, ID: uint64(seq)})
 }
 
 // TextKey returns a key of a family (a kind of key) whose letter is followed by text, such as a session id or
 // message id.
-func (s StoreKeys) TextKey(f byte, text string) []byte {
+func (s MessageStoreKeys) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
 
 // ReadyPrefix returns the prefix of the keys of active messages in a store without sessions.
-func (s StoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
+func (s MessageStoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
 
 // SessionPrefix returns the prefix of the keys of a session's active messages.
-func (s StoreKeys) SessionPrefix(session string) []byte { return s.TextKey(FamilySession, session) }
+func (s MessageStoreKeys) SessionPrefix(session string) []byte {
+	return s.TextKey(FamilySession, session)
+}
 
 // HeldPrefix returns the prefix of the keys of messages that are locked together with a session.
-func (s StoreKeys) HeldPrefix(session string) []byte { return s.TextKey(FamilyHeld, session) }
+func (s MessageStoreKeys) HeldPrefix(session string) []byte { return s.TextKey(FamilyHeld, session) }
 
 // SessionLapseKey returns the index entry of a session's lock, which is ordered by the time at which the
 // lock lapses.
-func (s StoreKeys) SessionLapseKey(until int64, session string) []byte {
+func (s MessageStoreKeys) SessionLapseKey(until int64, session string) []byte {
 	return jsondoc.AppendEscaped(s.Key(FamilySessionLapse, until), []byte(session))
 }
 

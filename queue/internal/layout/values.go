@@ -19,9 +19,9 @@ const (
 	Scheduled
 )
 
-// Header is the broker's data of a message. It is stored apart from the body, so that a settlement need not
-// read and write the body.
-type Header struct {
+// MessageHeader is the broker's data of a message. It is stored apart from the body, so that a settlement
+// need not read and write the body.
+type MessageHeader struct {
 	State MessageState
 	Hops  uint8 // how many times it was forwarded
 	// the number of failed deliveries. In a topic, while a message is being published: the catalog number of
@@ -42,7 +42,7 @@ const NoTTL = -1
 const headerVersion = 1
 
 // Encode returns the stored form.
-func (h *Header) Encode() []byte {
+func (h *MessageHeader) Encode() []byte {
 	b := append(make([]byte, 0, 40+len(h.Session)+len(h.Source)), headerVersion, byte(h.State), h.Hops)
 	for _, v := range []int64{int64(h.Count), h.Enqueued, h.TTL, h.Due, h.Origin, h.Size} {
 		b = binary.AppendVarint(b, v)
@@ -54,7 +54,7 @@ func (h *Header) Encode() []byte {
 }
 
 // DecodeHeader decodes a header. Errors: engine.ErrCorrupt, engine.ErrNewerFormat.
-func DecodeHeader(b []byte) (h Header, err error) {
+func DecodeHeader(b []byte) (h MessageHeader, err error) {
 	d := fieldDecoder{b: b}
 	if v := d.byte(); v > headerVersion {
 		return h, fmt.Errorf("%w: the header of a message has version %d", engine.ErrNewerFormat, v)
@@ -70,7 +70,7 @@ func DecodeHeader(b []byte) (h Header, err error) {
 
 // Deadline returns the millisecond at which a message expires, or host.Never. def is the entity's default
 // time to live in milliseconds.
-func (h *Header) Deadline(def int64) int64 {
+func (h *MessageHeader) Deadline(def int64) int64 {
 	ttl := h.TTL
 	if ttl == NoTTL {
 		if ttl = def; ttl == host.Never {

@@ -14,7 +14,7 @@ func (s *MessageStore) NotFound() *entity.Error {
 }
 
 // Refuse returns an error about this store, with a code and a text.
-func (s *MessageStore) Refuse(code entity.Code, text string) *entity.Error {
+func (s *MessageStore) Refuse(code entity.ErrorCode, text string) *entity.Error {
 	return &entity.Error{Code: code, Message: text, Entity: s.Name()}
 }
 

@@ -29,10 +29,10 @@ func lastBefore(r engine.Reader, prefix []byte, upto int64) (at int64, err error
 		return 0, nil
 	}
 	rg := engine.Prefix(prefix)
-	rg.End = host.AppendEntry(slices.Clone(prefix), host.DeadlineEntry{At: upto + 1})
+	rg.End = host.AppendEntry(slices.Clone(prefix), host.DeadlineIndexEntry{At: upto + 1})
 	it := engine.Expect(r.Scan(rg, true), 1)
 	if it.Next() {
-		var e host.DeadlineEntry
+		var e host.DeadlineIndexEntry
 		e, err = host.ParseEntry(len(prefix), it.Key())
 		at = e.At
 	}

@@ -11,7 +11,7 @@ import (
 type MessageStore struct {
 	Path      string // of the entity, in the spelling of the client that created it
 	Sub       entity.SubQueue
-	Keys      layout.StoreKeys
+	Keys      layout.MessageStoreKeys
 	BySession bool // messages are received by session
 	Shared    bool // several servers share the engine, so locks are stored under keys
 }
@@ -20,7 +20,7 @@ type MessageStore struct {
 // letters are never received by session.
 func Of(kind entity.Kind, path string, number uint32, p *entity.Properties,
 	sub entity.SubQueue) MessageStore {
-	return MessageStore{Path: path, Sub: sub, Keys: layout.StoreKeysOf(number, sub),
+	return MessageStore{Path: path, Sub: sub, Keys: layout.MessageStoreKeysOf(number, sub),
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
 }
 
@@ -42,7 +42,7 @@ func (s *MessageStore) ReadyKey(session string, seq int64) []byte {
 
 // ExpiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
 // time to live of its own.
-func (s *MessageStore) ExpiryKey(seq int64, h *layout.Header) []byte {
+func (s *MessageStore) ExpiryKey(seq int64, h *layout.MessageHeader) []byte {
 	if h.TTL == layout.NoTTL {
 		return s.Keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)
 	}

@@ -20,7 +20,7 @@ type LastUse struct {
 
 // UseKey returns the key of an entity's last use.
 func UseKey(number uint32) []byte {
-	return layout.StoreKeysOf(number, entity.Main).Family(layout.FamilyAccessed)
+	return layout.MessageStoreKeysOf(number, entity.Main).Family(layout.FamilyAccessed)
 }
 
 // ReadUse reads the stored last use of an entity. It returns the zero use if there is none.

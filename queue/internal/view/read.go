@@ -22,7 +22,7 @@ func (s *MessageStore) ReadCounters(r engine.Reader) (c layout.Counters, err err
 }
 
 // Header reads the header of a message; ok is false if there is no message.
-func (s *MessageStore) Header(r engine.Reader, seq int64) (h layout.Header, ok bool, err error) {
+func (s *MessageStore) Header(r engine.Reader, seq int64) (h layout.MessageHeader, ok bool, err error) {
 	v, err := r.Get(s.Keys.Key(layout.FamilyMessage, seq))
 	if errors.Is(err, engine.ErrNotFound) {
 		return h, false, nil
@@ -39,7 +39,7 @@ const lookEvery = 256
 // EachHeader calls fn with the header of each message, in the order of their sequence numbers, beginning at
 // from. It stops if fn returns false or an error.
 func (s *MessageStore) EachHeader(ctx context.Context, r engine.Reader, from int64,
-	fn func(int64, layout.Header) (bool, error)) (err error) {
+	fn func(int64, layout.MessageHeader) (bool, error)) (err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyMessage))
 	rg.Start = s.Keys.Key(layout.FamilyMessage, max(from, 0))
 	it := r.Scan(rg, false)
@@ -49,7 +49,7 @@ func (s *MessageStore) EachHeader(ctx context.Context, r engine.Reader, from int
 			err = ctx.Err()
 			break
 		}
-		var h layout.Header
+		var h layout.MessageHeader
 		if h, err = layout.DecodeHeader(it.Value()); err == nil {
 			more, err = fn(layout.SeqOf(it.Key()), h)
 		}

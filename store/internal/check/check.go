@@ -32,6 +32,8 @@ type checker struct {
 	report  func(error) bool
 	stopped bool
 
+	due              []dueKey // keys that items must have and that have not been read yet
+	dueBytes         int      // size of the items in due
 	items, deadlines int64
 	terms            int64 // index entries of the items of the range that is being checked
 }
@@ -93,7 +95,7 @@ func (k *checker) checkRange(s *view.Range) error {
 			return err
 		}
 	}
-	if err := it.Close(); err != nil || k.stopped {
+	if err := errors.Join(it.Close(), k.readDue()); err != nil || k.stopped {
 		return err
 	}
 	for _, f := range []struct {
@@ -128,7 +130,7 @@ func (k *checker) checkRange(s *view.Range) error {
 
 // ceiling returns the lower bound of the sequences that a partition range is not yet allowed to issue. All
 // sequences stored in the range must be lower.
-func (k *checker) ceiling(s *view.Range) (layout.Sequence, error) {
+func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.ID)
@@ -169,9 +171,7 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 		k.fault("item %q: written at %d, born %x, ceiling %d", item.ID, written, rid, bounds.ceiling)
 	}
 	for _, e := range k.entries(s, item) {
-		if err := k.expect(item, e); err != nil {
-			return err
-		}
+		k.expect(item, e)
 	}
 	k.checkBase(item)
 	if item.Head.Life.Own != ttl.Never {
@@ -184,7 +184,9 @@ func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds)
 	if err := k.checkTerms(s, item); err != nil {
 		return err
 	}
-	return k.checkFeed(s, item, bounds)
+	k.checkFeed(s, item, bounds)
+	k.dueBytes += len(value)
+	return k.readDueIfMany()
 }
 
 // checkBase checks the second from which an item's time to live counts: the stored second must equal the one
@@ -198,18 +200,16 @@ func (k *checker) checkBase(item *view.Item) {
 	}
 }
 
-func (k *checker) expect(item *view.Item, e view.KeyValue) error {
-	v, err := k.r.Get(e.Key)
-	switch {
-	case errors.Is(err, engine.ErrNotFound):
-		k.fault("item %q: the key %x is missing", item.ID, e.Key)
-		return nil
-	case err != nil:
-		return err
-	case !bytes.Equal(v, e.Value):
-		k.fault("item %q: the key %x leads to %x", item.ID, e.Key, v)
-	}
-	return nil
+// expect checks, when the due keys are read, that a key of an item has its value.
+func (k *checker) expect(item *view.Item, e view.KeyValue) {
+	k.read(e.Key, func(v []byte) {
+		switch {
+		case v == nil:
+			k.fault("item %q: the key %x is missing", item.ID, e.Key)
+		case !bytes.Equal(v, e.Value):
+			k.fault("item %q: the key %x leads to %x", item.ID, e.Key, v)
+		}
+	})
 }
 
 // entries returns the keys that an item must have.

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -128,4 +129,40 @@ func TestStrays(t *testing.T) {
 			t.Errorf("known %v: %d strays", known, n)
 		}
 	}
+}
+
+// readCounter counts the reads of a Reader other than those of its iterators.
+type readCounter struct {
+	engine.Reader
+	reads int
+}
+
+func (r *readCounter) Get(key []byte) ([]byte, error) {
+	r.reads++
+	return r.Reader.Get(key)
+}
+
+func (r *readCounter) GetMany(keys [][]byte) ([][]byte, error) {
+	r.reads++
+	return r.Reader.GetMany(keys)
+}
+
+// The keys of many items are read together: each read is a round trip to a remote engine.
+func TestKeysAreReadTogether(t *testing.T) {
+	c := viewtest.New(t, 3600)
+	for n := range 100 {
+		c.Put(fmt.Sprintf(`{"id":"%d","pk":"a","code":%d,"n":[1,2]}`, n, n), 10, ttl.Absent)
+	}
+	c.View(func(r engine.Reader) error {
+		counter := &readCounter{Reader: r}
+		_, err := check.Container(c.State, jsondoc.Limits{}, counter, func(v error) bool {
+			t.Error(v)
+			return true
+		})
+		// One read for each item finds out whether the item's shape has a record.
+		if counter.reads > 110 {
+			t.Errorf("%d reads for 100 items", counter.reads)
+		}
+		return err
+	})
 }

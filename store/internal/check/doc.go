@@ -1,6 +1,7 @@
 // Package check checks that the keys of a container agree with each other.
 //
 //	check.go     items and the keys that exist because of them
+//	due.go       reads the keys that items must have, many at once
 //	index.go     index entries and shape records
 //	feed.go      the latest-version feed and the feed of all versions
 //	expiries.go  the log of expiries

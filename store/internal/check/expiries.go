@@ -3,7 +3,6 @@ package check
 import (
 	"errors"
 
-	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/view"
@@ -11,7 +10,7 @@ import (
 
 // checkExpiries checks the log of expiries of a range: the entries are in order and complete, their items
 // have expired or do not exist any more, and no item has two entries.
-func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
+func (k *checker) checkExpiries(s *view.Range, ceiling layout.WriteSequence) error {
 	seen := make(map[uint64]bool)
 	var ts int64
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyExpired), false)
@@ -42,17 +41,19 @@ func (k *checker) checkExpiries(s *view.Range, ceiling layout.Sequence) error {
 			jsondoc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
 			k.fault("range %s: the expiry at %d is malformed", s.ID, seq)
 		}
-		value, err := k.r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, e.RID))
-		if errors.Is(err, engine.ErrNotFound) {
-			continue
-		}
-		if err != nil {
+		rid := e.RID
+		k.read(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, rid), func(value []byte) {
+			if value == nil {
+				return
+			}
+			if h, _, err := layout.DecodeItem(value); err == nil && !h.Announced {
+				k.fault("range %s: the item %x is in the log of expiries and not marked", s.ID, rid)
+			}
+		})
+		if err := k.readDueIfMany(); err != nil {
 			it.Close()
 			return err
 		}
-		if h, _, err := layout.DecodeItem(value); err == nil && !h.Announced {
-			k.fault("range %s: the item %x is in the log of expiries and not marked", s.ID, e.RID)
-		}
 	}
-	return it.Close()
+	return errors.Join(it.Close(), k.readDue())
 }

@@ -13,55 +13,50 @@ import (
 
 // checkFeed checks that an item has its entry in the latest-version feed and, if the container keeps all
 // versions, its entry in the feed of all versions.
-func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) error {
-	v, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, item.Head.Sequence))
-	if errors.Is(err, engine.ErrNotFound) {
-		k.fault("item %q: no feed entry at %d", item.ID, item.Head.Sequence)
-		return nil
+func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) {
+	seq := item.Head.Sequence
+	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, seq), func(value []byte) {
+		if value == nil {
+			k.fault("item %q: no feed entry at %d", item.ID, seq)
+			return
+		}
+		f, err := layout.DecodeFeed(value)
+		if err != nil || f.RID != item.RID || f.TS < item.Head.Life.TS || f.Last < seq ||
+			f.Last >= bounds.ceiling || !bytes.HasPrefix(item.Head.EPK, f.EPK) {
+			k.fault("item %q: the feed entry at %d does not fit", item.ID, seq)
+		}
+	})
+	if k.state.Versions > 0 && seq > bounds.floor {
+		k.checkImage(s, item.RID, layout.PreviousImage{Sequence: seq, Body: item.Body})
 	}
-	if err != nil {
-		return err
-	}
-	f, err := layout.DecodeFeed(v)
-	if err != nil || f.RID != item.RID || f.TS < item.Head.Life.TS || f.Last < item.Head.Sequence ||
-		f.Last >= bounds.ceiling || !bytes.HasPrefix(item.Head.EPK, f.EPK) {
-		k.fault("item %q: the feed entry at %d does not fit", item.ID, item.Head.Sequence)
-	}
-	if k.state.Versions == 0 || item.Head.Sequence <= bounds.floor {
-		return nil
-	}
-	return k.checkImage(s, item.RID, layout.PreviousImage{Sequence: item.Head.Sequence, Body: item.Body})
 }
 
 // feedBounds are the exclusive bounds of the sequences of a range's feed entries.
 type feedBounds struct {
-	floor   layout.Sequence // of the feed of all versions; 0: no version has been removed
-	ceiling layout.Sequence
+	floor   layout.WriteSequence // of the feed of all versions; 0: no version has been removed
+	ceiling layout.WriteSequence
 }
 
 // checkImage checks that the feed of all versions contains i, a version of the item.
-func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) error {
-	value, err := k.r.Get(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence))
-	if errors.Is(err, engine.ErrNotFound) {
-		k.fault("range %s: the version at %d is missing", s.ID, i.Sequence)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	v, err := layout.DecodeVersion(value)
-	if err != nil || v.RID != rid || v.Kind != layout.Created && v.Kind != layout.Replaced ||
-		len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
-		k.fault("range %s: the version at %d does not fit", s.ID, i.Sequence)
-	}
-	return nil
+func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) {
+	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence), func(value []byte) {
+		if value == nil {
+			k.fault("range %s: the version at %d is missing", s.ID, i.Sequence)
+			return
+		}
+		v, err := layout.DecodeVersion(value)
+		if err != nil || v.RID != rid || v.Kind != layout.Created && v.Kind != layout.Replaced ||
+			len(i.Body) > 0 && !bytes.Equal(v.Body, i.Body) {
+			k.fault("range %s: the version at %d does not fit", s.ID, i.Sequence)
+		}
+	})
 }
 
 // floor returns the sequence of the floor of a partition range: the entry of the feed of all versions that
 // stands for all older versions, which are no longer kept. It returns 0 if the range has none.
-func (k *checker) floor(s *view.Range) (layout.Sequence, error) {
+func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
-	var floor layout.Sequence
+	var floor layout.WriteSequence
 	if it.Next() {
 		if v, err := layout.DecodeVersion(it.Value()); err == nil && v.Kind == layout.Floor {
 			floor = layout.KeySequence(it.Key())
@@ -99,13 +94,17 @@ func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 			k.fault("range %s: the version at %d is malformed", s.ID, seq)
 		}
 		if v.Previous.Sequence > bounds.floor {
-			if err := k.checkImage(s, v.RID, v.Previous); err != nil {
+			// The iterator owns v.
+			k.checkImage(s, v.RID, layout.PreviousImage{Sequence: v.Previous.Sequence,
+				Body: bytes.Clone(v.Previous.Body)})
+			k.dueBytes += len(v.Previous.Body)
+			if err := k.readDueIfMany(); err != nil {
 				it.Close()
 				return err
 			}
 		}
 	}
-	return it.Close()
+	return errors.Join(it.Close(), k.readDue())
 }
 
 // wholeVersion reports whether a version has the fields that its kind requires and a partition key that

@@ -35,15 +35,14 @@ func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 		})
 	}
 	for _, e := range want {
-		v, err := k.r.Get(e.Key)
-		switch {
-		case errors.Is(err, engine.ErrNotFound):
-			k.fault("item %q: the index entry %s is missing", item.ID, formatTerm(e.Key))
-		case err != nil:
-			return err
-		case !bytes.Equal(v, e.Value):
-			k.fault("item %q: the index entry %s holds %x", item.ID, formatTerm(e.Key), v)
-		}
+		k.read(e.Key, func(v []byte) {
+			switch {
+			case v == nil:
+				k.fault("item %q: the index entry %s is missing", item.ID, formatTerm(e.Key))
+			case !bytes.Equal(v, e.Value):
+				k.fault("item %q: the index entry %s holds %x", item.ID, formatTerm(e.Key), v)
+			}
+		})
 	}
 	k.terms += int64(len(want))
 	return nil

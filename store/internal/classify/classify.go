@@ -41,8 +41,8 @@ func ToFault(err error) error {
 // hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
 	var change *ttl.ClockChangeError
-	var far *host.TooFarBackError
-	var behind *host.BehindError
+	var far *host.ClockTooFarBackError
+	var behind *host.ClockBehindError
 	if free, reserve, ok := host.Reserve(err); ok {
 		full := classErrors[host.DiskFull]
 		return &fault.Error{Code: full.code, Hint: full.hint, Err: err,
@@ -134,7 +134,7 @@ func scriptError(err error) *fault.Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
 	var large *script.TooLargeError
-	var busy *script.BusyError
+	var busy *script.TooManyScriptsError
 	switch {
 	case errors.As(err, &failed):
 		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
@@ -157,7 +157,7 @@ func queryError(err error) *fault.Error {
 	var unsupported *query.UnsupportedError
 	var cursor *query.CursorError
 	var memory *query.MemoryError
-	var match *query.MatchError
+	var match *query.RegexTimeoutError
 	var late *query.TimeError
 	var busy *query.BusyError
 	switch {

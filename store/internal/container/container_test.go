@@ -134,13 +134,13 @@ func TestMarks(t *testing.T) {
 
 // TestShapes: a shape is known once a transaction has learned it, until the cache forgets everything.
 func TestShapes(t *testing.T) {
-	var b container.ShapeCache
-	name := container.ShapeHash{1}
+	var b container.DocumentShapeCache
+	name := container.DocumentShapeHash{1}
 	b.Learn(nil, false, 0)
 	if known, full := b.LookUp(name); known || full {
 		t.Error("an empty cache knows a shape")
 	}
-	b.Learn([]container.ShapeHash{name}, true, 0)
+	b.Learn([]container.DocumentShapeHash{name}, true, 0)
 	if known, full := b.LookUp(name); !known || !full {
 		t.Error("a learned shape is unknown")
 	}
@@ -148,16 +148,16 @@ func TestShapes(t *testing.T) {
 	if known, full := b.LookUp(name); known || full {
 		t.Error("a forgotten shape is known")
 	}
-	b.Learn([]container.ShapeHash{name}, false, 0)
+	b.Learn([]container.DocumentShapeHash{name}, false, 0)
 	b.Follow(7)
 	if known, _ := b.LookUp(name); known || b.Wipe() != 7 {
 		t.Error("a shape is known behind a wipe of the index")
 	}
-	b.Learn([]container.ShapeHash{name}, false, 0) // by a transaction before the wipe
+	b.Learn([]container.DocumentShapeHash{name}, false, 0) // by a transaction before the wipe
 	if known, _ := b.LookUp(name); known {
 		t.Error("a shape of before the wipe was learned")
 	}
-	b.Learn([]container.ShapeHash{name}, false, 7)
+	b.Learn([]container.DocumentShapeHash{name}, false, 7)
 	b.Follow(7)
 	if known, _ := b.LookUp(name); !known {
 		t.Error("a learned shape is unknown behind a wipe")

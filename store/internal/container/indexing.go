@@ -17,14 +17,14 @@ import (
 
 // IndexDefinition returns the definition of the index of a container. recent adds the composite index of
 // recency, which orders the documents of a partition by _ts.
-func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definition {
-	d := index.Definition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
+func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.IndexDefinition {
+	d := index.IndexDefinition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
 	if recent {
-		d.Own = [][]index.CompositePath{recency(spec)}
+		d.Own = [][]index.CompositePathSpec{recency(spec)}
 	}
 	for _, p := range spec.ComputedProperties {
-		d.Computed = append(d.Computed, index.Computed{Name: p.Name, Query: p.Query})
+		d.Computed = append(d.Computed, index.ComputedProperty{Name: p.Name, Query: p.Query})
 	}
 	if spec.VectorEmbedding != nil {
 		for _, e := range spec.VectorEmbedding.Embeddings {
@@ -47,11 +47,11 @@ func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.Definiti
 // latest documents of a partition, which may be far from the latest of the whole container. The index costs
 // one key per document, which usually has about twenty keys. With this index, such a query reads only the
 // documents of its page, and not the whole container.
-func recency(spec *definition.ContainerSpec) (keys []index.CompositePath) {
+func recency(spec *definition.ContainerSpec) (keys []index.CompositePathSpec) {
 	for _, path := range spec.PartitionKey.ParsedPaths() {
-		keys = append(keys, index.CompositePath{Path: path.String()})
+		keys = append(keys, index.CompositePathSpec{Path: path.String()})
 	}
-	return append(keys, index.CompositePath{Path: "/_ts"})
+	return append(keys, index.CompositePathSpec{Path: "/_ts"})
 }
 
 // KeepsRecency reports whether a new container has the index of recency. A container whose partition key is
@@ -61,7 +61,7 @@ func KeepsRecency(spec *definition.ContainerSpec) bool {
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
 }
 
-func newIndexer(d index.Definition) (*index.Indexer, error) {
+func newIndexer(d index.IndexDefinition) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 
@@ -103,7 +103,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.BasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
+			view.TTLBasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
 	}
 	return err
 }
@@ -163,7 +163,8 @@ func (st *State) SetPolicy(next *State, now int64) {
 	}
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
-	next.Rec.Eras = append(slices.Clip(st.Rec.Eras), record.SettingsEra{PolicyEra: era, Path: st.Rec.Basis})
+	next.Rec.Eras = append(slices.Clip(st.Rec.Eras),
+		record.TTLPropertyEra{PolicyEra: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.

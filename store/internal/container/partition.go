@@ -40,7 +40,7 @@ type Partition struct {
 	Purged      int
 	FirstPurged sweep.ExpiryCandidate
 
-	Shapes    ShapeCache
+	Shapes    DocumentShapeCache
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64

@@ -6,23 +6,23 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// ShapeCache caches which shapes have a record in a partition range. A shape is the set of paths of a
+// DocumentShapeCache caches which shapes have a record in a partition range. A shape is the set of paths of a
 // document; a range stores a record for each shape, so that a query finds the documents that lack a path. A
 // record is never removed while documents have index entries, so the cache stays valid. A shape that is not
 // in the cache may have a record all the same.
-type ShapeCache struct {
+type DocumentShapeCache struct {
 	mu    sync.RWMutex
-	Known map[ShapeHash]struct{}
+	Known map[DocumentShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
 	wipe  uint32 // number of the last wipe of the index that the cache has followed
 }
 
-// ShapeHash identifies a shape in the index.
-type ShapeHash = split.ShapeHash
+// DocumentShapeHash identifies a shape in the index.
+type DocumentShapeHash = split.DocumentShapeHash
 
 // LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number
 // of shape records (full).
-func (b *ShapeCache) LookUp(name ShapeHash) (known, full bool) {
+func (b *DocumentShapeCache) LookUp(name DocumentShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
@@ -32,7 +32,7 @@ func (b *ShapeCache) LookUp(name ShapeHash) (known, full bool) {
 // Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
 // number of the last such deletion. If several servers share the engine, it is called inside a transaction
 // on the range.
-func (b *ShapeCache) Follow(wipe uint32) {
+func (b *DocumentShapeCache) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
 	}
@@ -42,7 +42,7 @@ func (b *ShapeCache) Follow(wipe uint32) {
 }
 
 // Wipe returns the number of the last deletion of the whole index that the cache has taken into account.
-func (b *ShapeCache) Wipe() uint32 {
+func (b *DocumentShapeCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
@@ -52,7 +52,7 @@ func (b *ShapeCache) Wipe() uint32 {
 // found the maximum number of shape records. wipe is the number of the last deletion of the whole index
 // before the transaction. If Follow has been called with another one since, Learn does nothing, because the
 // shapes are out of date.
-func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
+func (b *DocumentShapeCache) Learn(names []DocumentShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -62,7 +62,7 @@ func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
 		return
 	}
 	if b.Known == nil {
-		b.Known = make(map[ShapeHash]struct{})
+		b.Known = make(map[DocumentShapeHash]struct{})
 	}
 	for _, n := range names {
 		b.Known[n] = struct{}{}
@@ -71,7 +71,7 @@ func (b *ShapeCache) Learn(names []ShapeHash, full bool, wipe uint32) {
 }
 
 // Forget empties the cache.
-func (b *ShapeCache) Forget() {
+func (b *DocumentShapeCache) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Known, b.full = nil, false

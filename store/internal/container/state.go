@@ -16,12 +16,12 @@ import (
 type State struct {
 	Rec           record.Container
 	Spec          definition.ContainerSpec
-	Terms         *index.Indexer        // of Spec, combined with Olders
-	OlderIndexers []*index.Indexer      // of Rec.IndexedBy
-	LifeRules     view.LifetimeRules    // of Rec.Basis and Rec.Eras
-	Ranges        []*Partition          // by EPK
-	Vectors       []definition.VectorAt // of Spec
-	Tombstones    map[string]uint64     // partition key -> LSN up to which its items are deleted
+	Terms         *index.Indexer          // of Spec, combined with Olders
+	OlderIndexers []*index.Indexer        // of Rec.IndexedBy
+	LifeRules     view.LifetimeRules      // of Rec.Basis and Rec.Eras
+	Ranges        []*Partition            // by EPK
+	Vectors       []definition.VectorPath // of Spec
+	Tombstones    map[string]uint64       // partition key -> LSN up to which its items are deleted
 	Dropped       bool
 
 	Version   uint32 // as in the marks of the container's ranges: see version.go
@@ -43,7 +43,7 @@ func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
 func (st *State) Life(item *view.Item) ttl.Lifetime { return st.LifeRules.Of(&item.Head, item.Body) }
 
 // Expired reports whether an item has expired at second now.
-func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {
+func (st *State) Expired(h *layout.ItemHeader, body []byte, now int64) bool {
 	if st.LifeRules.Settled() { // the usual case: the life in the header is up to date
 		return st.Policy().Expired(h.Life, now)
 	}
@@ -53,7 +53,7 @@ func (st *State) Expired(h *layout.Header, body []byte, now int64) bool {
 // Tombstoned reports whether an item was deleted with its whole partition key. pk returns the ordered
 // encoding of the item's partition key; it is called only if a partition key with the same hash was
 // deleted.
-func (st *State) Tombstoned(h layout.Header, pk func() []byte) bool {
+func (st *State) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 	return view.Tombstoned(st.Tombstones, h, pk)
 }
 

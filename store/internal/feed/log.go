@@ -47,9 +47,9 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 	return append(e.Item.AppendJSON(append(dst, `,"document":`...)), '}')
 }
 
-// LogPage is a page of the log of expiries. Inside a partition range its entries are in the order of
+// ExpiryLogPage is a page of the log of expiries. Inside a partition range its entries are in the order of
 // their sequences.
-type LogPage struct {
+type ExpiryLogPage struct {
 	Expirations []Expiration // empty: nothing has expired after the position
 	Position    string       // where the next page begins
 	// Lost reports whether entries after the requested position are no longer kept, because the position
@@ -66,30 +66,31 @@ func KeepsLog(state *view.ContainerState) error {
 	return nil
 }
 
-// LogReader fills one page of the log of expiries.
-type LogReader struct {
-	Owner  value.Owner   // owner of the items
-	Ranges []*view.Range // the container's ranges
-	At     []uint64      // for each range: the sequence of the last entry that was read; Fill advances it
-	Share  int           // maximum number of entries of one range, so that none fills the page
-	Page   LogPage
+// ExpiryLogReader fills one page of the log of expiries.
+type ExpiryLogReader struct {
+	Owner  value.ItemContainer // owner of the items
+	Ranges []*view.Range       // the container's ranges
+	At     []uint64            // for each range: the sequence of the last entry that was read; Fill advances it
+	Share  int                 // maximum number of entries of one range, so that none fills the page
+	Page   ExpiryLogPage
 
 	bytes int
 }
 
 // Fill adds entries of the i-th range to the page, after the position At[i], and advances that position. src
 // gives access to the range.
-func (r *LogReader) Fill(src *scan.Source, i int) error {
+func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err
 	}
-	if layout.Sequence(r.At[i]).LSN() > src.At.LSN {
+	if layout.WriteSequence(r.At[i]).LSN() > src.At.LSN {
 		return fault.New(fault.CodeBadRequest,
 			"The position in the log of expiries is ahead of this store: it was given by another one, or before it was restored.")
 	}
 	asked := r.At[i]
 	oldest := src.State.Now - src.State.Expiries
-	it := src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyExpired, layout.Sequence(asked)), false)
+	it := src.Reader.Scan(layout.Behind(src.Range.Scope, layout.FamilyExpired, layout.WriteSequence(asked)),
+		false)
 	var err error
 	for n := 0; err == nil && n < r.Share && r.bytes < value.MaxPageBytes && it.Next(); {
 		seq := layout.KeySequence(it.Key())
@@ -105,7 +106,7 @@ func (r *LogReader) Fill(src *scan.Source, i int) error {
 		n++
 		err = r.add(src, seq, &e)
 	}
-	src.Seen = layout.Sequence(r.At[i]).LSN() // so that the next page does not begin ahead of what is durable
+	src.Seen = layout.WriteSequence(r.At[i]).LSN() // so that the next page does not begin ahead of what is durable
 	if cerr := it.Close(); err == nil {
 		err = cerr
 	}
@@ -113,7 +114,7 @@ func (r *LogReader) Fill(src *scan.Source, i int) error {
 }
 
 // add appends a copy of an entry, which stays valid after the page's snapshot is closed.
-func (r *LogReader) add(src *scan.Source, seq layout.Sequence, e *layout.ExpiryEntry) error {
+func (r *ExpiryLogReader) add(src *scan.Source, seq layout.WriteSequence, e *layout.ExpiryEntry) error {
 	key, err := keyOf(e.PK)
 	if err != nil {
 		return err

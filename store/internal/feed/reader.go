@@ -29,29 +29,29 @@ import (
 // restore that entry at a position that the reader has passed. Therefore a page is read from a snapshot,
 // and is returned once everything in the snapshot is durable.
 
-// Mode selects what a change feed returns.
-type Mode uint8
+// FeedMode selects what a change feed returns.
+type FeedMode uint8
 
 // The modes of a change feed.
 const (
 	// LatestVersions returns each item once, as of its last write; deletes are not returned.
-	LatestVersions Mode = iota
+	LatestVersions FeedMode = iota
 	// AllVersions returns every change, including deletes and expiries, as far back as the container's
 	// change feed policy keeps them.
 	AllVersions
 )
 
-// Kind is the kind of a change.
-type Kind uint8
+// ChangeKind is the kind of a change.
+type ChangeKind uint8
 
 // The kinds of changes. LatestVersions uses Latest only; AllVersions uses the others. Their numbers are
 // stored.
 const (
-	Latest  Kind = 0               // created or replaced
-	Create  Kind = layout.Created  // created
-	Replace Kind = layout.Replaced // replaced, by any operation
-	Delete  Kind = layout.Deleted  // deleted by itself or with its whole partition key
-	Expire  Kind = layout.Expired  // purged after its time to live
+	Latest  ChangeKind = 0               // created or replaced
+	Create  ChangeKind = layout.Created  // created
+	Replace ChangeKind = layout.Replaced // replaced, by any operation
+	Delete  ChangeKind = layout.Deleted  // deleted by itself or with its whole partition key
+	Expire  ChangeKind = layout.Expired  // purged after its time to live
 )
 
 // StartPosition is the point at which a reader of a change feed begins. The zero StartPosition is the
@@ -71,9 +71,9 @@ type StartPosition struct {
 	Since time.Time
 }
 
-// Page is one page of a change feed. It holds the ranges one after the other; inside a range the changes
-// are in the order of their LSNs.
-type Page struct {
+// ChangesPage is one page of a change feed. It holds the ranges one after the other; inside a range the
+// changes are in the order of their LSNs.
+type ChangesPage struct {
 	Changes []Change // empty: nothing has changed after the start
 	// Position is the start of the next page, for StartPosition.After. It also advances over skipped changes,
 	// so that they are not read again.
@@ -85,18 +85,18 @@ type Page struct {
 
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
-	Owner value.Owner // owner of the items
-	Mode  Mode
+	Owner value.ItemContainer // owner of the items
+	Mode  FeedMode
 	Start StartPosition
 	Limit int // maximum number of changes per page
 
-	Page  Page
+	Page  ChangesPage
 	Bytes int   // total size of the documents in the page
 	since int64 // changes of this second and before are skipped
 	full  bool
-	until layout.Sequence // if full: the last sequence of the transaction at whose end the page must end
+	until layout.WriteSequence // if full: the last sequence of the transaction at whose end the page must end
 	// the last sequence of the transaction of the latest change; 0: no change of the range yet
-	whole layout.Sequence
+	whole layout.WriteSequence
 	rows  []latestFeedEntry // reused memory, like the two fields below
 	keys  [][]byte
 	mem   []byte
@@ -127,11 +127,11 @@ func (f *Reader) Fill(src *scan.Source, after uint64) (reached uint64, err error
 }
 
 // past reports whether the entry at seq belongs to the next page.
-func (f *Reader) past(seq layout.Sequence) bool { return f.full && seq > f.until }
+func (f *Reader) past(seq layout.WriteSequence) bool { return f.full && seq > f.until }
 
 // ended reports whether the page ends before the entry at seq, because it is full or its time ran out. at
 // is the reader's position; if the page is full, ended sets it to the end of the page.
-func (f *Reader) ended(src *scan.Source, seq layout.Sequence, at *layout.Sequence) bool {
+func (f *Reader) ended(src *scan.Source, seq layout.WriteSequence, at *layout.WriteSequence) bool {
 	switch {
 	case f.past(seq):
 		*at = f.until
@@ -144,7 +144,7 @@ func (f *Reader) ended(src *scan.Source, seq layout.Sequence, at *layout.Sequenc
 }
 
 // add appends a change; last is the last sequence of its transaction.
-func (f *Reader) add(ch Change, bytes int, last layout.Sequence) {
+func (f *Reader) add(ch Change, bytes int, last layout.WriteSequence) {
 	ch.LSN = last.LSN()
 	f.Page.Changes = append(f.Page.Changes, ch)
 	f.Bytes += bytes
@@ -156,7 +156,7 @@ func (f *Reader) add(ch Change, bytes int, last layout.Sequence) {
 
 // latestFeedEntry is an entry of the latest-version feed that was read before its item.
 type latestFeedEntry struct {
-	seq    layout.Sequence
+	seq    layout.WriteSequence
 	e      layout.FeedEntry
 	wanted bool // its time and its partition key may match the request
 }
@@ -166,7 +166,7 @@ const maxFeedRows = 4096
 
 // fillLatest reads the latest-version feed of one range, from the position *at on. It reads a batch of
 // entries first and then gets all wanted items together.
-func (f *Reader) fillLatest(src *scan.Source, at *layout.Sequence) (err error) {
+func (f *Reader) fillLatest(src *scan.Source, at *layout.WriteSequence) (err error) {
 	if f.Start.Now {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 
 // addRows adds to the page the items of the entries that gather has read, and advances the position *at over
 // these entries. ended reports whether the page is complete.
-func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err error) {
+func (f *Reader) addRows(src *scan.Source, at *layout.WriteSequence) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // skips the entries that are not wanted
 		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
@@ -244,7 +244,7 @@ func (f *Reader) addRows(src *scan.Source, at *layout.Sequence) (ended bool, err
 
 // reach advances the position to an entry. If the entry belongs to the next page, reach sets the position
 // to the end of this page and returns true.
-func (f *Reader) reach(seq layout.Sequence, at *layout.Sequence) (ended bool) {
+func (f *Reader) reach(seq layout.WriteSequence, at *layout.WriteSequence) (ended bool) {
 	if f.past(seq) {
 		*at = f.until
 		return true
@@ -269,7 +269,8 @@ func (f *Reader) itemKeys(scope []byte) [][]byte {
 }
 
 // addLatest adds the item of an entry of the latest-version feed, if it is live and in the scope.
-func (f *Reader) addLatest(src *scan.Source, seq layout.Sequence, e layout.FeedEntry, stored []byte) error {
+func (f *Reader) addLatest(src *scan.Source, seq layout.WriteSequence, e layout.FeedEntry,
+	stored []byte) error {
 	if stored == nil {
 		return fmt.Errorf("%w: the feed entry at %d names no item", engine.ErrCorrupt, seq)
 	}

@@ -17,7 +17,7 @@ import (
 
 // Change is one entry of a change feed.
 type Change struct {
-	Kind      Kind
+	Kind      ChangeKind
 	LSN       uint64     // of the change's transaction
 	Timestamp int64      // second of the change, since 1970
 	Item      value.Item // the item after the change; the zero Item for a delete or an expiry
@@ -33,7 +33,7 @@ type Change struct {
 }
 
 // String returns Cosmos DB's name of the kind. Cosmos DB has no name for an expiry, which is a delete.
-func (k Kind) String() string {
+func (k ChangeKind) String() string {
 	switch k {
 	case Create:
 		return "create"
@@ -104,7 +104,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 }
 
 // fillVersions reads the feed of all versions of one range, from the position *at on.
-func (f *Reader) fillVersions(src *scan.Source, at *layout.Sequence) (err error) {
+func (f *Reader) fillVersions(src *scan.Source, at *layout.WriteSequence) (err error) {
 	window := src.State.Versions
 	if window == 0 {
 		return fault.New(fault.CodeBadRequest,
@@ -154,8 +154,9 @@ func outsideRetention() error {
 
 // addVersion adds a change with its current and previous version. The slices of the change stay valid after
 // the page's snapshot is closed.
-func (f *Reader) addVersion(state *view.ContainerState, seq layout.Sequence, v *layout.ItemVersion) error {
-	ch := Change{Kind: Kind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
+func (f *Reader) addVersion(state *view.ContainerState, seq layout.WriteSequence,
+	v *layout.ItemVersion) error {
+	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}
 	if ch.gone() {
 		key, err := keyOf(v.PK)
@@ -188,8 +189,8 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 
 // imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
 // of.
-func imageItem(of value.Owner, v *layout.ItemVersion, i layout.PreviousImage) value.Item {
-	head := layout.Header{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
+func imageItem(of value.ItemContainer, v *layout.ItemVersion, i layout.PreviousImage) value.Item {
+	head := layout.ItemHeader{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")
 }

@@ -48,7 +48,7 @@ import (
 //	| cid | c | webhook |                     -> position in the log of expiries that its endpoint has confirmed
 //	+-----+---+-----+----+----------------+
 //
-// seq is a Sequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
+// seq is a WriteSequence. Ranges stay below 0x1000, so the byte after the cid is below 0x10 for a range and a
 // letter otherwise.
 const (
 	FamilyItem     = 'd'
@@ -124,14 +124,15 @@ func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 
 // AppendSequenceKey appends a key of one of the families f, v and e: the key prefix scope of a partition
 // range, the family's letter, a sequence.
-func AppendSequenceKey(dst, scope []byte, family byte, n Sequence) []byte {
+func AppendSequenceKey(dst, scope []byte, family byte, n WriteSequence) []byte {
 	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
 // AppendTimeKey appends a key of one of the families w and x: the key prefix scope of a partition range, the
 // family's letter, a second, a rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
-	return host.AppendEntry(append(append(dst, scope...), family), host.DeadlineEntry{At: second, ID: rid})
+	return host.AppendEntry(append(append(dst, scope...), family),
+		host.DeadlineIndexEntry{At: second, ID: rid})
 }
 
 // TimePrefix returns the prefix of the keys of one of the two families, w and x, of the index of expiry.
@@ -188,9 +189,9 @@ func ScopeKeyNumber(key []byte) (uint64, bool) {
 
 // KeySequence returns the sequence at the end of a key of a feed or log (family f, v or e), or 0 if the key
 // has none.
-func KeySequence(key []byte) Sequence {
+func KeySequence(key []byte) WriteSequence {
 	n, _ := ScopeKeyNumber(key)
-	return Sequence(n)
+	return WriteSequence(n)
 }
 
 // AppendPartitionPrefix appends the prefix of the keys of one logical partition (or of a prefix of a
@@ -303,7 +304,7 @@ func ReindexedValue(round uint32, rid uint64) []byte {
 
 // Behind returns the key range of a family's keys with sequences greater than seq. The family is a feed or
 // log: f, v or e.
-func Behind(scope []byte, family byte, seq Sequence) engine.Range {
+func Behind(scope []byte, family byte, seq WriteSequence) engine.Range {
 	rg := ScopeFamily(scope, family)
 	rg.Start = AppendSequenceKey(nil, scope, family, seq+1)
 	return rg

@@ -29,13 +29,15 @@ const RIDTypeRange = 5
 
 // ItemRID returns the rid of an item that is created in the partition range with the given number; born is
 // the sequence of the creating write.
-func ItemRID(number uint16, born Sequence) uint64 { return uint64(number)<<SequenceBits | uint64(born) }
+func ItemRID(number uint16, born WriteSequence) uint64 {
+	return uint64(number)<<SequenceBits | uint64(born)
+}
 
 // RIDRange returns the number of the partition range in which an item was created.
 func RIDRange(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
 
 // RIDCreated returns the sequence with which an item was created.
-func RIDCreated(rid uint64) Sequence { return Sequence(rid & (1<<SequenceBits - 1)) }
+func RIDCreated(rid uint64) WriteSequence { return WriteSequence(rid & (1<<SequenceBits - 1)) }
 
 // RIDText returns the text of a rid as sent on the wire.
 func RIDText(b []byte) string {

@@ -28,7 +28,7 @@ type ItemVersion struct {
 	Kind     uint8 // Created, Replaced, Deleted, Expired or Floor
 	Range    uint16
 	RID      uint64
-	Last     Sequence
+	Last     WriteSequence
 	TS       int64
 	Dated    int64 // the item's _ts if it differs from TS; else 0
 	Previous PreviousImage
@@ -41,7 +41,7 @@ type ItemVersion struct {
 // it was not kept.
 type PreviousImage struct {
 	Range    uint16
-	Sequence Sequence
+	Sequence WriteSequence
 	TS       int64
 	Body     []byte
 }
@@ -105,11 +105,11 @@ func DecodeVersion(value []byte) (ItemVersion, error) {
 		Kind:  value[1],
 		Range: binary.BigEndian.Uint16(value[2:]),
 		RID:   binary.BigEndian.Uint64(value[4:]),
-		Last:  Sequence(binary.BigEndian.Uint64(value[12:])),
+		Last:  WriteSequence(binary.BigEndian.Uint64(value[12:])),
 		TS:    int64(binary.BigEndian.Uint64(value[20:])),
 		Previous: PreviousImage{
 			Range:    binary.BigEndian.Uint16(value[28:]),
-			Sequence: Sequence(binary.BigEndian.Uint64(value[30:])),
+			Sequence: WriteSequence(binary.BigEndian.Uint64(value[30:])),
 			TS:       int64(binary.BigEndian.Uint64(value[38:])),
 		},
 	}

@@ -18,23 +18,23 @@ type LastViolation struct {
 	At  int64       // _ts of the item
 }
 
-// Count is the number of writes since Open that broke one lint rule.
-type Count struct {
-	Rule  definition.Lint // exactly one rule
+// ViolationCount is the number of writes since Open that broke one lint rule.
+type ViolationCount struct {
+	Rule  definition.LintViolations // exactly one rule
 	Count uint64
 	Last  *LastViolation // nil if Count is 0
 }
 
-// Counters counts, for each lint rule, the writes of a container that have broken it.
-type Counters [definition.LintRules]struct {
+// ViolationCounters counts, for each lint rule, the writes of a container that have broken it.
+type ViolationCounters [definition.LintRules]struct {
 	count atomic.Uint64
 	last  atomic.Pointer[LastViolation]
 }
 
 // Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
 // the container's ttlPropertyPath, and vectors are the vectors of its policy.
-func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorAt) (
-	found definition.Lint) {
+func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorPath) (
+	found definition.LintViolations) {
 	own := item.Head.Life.Own
 	if own > 0 && (def == ttl.Absent || own >= definition.MillisecondsFrom) {
 		if found = definition.LintLife(own); def == ttl.Absent && !isLeaseLock(item.ID, item.Body) {
@@ -53,7 +53,7 @@ func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []defi
 }
 
 // lintBase checks v, the value at the container's ttlPropertyPath.
-func lintBase(v jsondoc.Value) definition.Lint {
+func lintBase(v jsondoc.Value) definition.LintViolations {
 	switch {
 	case v.Kind() == jsondoc.Undefined:
 		return definition.LintBaseAbsent
@@ -67,10 +67,11 @@ func lintBase(v jsondoc.Value) definition.Lint {
 
 // Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
 // the number of times that it has been broken.
-func (b *Counters) Note(found definition.Lint, last *LastViolation, warn func(rule definition.Lint,
-	times uint64)) {
+func (b *ViolationCounters) Note(found definition.LintViolations, last *LastViolation,
+	warn func(rule definition.LintViolations,
+		times uint64)) {
 	for i := range b {
-		rule := definition.Lint(1 << i)
+		rule := definition.LintViolations(1 << i)
 		if found&rule == 0 {
 			continue
 		}
@@ -84,10 +85,10 @@ func (b *Counters) Note(found definition.Lint, last *LastViolation, warn func(ru
 }
 
 // Counts returns, for each lint rule, how many writes have broken it, and the last of them.
-func (b *Counters) Counts() []Count {
-	out := make([]Count, definition.LintRules)
+func (b *ViolationCounters) Counts() []ViolationCount {
+	out := make([]ViolationCount, definition.LintRules)
 	for i := range out {
-		out[i] = Count{Rule: definition.Lint(1 << i), Count: b[i].count.Load(), Last: b[i].last.Load()}
+		out[i] = ViolationCount{Rule: definition.LintViolations(1 << i), Count: b[i].count.Load(), Last: b[i].last.Load()}
 	}
 	return out
 }

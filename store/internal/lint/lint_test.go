@@ -10,7 +10,7 @@ import (
 )
 
 func itemOf(id, body string, own ttl.Seconds) *view.Item {
-	return &view.Item{ID: id, Body: []byte(body), Head: layout.Header{Life: ttl.Lifetime{Own: own}}}
+	return &view.Item{ID: id, Body: []byte(body), Head: layout.ItemHeader{Life: ttl.Lifetime{Own: own}}}
 }
 
 func TestLife(t *testing.T) {
@@ -18,7 +18,7 @@ func TestLife(t *testing.T) {
 		name string
 		def  ttl.Seconds
 		item *view.Item
-		want definition.Lint
+		want definition.LintViolations
 	}{
 		{"no ttl", ttl.Absent, itemOf("1", `{"id":"1"}`, ttl.Absent), 0},
 		{"a ttl that works", 10, itemOf("1", `{"id":"1","ttl":5}`, 5), 0},
@@ -35,11 +35,12 @@ func TestLife(t *testing.T) {
 
 // A loop of writes makes a line for the first, the tenth, the hundredth; one about null is written once.
 func TestNote(t *testing.T) {
-	var book Counters
-	lines := map[definition.Lint][]uint64{}
+	var book ViolationCounters
+	lines := map[definition.LintViolations][]uint64{}
 	last := &LastViolation{}
 	for range 1000 {
-		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.Lint, times uint64) {
+		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.LintViolations,
+			times uint64) {
 			lines[rule] = append(lines[rule], times)
 		})
 	}

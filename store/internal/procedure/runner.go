@@ -17,8 +17,8 @@ import (
 
 // Runner runs the scripts of one container.
 type Runner struct {
-	Programs   *script.Programs
-	Heavy      *work.HeavyQueue
+	Programs   *script.ScriptCache
+	Heavy      *work.HeavyWorkQueue
 	Wall       ttl.Clock
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time

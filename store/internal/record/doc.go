@@ -2,7 +2,7 @@
 // offers and small resources.
 //
 //	record.go    Database, Container with its Ranges, Split, Eras and ExpiryLog, Offer
-//	former.go    FormerContainers: the dropped containers of a name, and the range ids of a new one
+//	former.go    DroppedContainers: the dropped containers of a name, and the range ids of a new one
 //	resource.go  Resource (users, permissions, encryption keys, scripts), Kinds and ResourceFamily
 //
 // A record is JSON. A member that has no value is omitted.

@@ -36,17 +36,17 @@ type Container struct {
 	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
 	Former []FormerRange `json:"former,omitempty"`
 	// Version is the version number in session tokens; 0: the tokens have none.
-	Version int64  `json:"version,omitempty"`
-	Split   *Split `json:"split,omitempty"`
+	Version int64       `json:"version,omitempty"`
+	Split   *RangeSplit `json:"split,omitempty"`
 
 	// IndexedBy are older specs by which documents may still be indexed; empty if all documents are
 	// indexed by Spec. IndexRound counts the changes of the indexing policy.
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
 	// Basis is the ttlPropertyPath for items that are written now. Eras are the earlier paths, oldest
-	// first, as long as items written under them may exist: see SettingsEra.
-	Basis string        `json:"basis,omitempty"`
-	Eras  []SettingsEra `json:"eras,omitempty"`
+	// first, as long as items written under them may exist: see TTLPropertyEra.
+	Basis string           `json:"basis,omitempty"`
+	Eras  []TTLPropertyEra `json:"eras,omitempty"`
 	// Recent reports whether the documents of a partition are indexed by their _ts in addition to the
 	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
@@ -103,9 +103,9 @@ func HighestID(ranges []Range) int {
 	return slices.MaxFunc(ranges, func(a, b Range) int { return a.ID - b.ID }).ID
 }
 
-// Split is a running split. The container's record holds it from before the first item is copied until
+// RangeSplit is a running split. The container's record holds it from before the first item is copied until
 // the switch to the halves. Until then the halves' ranges contain copies that are not read.
-type Split struct {
+type RangeSplit struct {
 	From  uint16 `json:"from"`  // the number of the range that is split
 	Lower uint16 `json:"lower"` // the number of the lower half
 	To    uint16 `json:"to"`    // the number of the upper half
@@ -174,9 +174,9 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// SettingsEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to live
-// of all items that were written in it are stored as they count from its Path.
-type SettingsEra struct {
+// TTLPropertyEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to
+// live of all items that were written in it are stored as they count from its Path.
+type TTLPropertyEra struct {
 	ttl.PolicyEra
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -12,7 +12,7 @@ import (
 // TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
 // rids.
 func TestResourceKeys(t *testing.T) {
-	of := Owner{Database: 0x00439c1e}
+	of := ResourceOwner{Database: 0x00439c1e}
 	in := func(k record.ResourceKind, number uint32) Resources { return Of(nil, k, number, of) }
 	for _, tc := range []struct {
 		in       Resources

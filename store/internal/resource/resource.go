@@ -73,8 +73,8 @@ type Catalog interface {
 	Guard() *sync.RWMutex   // guards Resources; taken after Lock
 }
 
-// Owner is the database or the container that resources belong to.
-type Owner struct {
+// ResourceOwner is the database or the container that resources belong to.
+type ResourceOwner struct {
 	Database    uint32 // its number, or that of the container's database
 	Incarnation uint32 // as used in etags
 	Self        string // its rid path, with a trailing slash
@@ -87,13 +87,13 @@ type Owner struct {
 // usable until the owner is dropped; then changes return CodeOwnerNotFound.
 type Resources struct {
 	in     Catalog
-	of     Owner
+	of     ResourceOwner
 	family record.ResourceFamily
 }
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the given
 // number. of describes the database or container by which links and errors name them.
-func Of(in Catalog, k record.ResourceKind, number uint32, of Owner) Resources {
+func Of(in Catalog, k record.ResourceKind, number uint32, of ResourceOwner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
 
@@ -247,13 +247,22 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 }
 
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
-// nil means that the record is new.
+// nil means that the record is new. write may call replaced more than once.
 func (r Resources) write(ctx context.Context, body []byte,
-	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
+	replaced func(checkedBody) (*record.Resource, error)) (res Resource, err error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, err
 	}
+	err = host.RetryMoved(func() (err error) {
+		res, err = r.writeOnce(ctx, d, replaced)
+		return err
+	})
+	return res, err
+}
+
+func (r Resources) writeOnce(ctx context.Context, d checkedBody,
+	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
 	if err := r.in.Lock(ctx); err != nil {
 		return Resource{}, err
 	}
@@ -268,6 +277,10 @@ func (r Resources) write(ctx context.Context, body []byte,
 // Delete removes a resource and everything that belongs to it. It returns CodeNotFound if there is none,
 // and CodePreconditionFailed if o.IfMatch is another etag.
 func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
+	return host.RetryMoved(func() error { return r.deleteOnce(ctx, id, o) })
+}
+
+func (r Resources) deleteOnce(ctx context.Context, id string, o value.WriteOptions) error {
 	if err := r.in.Lock(ctx); err != nil {
 		return err
 	}

@@ -86,7 +86,8 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 		cutoff int64
 	}{{layout.FamilyWritten, inherit}, {layout.FamilyDeadline, due}} {
 		prefix := layout.TimePrefix(s.Range.Scope, f.family)
-		err = host.EachDue(s.Reader, prefix, f.cutoff, func(e host.DeadlineEntry) (more bool, err error) {
+		err = host.EachDue(s.Reader, prefix, f.cutoff, func(e host.DeadlineIndexEntry) (more bool,
+			err error) {
 			if looked++; looked > most {
 				ok = false
 				return false, nil

@@ -22,14 +22,14 @@ type Source struct {
 	Range  *view.Range
 	Span   *ResolvedScope
 	Reader engine.Reader
-	Watch  *work.Stopwatch // limits the reads through Reader
+	Watch  *work.ScanLimiter // limits the reads through Reader
 
-	At   engine.Position // the range's position (LSN and mark) that the engine returned with the snapshot
-	Seen uint64          // the highest LSN returned from the range; 0: none
+	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
+	Seen uint64               // the highest LSN returned from the range; 0: none
 
-	Tallies *work.TallyCache // numbers of index entries that earlier queries have counted; nil: no such cache
-	Before  uint64           // the highest LSN that was known to be durable before the snapshot was opened
-	Indexed bool             // all documents are indexed by the current policy
+	Tallies *work.KeyCountCache // numbers of index entries that earlier queries have counted; nil: no such cache
+	Before  uint64              // the highest LSN that was known to be durable before the snapshot was opened
+	Indexed bool                // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
@@ -37,14 +37,14 @@ type Source struct {
 	fetching bool   // Fetch has been called
 	key      []byte // scratch
 	scratch  []byte
-	version  work.TallyVersion
+	version  work.KeyCountVersion
 	tallied  sourceVersionState // whether version has been determined
 	err      error              // error of an iterator that a method could not return
 }
 
 var (
 	_ query.Source             = (*Source)(nil)
-	_ query.Counter            = (*Source)(nil)
+	_ query.DocumentCounter    = (*Source)(nil)
 	_ query.MissingPathLister  = (*Source)(nil)
 	_ query.EntryReader        = (*Source)(nil)
 	_ query.DocumentFinder     = (*Source)(nil)
@@ -84,20 +84,20 @@ func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.
 type Row struct {
 	of   *view.ContainerIdentity
 	rid  uint64
-	head layout.Header
+	head layout.ItemHeader
 	body []byte
 }
 
 // NewRow returns the row of an item.
-func NewRow(of *view.ContainerIdentity, rid uint64, head layout.Header, body []byte) *Row {
+func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body []byte) *Row {
 	return &Row{of: of, rid: rid, head: head, body: body}
 }
 
 // Borrow returns the row as an item that is valid until the next row is read.
-func (r *Row) Borrow(of value.Owner) value.Item { return value.NewItem(of, r.rid, r.head, r.body, "") }
+func (r *Row) Borrow(of value.ItemContainer) value.Item { return value.NewItem(of, r.rid, r.head, r.body, "") }
 
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
-func (r *Row) Item(of value.Owner) value.Item {
+func (r *Row) Item(of value.ItemContainer) value.Item {
 	return r.Borrow(of).Clone()
 }
 
@@ -142,7 +142,7 @@ func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, erro
 // inPartition reports whether an item's partition key equals the key of the scope or begins with it. It
 // compares the hashes first, because almost all items of other partitions have another hash, and then the
 // values.
-func (s *Source) inPartition(h layout.Header, body []byte) bool {
+func (s *Source) inPartition(h layout.ItemHeader, body []byte) bool {
 	if !bytes.HasPrefix(h.EPK, s.Span.EPK) {
 		return false
 	}

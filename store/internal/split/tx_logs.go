@@ -19,10 +19,10 @@ var splitLogs = [...]struct {
 // copyLog copies the entries of a log that were appended since the last call, up to *room entries. It
 // removes the copies of entries that have been removed from the range. left is the estimated number of
 // entries still to copy; the estimate is too low if transactions have several entries.
-func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
+func (m *RangeCopier) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.ScopeFamily(m.From.Scope, family), false)
-	first := layout.Sequence(0)
+	first := layout.WriteSequence(0)
 	for more := it.Next(); more; more = it.Next() {
 		seq := layout.KeySequence(it.Key())
 		if first == 0 {
@@ -62,7 +62,7 @@ func (m *Mover) copyLog(r engine.Reader, i int, room *int) (left uint64, err err
 
 // freeLog removes the copies of entries before the first entry of the range's log. If first is 0, the
 // range's log is empty.
-func (m *Mover) freeLog(at *logCopyProgress, family byte, first layout.Sequence) {
+func (m *RangeCopier) freeLog(at *logCopyProgress, family byte, first layout.WriteSequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {
 			freed := layout.ScopeFamily(m.Halves[i].Scope, family)
@@ -77,7 +77,7 @@ func (m *Mover) freeLog(at *logCopyProgress, family byte, first layout.Sequence)
 
 // copyFirst copies the first entry of a log if it is a floor, which stands for all older entries that were
 // removed. The entry may have become a floor since it was copied.
-func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
+func (m *RangeCopier) copyFirst(i int, seq layout.WriteSequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil || epk != nil {
 		return err
@@ -87,7 +87,7 @@ func (m *Mover) copyFirst(i int, seq layout.Sequence, value []byte) error {
 
 // copyEntry copies an entry to the half that it belongs to. A floor (the entry that stands for all older ones
 // that were removed) is copied to both.
-func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
+func (m *RangeCopier) copyEntry(i int, seq layout.WriteSequence, value []byte) error {
 	epk, err := splitLogs[i].epk(value)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (m *Mover) copyEntry(i int, seq layout.Sequence, value []byte) error {
 // Inherit copies the records of the range itself (its last purge, for instance) to both halves. The halves
 // issue LSNs from the range's ceiling on, so that their writes have higher LSNs than the writes before the
 // split.
-func (m *Mover) Inherit(t engine.Txn) error {
+func (m *RangeCopier) Inherit(t engine.Txn) error {
 	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {
 		return err

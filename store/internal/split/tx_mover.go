@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A Mover copies the keys of a partition range that is being split to its halves, the two new ranges, while
-// clients read and write the old one. It copies all items once. Then it copies again those items that writers
-// have recorded as changed. Nothing reads the copies before the switch to the halves. They are always a past
-// state of the range's items; after a crash or a failure they are deleted.
+// A RangeCopier copies the keys of a partition range that is being split to its halves, the two new ranges,
+// while clients read and write the old one. It copies all items once. Then it copies again those items that
+// writers have recorded as changed. Nothing reads the copies before the switch to the halves. They are always
+// a past state of the range's items; after a crash or a failure they are deleted.
 //
 // The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
-type Mover struct {
+type RangeCopier struct {
 	c       Container
 	keys    *view.ItemKeys
 	From    *view.Range
@@ -44,11 +44,11 @@ type CopyPolicy struct {
 // NewRange is one of the two partition ranges into which a range is split.
 type NewRange struct {
 	view.Range
-	Shapes map[ShapeHash]struct{} // the shapes that have a record in the range
+	Shapes map[DocumentShapeHash]struct{} // the shapes that have a record in the range
 }
 
-// ShapeHash identifies a shape, the set of paths of a document, by its hash.
-type ShapeHash = [index.ShapeSize]byte
+// DocumentShapeHash identifies a shape, the set of paths of a document, by its hash.
+type DocumentShapeHash = [index.ShapeSize]byte
 
 // Container is the container whose range is split.
 type Container interface {
@@ -64,7 +64,7 @@ type Container interface {
 type logCopyProgress struct {
 	// first is the first entry of the range's log at the last call of copyLog; last is the last entry that
 	// has been copied. 0: none.
-	first, last layout.Sequence
+	first, last layout.WriteSequence
 }
 
 // keyWrite is one write to the new ranges: it sets a key, deletes a key, or deletes a key range.
@@ -83,10 +83,11 @@ const (
 	stepBytes  = 1 << 20 // of the written keys and values; the last item may exceed it
 )
 
-// NewMover returns a Mover that splits a range into halves. The container's record already holds the
+// NewRangeCopier returns a Mover that splits a range into halves. The container's record already holds the
 // ranges of the halves.
-func NewMover(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range, p CopyPolicy) *Mover {
-	m := &Mover{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
+func NewRangeCopier(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range,
+	p CopyPolicy) *RangeCopier {
+	m := &RangeCopier{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
 		m.Halves[i].Range = r
 	}
@@ -96,19 +97,19 @@ func NewMover(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view
 
 // Round returns the number of the indexing policy by which the copies are indexed:
 // record.Container.IndexRound.
-func (m *Mover) Round() uint32 { return m.policy.Round }
+func (m *RangeCopier) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy of the mover and resets its progress.
-func (m *Mover) begin(p CopyPolicy) {
+func (m *RangeCopier) begin(p CopyPolicy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]logCopyProgress{}
 	for i := range m.Halves {
-		m.Halves[i].Shapes = make(map[ShapeHash]struct{})
+		m.Halves[i].Shapes = make(map[DocumentShapeHash]struct{})
 	}
 }
 
 // Restart deletes the copies and begins again with another policy.
-func (m *Mover) Restart(ctx context.Context, p CopyPolicy) error {
+func (m *RangeCopier) Restart(ctx context.Context, p CopyPolicy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
 	for i := range m.Halves {
@@ -117,24 +118,24 @@ func (m *Mover) Restart(ctx context.Context, p CopyPolicy) error {
 	return m.flush(ctx)
 }
 
-func (m *Mover) set(key, value []byte) {
+func (m *RangeCopier) set(key, value []byte) {
 	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: key, Value: value}})
 	m.bytes += len(key) + len(value)
 }
 
-func (m *Mover) remove(key []byte) {
+func (m *RangeCopier) remove(key []byte) {
 	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: key}, deleted: true})
 	m.bytes += len(key)
 }
 
-func (m *Mover) removeAll(r engine.Range) {
+func (m *RangeCopier) removeAll(r engine.Range) {
 	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
 }
 
 // flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
 // switch to the halves waits for all of it. Each transaction takes the container's gate (its lock) by itself,
 // so that a drop or a change of the container happens before it or after it.
-func (m *Mover) flush(ctx context.Context) error {
+func (m *RangeCopier) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
 		for n < len(rest) && (n == 0 || size < stepBytes) {
@@ -155,7 +156,7 @@ func (m *Mover) flush(ctx context.Context) error {
 // other transaction, so it blocks no writer, and the LSN counters of the halves stay unused until Inherit
 // sets them. The second scope, the catalog, lets it check that the split has not been undone. If it has been,
 // nothing more may be written, because another split may use the same range numbers.
-func (m *Mover) write(ctx context.Context, part []keyWrite) error {
+func (m *RangeCopier) write(ctx context.Context, part []keyWrite) error {
 	scope := layout.ScopeFamily(m.Halves[1].Scope, layout.FamilyItem).Start
 	scopes := [][]byte{scope, host.CatalogScope()}
 	return m.c.Write(ctx, m.policy.Round, m.alone, scopes, func(t engine.Txn) {
@@ -176,7 +177,7 @@ func (m *Mover) write(ctx context.Context, part []keyWrite) error {
 // Copy copies the whole range, and then the items that were written during the copy, until few of them are
 // left. If their number has not decreased for several rounds, Copy returns all the same; Rest then copies
 // what is left, while writers wait.
-func (m *Mover) Copy(ctx context.Context) error {
+func (m *RangeCopier) Copy(ctx context.Context) error {
 	for at := layout.ScopeFamily(m.From.Scope, layout.FamilyItem); at.Start != nil; {
 		if err := m.copySome(ctx, &at); err != nil {
 			return err
@@ -198,7 +199,7 @@ func (m *Mover) Copy(ctx context.Context) error {
 
 // copySome copies the first items of a key range, and moves at.Start behind them. When nothing is left, it
 // sets at.Start to nil.
-func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
+func (m *RangeCopier) copySome(ctx context.Context, at *engine.Range) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -231,7 +232,7 @@ func (m *Mover) copySome(ctx context.Context, at *engine.Range) error {
 // Rest copies the remainder, but not more than SwitchKeys, since writers wait meanwhile. It returns the
 // estimated number of entries that are still left. The caller holds the container's gate (its lock)
 // exclusively.
-func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
+func (m *RangeCopier) Rest(ctx context.Context) (left uint64, err error) {
 	m.alone = true
 	defer func() { m.alone = false }()
 	return m.catchUp(ctx, SwitchKeys)
@@ -239,7 +240,7 @@ func (m *Mover) Rest(ctx context.Context) (left uint64, err error) {
 
 // catchUp copies up to most of the items and log entries that were written since they were last copied.
 // left is the estimated number of the remaining ones; it is exact if it is 0 and nobody can write.
-func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) {
+func (m *RangeCopier) catchUp(ctx context.Context, most int) (left uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -273,7 +274,7 @@ func (m *Mover) catchUp(ctx context.Context, most int) (left uint64, err error) 
 // copyItem copies an item that has no copy yet, with its index entries and its feed entry. The copy is
 // indexed by the current policy only, and its time to live counts from the current ttlPropertyPath, because
 // in the new ranges all documents follow the current policy.
-func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
+func (m *RangeCopier) copyItem(r engine.Reader, rid uint64, value []byte) error {
 	value = bytes.Clone(value)
 	item, err := m.keys.Decode(rid, value)
 	if err != nil {
@@ -308,7 +309,7 @@ func (m *Mover) copyItem(r engine.Reader, rid uint64, value []byte) error {
 
 // copyItemAgain replaces the copy of an item by its current state in the range. If the item does not exist
 // any more, it removes the copy.
-func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
+func (m *RangeCopier) copyItemAgain(r engine.Reader, rid uint64) error {
 	for i := range m.Halves {
 		if err := m.forget(r, m.Halves[i].Scope, rid); err != nil {
 			return err
@@ -325,7 +326,7 @@ func (m *Mover) copyItemAgain(r engine.Reader, rid uint64) error {
 }
 
 // forget removes the copy of an item from a half.
-func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
+func (m *RangeCopier) forget(r engine.Reader, scope []byte, rid uint64) error {
 	key := layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -355,13 +356,13 @@ func (m *Mover) forget(r engine.Reader, scope []byte, rid uint64) error {
 
 // termsOf returns the index entries of an item in a half. It adds the record of the item's shape (its set of
 // paths) if the item is the first of its shape in the half.
-func (m *Mover) termsOf(h *NewRange, item *view.Item) []index.Entry {
+func (m *RangeCopier) termsOf(h *NewRange, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {
 		return list
 	}
-	name := ShapeHash(index.ShapeName(list[i], layout.ScopeLen))
+	name := DocumentShapeHash(index.ShapeName(list[i], layout.ScopeLen))
 	if _, known := h.Shapes[name]; known || name == index.Unlisted() {
 		return list
 	}

@@ -52,7 +52,7 @@ type expirySearch struct {
 func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
-	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineEntry) (more bool, err error) {
+	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineIndexEntry) (more bool, err error) {
 		if err = ctx.Err(); err == nil {
 			err = w.judge(scope, e.ID)
 		}

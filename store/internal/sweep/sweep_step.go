@@ -14,7 +14,7 @@ import (
 
 // ExpiryPasses are the positions of the reaper's two passes over the index of expiry: one over the family w,
 // the other over the family x. A pass visits the keys in the order of time, a few in each step.
-type ExpiryPasses struct{ written, deadline host.PassPosition }
+type ExpiryPasses struct{ written, deadline host.SweepPassPosition }
 
 // Restart makes both passes continue at the entries of second at.
 func (p *ExpiryPasses) Restart(at int64) {
@@ -60,43 +60,46 @@ type SweepStep struct {
 	p        *ttl.Policy
 	now      int64
 	limit    int // maximum number of candidates
-	families [2]familyStep
+	families [2]keyFamilyStep
 }
 
-// familyStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
+// keyFamilyStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
 // order of time.
-type familyStep struct {
+type keyFamilyStep struct {
 	family byte
-	host.PassStep
+	host.SweepPassStep
 }
 
 // NewStep returns a SweepStep over the partition range with the given engine scope. It continues at the
 // positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.PassPosition, cutoff int64) familyStep {
-		return familyStep{family, host.PassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) keyFamilyStep {
+		return keyFamilyStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
-	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familyStep{
+	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]keyFamilyStep{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
 
-// Take collects the expired items that the step may purge, the candidates, and sets Next.
+// Take collects the expired items that the step may purge, the candidates. It sets Next unless the limit has
+// stopped it, since another step then follows at once.
 func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {
 			l.families[i].Announce()
 		}
 	}
-	return work.ViewUnder(&work.Stopwatch{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+		stopped := false
 		for i := range l.families {
-			if l.limit > 0 && err == nil {
+			if l.limit > 0 && err == nil && !(stopped && len(l.Items) == l.limit) {
 				err = l.walk(r, &l.families[i])
+				stopped = stopped || l.families[i].Stopped()
 			}
 		}
-		if err == nil {
+		if err == nil && !stopped { // else another step follows at once
 			err = l.NextExpiry(r)
 		}
 		return err
@@ -104,7 +107,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates from one family of the index of expiry.
-func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
+func (l *SweepStep) walk(r engine.Reader, g *keyFamilyStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
 		l.Items = append(l.Items, ExpiryCandidate{RID: e.ID, Second: e.At, Family: g.family})
@@ -114,12 +117,12 @@ func (l *SweepStep) walk(r engine.Reader, g *familyStep) error {
 
 // judge returns a function that decides whether an expired item must wait for its purge delay; nil if there
 // is no delay.
-func (l *SweepStep) judge(family byte) func(host.DeadlineEntry) host.SweepAction {
+func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepAction {
 	if l.Delay == nil {
 		return nil
 	}
 	least, _ := l.Delay.Bounds()
-	return func(e host.DeadlineEntry) host.SweepAction {
+	return func(e host.DeadlineIndexEntry) host.SweepAction {
 		died := ExpiredAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)

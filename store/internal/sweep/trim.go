@@ -19,21 +19,21 @@ const (
 	trimBytes = 4 << 20
 )
 
-// ExpiredEntries describes the entries of a range's log that are older than its retention.
-type ExpiredEntries struct {
-	Last layout.Sequence // of the last entry to be deleted; 0: there is none
-	TS   int64           // its second
-	More bool            // there are more old entries than one step reads
-	Next int64           // the second at which there will be more to delete
+// ExpiredLogEntries describes the entries of a range's log that are older than its retention.
+type ExpiredLogEntries struct {
+	Last layout.WriteSequence // of the last entry to be deleted; 0: there is none
+	TS   int64                // its second
+	More bool                 // there are more old entries than one step reads
+	Next int64                // the second at which there will be more to delete
 }
 
 // OldEntries reads the oldest entries of a range's log. family is the log of versions or of expiries, window
 // its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
 // used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
-	decode func(value []byte) (layout.ItemVersion, error)) (ExpiredEntries, error) {
-	out := ExpiredEntries{Next: view.Never}
-	err := work.ViewUnder(&work.Stopwatch{Ctx: ctx}, e, func(r engine.Reader) error {
+	decode func(value []byte) (layout.ItemVersion, error)) (ExpiredLogEntries, error) {
+	out := ExpiredLogEntries{Next: view.Never}
+	err := work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, e, func(r engine.Reader) error {
 		it := r.Scan(layout.ScopeFamily(scope, family), false)
 		for n, size := 0, 0; !out.More && it.Next(); n++ {
 			v, err := decode(it.Value())

@@ -19,15 +19,15 @@ import (
 type Container struct {
 	Keys     view.ItemKeys
 	Identity view.ContainerIdentity
-	Items    value.Owner // of the items in results
-	Host     Host
+	Items    value.ItemContainer // of the items in results
+	Host     ContainerHost
 
 	PreviousImage bool // the feed of all versions has the version before an expiry
 	Lenient       bool // queries and conditions may use more than Cosmos DB's language
 }
 
-// Host has the methods of the store that a transaction calls for its container.
-type Host interface {
+// ContainerHost has the methods of the store that a transaction calls for its container.
+type ContainerHost interface {
 	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
 	// behind it.
 	Note(k container.MomentKind, t int64)
@@ -35,7 +35,8 @@ type Host interface {
 	Refused(id string, body, token []byte)
 	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns the
 	// duration of the evaluation.
-	Evaluate(ctx context.Context, condition *query.Condition, on *scan.Row, now int64) (time.Duration, error)
+	Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row, now int64) (time.Duration,
+		error)
 	// Purge moves an expired item to the expiry sink, in a transaction of its own.
 	Purge(ctx context.Context, s *container.Partition, rid uint64) error
 }
@@ -43,7 +44,7 @@ type Host interface {
 // BlockingItem is an expired item that must be moved to an expiry sink before a transaction can continue. The
 // transaction cannot move it itself, because it cannot write where the sink stores it.
 type BlockingItem struct {
-	host Host
+	host ContainerHost
 	s    *container.Partition
 	rid  uint64
 }
@@ -72,7 +73,7 @@ func (c *Container) QueryInfo(st *container.State) query.Info {
 		Geometry: st.Spec.Geospatial == definition.Geometry, Superset: c.Lenient,
 	}
 	for _, p := range st.Spec.ComputedProperties {
-		info.Computed = append(info.Computed, query.Computed{Name: p.Name, Query: p.Query})
+		info.Computed = append(info.Computed, query.ComputedProperty{Name: p.Name, Query: p.Query})
 	}
 	if st.Spec.VectorEmbedding != nil {
 		info.Vectors = make(map[string]string)
@@ -83,8 +84,8 @@ func (c *Container) QueryInfo(st *container.State) query.Info {
 	return info
 }
 
-// Location is the key of an item, with the encodings from which its storage keys are built.
-type Location struct {
+// ItemLocation is the key of an item, with the encodings from which its storage keys are built.
+type ItemLocation struct {
 	ID    string
 	EPK   []byte
 	PK    []byte // ordered encoding of the full partition key
@@ -94,12 +95,12 @@ type Location struct {
 }
 
 // Locate returns the location of an item. pk is its full partition key.
-func (c *Container) Locate(pk definition.PartitionKey, id string) Location {
+func (c *Container) Locate(pk definition.PartitionKey, id string) ItemLocation {
 	buf := make([]byte, 0, 192+2*len(id))
 	buf = definition.AppendEPK(buf, &c.Keys.Def, pk)
 	e := len(buf)
 	buf = pk.AppendOrdered(buf)
 	p := len(buf)
 	buf = layout.AppendPointKey(buf, c.Keys.CID, buf[:e], buf[e:p], id)
-	return Location{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
+	return ItemLocation{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // MustFind returns a live item. It fails with CodeNotFound if there is none.
-func (t *Tx) MustFind(p Location) (*StoredItem, error) {
+func (t *Tx) MustFind(p ItemLocation) (*StoredItem, error) {
 	item, ghost, err := t.Find(p.Point)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (t *Tx) claimUnique(item, old *StoredItem) error {
 // Named reports whether value, the stored value of an item, has the id of p. A cached rid may lead to an item
 // whose id has been changed. The header marks such items (layout.Header.Renamed), so Named compares the ids
 // of these only.
-func (p *Location) Named(value []byte) bool {
+func (p *ItemLocation) Named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
 }
@@ -143,8 +143,8 @@ func (t *Tx) lowerTTL(item *StoredItem) {
 
 // Together returns the location of the first operation's item, to which it adds the point keys of the other
 // operations' items, so that a transaction at this location reads all of them ahead.
-func Together(list []*PreparedOperation) Location {
-	at := list[0].Location
+func Together(list []*PreparedOperation) ItemLocation {
+	at := list[0].ItemLocation
 	for _, p := range list[1:] {
 		if p != nil {
 			at.Others = append(at.Others, p.Point)

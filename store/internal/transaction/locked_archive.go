@@ -79,10 +79,10 @@ func (b *LockedArchive) Convert(r engine.Reader, ghost *StoredItem, now int64) (
 			body = value.ArchiveBody(from, id, true)
 			pk = b.To.Keys.Def.Extract(body)
 		}
-		a.Location = b.To.Locate(pk, id)
+		a.ItemLocation = b.To.Locate(pk, id)
 		a.Range = b.ToState.RangeOf(a.EPK)
 		a.Item = StoredItem{
-			Item: view.Item{Head: layout.Header{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
+			Item: view.Item{Head: layout.ItemHeader{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
 		}
 		free, err := b.isFree(r, a, now)
 		if err != nil || free {

@@ -18,7 +18,7 @@ import (
 // belongs to one caller. A repeated transaction applies it again.
 type PreparedOperation struct {
 	Kind value.OperationKind
-	Location
+	ItemLocation
 	options value.WriteOptions
 	given   StoredItem // the item to write, as Prepare has built it
 	Item    StoredItem // the item that is written: a copy of given, or the result of the patch, in each run
@@ -81,7 +81,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey,
 	if op.ID == "" {
 		return nil, ItemNotFound()
 	}
-	p := &PreparedOperation{Location: c.Locate(pk, op.ID)}
+	p := &PreparedOperation{ItemLocation: c.Locate(pk, op.ID)}
 	if op.Kind != value.OperationPatch {
 		return p, nil
 	}
@@ -107,7 +107,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 		if unknown != nil {
 			return nil, err
 		}
-		return &PreparedOperation{Location: c.Locate(key, op.ID), refused: err}, nil
+		return &PreparedOperation{ItemLocation: c.Locate(key, op.ID), refused: err}, nil
 	}
 	if p.ID == op.ID {
 		return p, nil
@@ -139,10 +139,10 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 	if err != nil {
 		return nil, err
 	}
-	p := &PreparedOperation{Location: c.Locate(pk, id)}
+	p := &PreparedOperation{ItemLocation: c.Locate(pk, id)}
 	p.Item = StoredItem{
 		Item: view.Item{
-			Head: layout.Header{EPK: p.EPK, Life: ttl.Lifetime{Own: own}},
+			Head: layout.ItemHeader{EPK: p.EPK, Life: ttl.Lifetime{Own: own}},
 			Body: parsed.Body,
 			ID:   id,
 			PK:   p.PK,
@@ -197,7 +197,7 @@ func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
 
 // read returns a live item. The result stays valid after the transaction.
 func (t *Tx) read(p *PreparedOperation) value.OperationResult {
-	found, err := t.MustFind(p.Location)
+	found, err := t.MustFind(p.ItemLocation)
 	if err != nil {
 		return value.Failed(err)
 	}
@@ -259,7 +259,7 @@ func (t *Tx) upsert(p *PreparedOperation) (old *StoredItem, err error) {
 
 // target returns the live item that an operation changes, and checks the operation's document and If-Match.
 func (t *Tx) target(p *PreparedOperation) (*StoredItem, error) {
-	old, err := t.MustFind(p.Location)
+	old, err := t.MustFind(p.ItemLocation)
 	if err != nil {
 		return nil, err
 	}

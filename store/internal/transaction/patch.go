@@ -20,7 +20,7 @@ import (
 // PreparedPatch is a patch that has passed all checks that need no item.
 type PreparedPatch struct {
 	ops  jsondoc.Patch
-	Only *query.Condition        // nil if there is no condition
+	Only *query.PatchCondition   // nil if there is no condition
 	pk   definition.PartitionKey // of the item
 
 	Result ConditionResult
@@ -95,7 +95,7 @@ func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 // ConditionResult is the result of a patch's condition for one version of an item.
 type ConditionResult struct {
 	RID uint64 // 0: there is no result
-	Seq layout.Sequence
+	Seq layout.WriteSequence
 	Err error // nil: the condition holds
 }
 

@@ -129,7 +129,7 @@ func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)
 // RaiseFloor deletes the entries of the feed of all versions up to a sequence, and makes the entry of that
 // sequence the floor, the lower end of the feed. It does nothing if the retention has become longer
 // meanwhile, so that the entry must be kept.
-func (t *Tx) RaiseFloor(seq layout.Sequence) error {
+func (t *Tx) RaiseFloor(seq layout.WriteSequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil

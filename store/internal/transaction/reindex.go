@@ -22,7 +22,7 @@ const (
 // ReindexedDocument is a document with its new and old index entries, as of one version.
 type ReindexedDocument struct {
 	rid    uint64
-	seq    layout.Sequence
+	seq    layout.WriteSequence
 	after  []index.Entry   // by the current policy
 	before [][]index.Entry // by each of the older ones
 	size   int             // of all of them, in bytes

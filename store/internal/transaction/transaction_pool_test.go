@@ -15,8 +15,8 @@ func TestPutForgets(t *testing.T) {
 	tx.State, tx.Range = &container.State{}, &container.Partition{}
 	tx.Blocked, tx.Purged, tx.terms = &BlockingItem{}, 1, 2
 	tx.Written = append(tx.one[:0], &PreparedOperation{})
-	tx.feed = append(tx.feed, feedWrite{1, layout.FeedEntry{EPK: []byte("epk")}})
-	tx.history = append(tx.history, versionWrite{1, layout.ItemVersion{ID: "a", Body: []byte("body")}})
+	tx.feed = append(tx.feed, latestFeedWrite{1, layout.FeedEntry{EPK: []byte("epk")}})
+	tx.history = append(tx.history, versionFeedWrite{1, layout.ItemVersion{ID: "a", Body: []byte("body")}})
 	tx.changed = append(tx.changed, view.KeyValue{Key: []byte("key")})
 	tx.value = append(tx.value, "stored"...)
 	p.Put(tx)

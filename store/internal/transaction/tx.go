@@ -21,35 +21,35 @@ import (
 // store/internal/split.
 type Tx struct {
 	engine.Txn
-	fresher   engine.FreshKeySetter // nil: the engine is local
-	Ctx       context.Context       // of the request; nil in background work
+	fresher   engine.NewKeySetter // nil: the engine is local
+	Ctx       context.Context     // of the request; nil in background work
 	Container *Container
 	State     *container.State
 	Range     *container.Partition
 	Now       int64
 
-	last   layout.Sequence // the last sequence taken; 0 if none
-	Purged int             // ghosts removed
+	last   layout.WriteSequence // the last sequence taken; 0 if none
+	Purged int                  // ghosts removed
 	// terms is the number of index entries written and removed, without those of expired items. It
 	// determines the charge.
 	terms      int
-	keeps      bool                  // the container keeps all versions
-	shapes     []container.ShapeHash // shapes whose record was found or created
-	listed     []container.ShapeHash // shapes known in this transaction to have a record
-	full       bool                  // there is no room for records of more shapes
-	termsWiped bool                  // all index entries of the range have been deleted
-	wipe       uint32                // the last wipe before the transaction: see container.ShapeCache
-	feed       []feedWrite           // entries that Finish writes, when the last sequence is known
-	history    []versionWrite        // the same
-	changed    []view.KeyValue       // reused by put and del
-	mem        layout.KeyArena       // memory for keys
-	value      []byte                // the stored form of the item that is being written
-	Written    []*PreparedOperation  // operations whose items Apply has written
-	Blocked    *BlockingItem         // the expired item that must be moved before the transaction can run
-	one        [1]*PreparedOperation // memory for Written in the usual case
-	expiries   []expiryWrite         // written by Finish
-	noted      *split.WrittenRIDs    // gets touched after the commit; nil if the range is not being split
-	touched    []uint64              // items that were written or removed
+	keeps      bool                          // the container keeps all versions
+	shapes     []container.DocumentShapeHash // shapes whose record was found or created
+	listed     []container.DocumentShapeHash // shapes known in this transaction to have a record
+	full       bool                          // there is no room for records of more shapes
+	termsWiped bool                          // all index entries of the range have been deleted
+	wipe       uint32                        // the last wipe before the transaction: see container.DocumentShapeCache
+	feed       []latestFeedWrite             // entries that Finish writes, when the last sequence is known
+	history    []versionFeedWrite            // the same
+	changed    []view.KeyValue               // reused by put and del
+	mem        layout.KeyArena               // memory for keys
+	value      []byte                        // the stored form of the item that is being written
+	Written    []*PreparedOperation          // operations whose items Apply has written
+	Blocked    *BlockingItem                 // the expired item that must be moved before the transaction can run
+	one        [1]*PreparedOperation         // memory for Written in the usual case
+	expiries   []expiryLogWrite              // written by Finish
+	noted      *split.WrittenRIDs            // gets touched after the commit; nil if the range is not being split
+	touched    []uint64                      // items that were written or removed
 	dues       earliestKeySeconds
 	judging    time.Duration // spent on conditions of patches
 }
@@ -58,8 +58,8 @@ type Tx struct {
 type StoredItem struct {
 	view.Item
 
-	terms *preparedTerms // prepared index entries, or nil
-	dated bool           // put keeps its _ts
+	terms *preparedIndexEntries // prepared index entries, or nil
+	dated bool                  // put keeps its _ts
 }
 
 // Begin begins the transaction in second now. st is the current state of the container.
@@ -69,13 +69,13 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, value: t.value,
 		noted: s.Noted.Load()}
 	t.mem.Reset()
-	t.fresher, _ = txn.(engine.FreshKeySetter)
+	t.fresher, _ = txn.(engine.NewKeySetter)
 	t.Written = t.one[:0]
 	t.dues = earliestKeySeconds{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
-// sequence: see engine.FreshKeySetter.
+// sequence: see engine.NewKeySetter.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)
@@ -85,7 +85,7 @@ func (t *Tx) set(fresh bool, key, value []byte) {
 }
 
 // take allocates the sequence of the next write. The first call also allocates the transaction's LSN.
-func (t *Tx) take() layout.Sequence {
+func (t *Tx) take() layout.WriteSequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
 		next = layout.FirstOf(t.NextLSN(t.Range.Scope))
@@ -185,7 +185,7 @@ func (t *Tx) put(old, item *StoredItem) error {
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item, fresh)
-	t.feed = append(t.feed, feedWrite{item.Head.Sequence,
+	t.feed = append(t.feed, latestFeedWrite{item.Head.Sequence,
 		layout.FeedEntry{RID: item.RID, TS: t.Now, EPK: item.Head.EPK}})
 	if old == nil {
 		t.record(layout.Created, nil, item)

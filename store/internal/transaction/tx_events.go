@@ -7,9 +7,9 @@ import (
 
 // This file has the writes to the log of expiries, which store/events.go describes.
 
-// expiryWrite is an entry of the log that Finish writes.
-type expiryWrite struct {
-	seq   layout.Sequence
+// expiryLogWrite is an entry of the log that Finish writes.
+type expiryLogWrite struct {
+	seq   layout.WriteSequence
 	entry layout.ExpiryEntry
 }
 
@@ -20,7 +20,7 @@ func (t *Tx) logExpiry(ghost *StoredItem) {
 		at = t.Now // it expired under a former policy, which a floor records
 	}
 	t.expiries = append(t.expiries,
-		expiryWrite{t.last, layout.ExpiryEntry{At: at, ItemVersion: layout.ItemVersion{
+		expiryLogWrite{t.last, layout.ExpiryEntry{At: at, ItemVersion: layout.ItemVersion{
 			Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now,
 			EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
 			Previous: layout.PreviousImage{Range: ghost.Head.Range, Sequence: ghost.Head.Sequence,
@@ -51,7 +51,7 @@ func (t *Tx) writeExpiries() {
 }
 
 // SetExpiryFloor records that the entries of a range's log up to a sequence have been deleted.
-func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
 	floor := layout.ExpiryEntry{ItemVersion: layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }

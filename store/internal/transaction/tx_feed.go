@@ -9,15 +9,15 @@ import (
 // The entries of both feeds contain the last sequence of their transaction, which is known only when
 // everything else has been written. Until then the entries are kept here.
 
-// feedWrite is an entry of the latest-version feed that Finish writes.
-type feedWrite struct {
-	seq   layout.Sequence
+// latestFeedWrite is an entry of the latest-version feed that Finish writes.
+type latestFeedWrite struct {
+	seq   layout.WriteSequence
 	entry layout.FeedEntry
 }
 
-// versionWrite is an entry of the feed of all versions that Finish writes.
-type versionWrite struct {
-	seq   layout.Sequence
+// versionFeedWrite is an entry of the feed of all versions that Finish writes.
+type versionFeedWrite struct {
+	seq   layout.WriteSequence
 	entry layout.ItemVersion
 }
 
@@ -37,7 +37,7 @@ func (t *Tx) Finish() {
 }
 
 // dropFeed deletes the feed entry of a version that is not the latest any more.
-func (t *Tx) dropFeed(seq layout.Sequence) {
+func (t *Tx) dropFeed(seq layout.WriteSequence) {
 	for i, f := range t.feed {
 		if f.seq == seq {
 			t.feed = append(t.feed[:i], t.feed[i+1:]...)
@@ -48,7 +48,7 @@ func (t *Tx) dropFeed(seq layout.Sequence) {
 }
 
 // feedKey returns the key of a version's entry in the feed of latest versions.
-func (t *Tx) feedKey(seq layout.Sequence) []byte {
+func (t *Tx) feedKey(seq layout.WriteSequence) []byte {
 	return t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq))
 }
 
@@ -74,11 +74,11 @@ func (t *Tx) record(kind uint8, old, item *StoredItem) {
 			v.Dated = item.Head.Life.TS
 		}
 	}
-	t.history = append(t.history, versionWrite{t.last, v})
+	t.history = append(t.history, versionFeedWrite{t.last, v})
 }
 
 // SetFloor records that the entries of a range's feed of all versions up to a sequence have been deleted.
-func SetFloor(t engine.Txn, scope []byte, seq layout.Sequence, ts int64) {
+func SetFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
 	floor := layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }

@@ -1,3 +1,3 @@
 // Package upgrade has the steps that bring documents and definitions of an older format to the next one:
-// see host.TenantUpgrade. A step that is interrupted by a crash can be run again.
+// see host.FormatUpgrade. A step that is interrupted by a crash can be run again.
 package upgrade

@@ -23,7 +23,7 @@ type cutEngine struct {
 }
 
 func (e *cutEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) (
-	[]engine.Position, error) {
+	[]engine.ScopePosition, error) {
 	if e.left--; e.left < 0 {
 		return nil, errCut
 	}
@@ -56,10 +56,10 @@ func TestPlaceSequences(t *testing.T) {
 			for number := range uint16(2) {
 				scope := layout.RangeScope(cid, number)
 				for n := uint64(1); n <= writes; n++ {
-					item := layout.Header{Range: number, Sequence: layout.Sequence(n), EPK: []byte{1}}
+					item := layout.ItemHeader{Range: number, Sequence: layout.WriteSequence(n), EPK: []byte{1}}
 					txn.Set(layout.AppendScopeKey(nil, scope, layout.FamilyItem, n), append(item.Append(nil),
 						"{}"...))
-					entry := layout.FeedEntry{RID: n, Last: layout.Sequence(n)}
+					entry := layout.FeedEntry{RID: n, Last: layout.WriteSequence(n)}
 					txn.Set(layout.AppendScopeKey(nil, scope, layout.FamilyFeed, n), entry.Append(nil))
 				}
 			}
@@ -107,7 +107,7 @@ func checkPlaced(t *testing.T, r engine.Reader, scope []byte, writes uint64) {
 	for n := uint64(1); n <= writes; n++ {
 		want := layout.FirstOf(n)
 		item, err := r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, n))
-		if err != nil || layout.Sequence(binary.BigEndian.Uint64(item[4:])) != want {
+		if err != nil || layout.WriteSequence(binary.BigEndian.Uint64(item[4:])) != want {
 			t.Fatalf("item %d: %v", n, err)
 		}
 		value, err := r.Get(layout.AppendSequenceKey(nil, scope, layout.FamilyFeed, want))

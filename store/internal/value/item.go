@@ -9,24 +9,24 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Owner is the container of an item.
-type Owner interface {
+// ItemContainer is the container of an item.
+type ItemContainer interface {
 	Identity() *view.ContainerIdentity
 	Present() *view.ContainerState // the state of the container at this moment
 }
 
 // Item is one version of a stored document.
 type Item struct {
-	of   Owner
+	of   ItemContainer
 	rid  uint64
-	head layout.Header
+	head layout.ItemHeader
 	body []byte
 	id   string // empty for an item from a scan: ID then reads it from the body
 }
 
 // NewItem returns an item of a container. It keeps body without copying it. If id is empty, ID reads it
 // from the body.
-func NewItem(of Owner, rid uint64, head layout.Header, body []byte, id string) Item {
+func NewItem(of ItemContainer, rid uint64, head layout.ItemHeader, body []byte, id string) Item {
 	return Item{of: of, rid: rid, head: head, body: body, id: id}
 }
 

@@ -56,7 +56,7 @@ type Receipt struct {
 	Inserted bool    // an upsert created the item
 	// Reply is the JSON by which a post-trigger has replaced the document in the response, or nil.
 	Reply []byte
-	Lint  definition.Lint // the rules that the written ttl breaks
+	Lint  definition.LintViolations // the rules that the written ttl breaks
 }
 
 // Key identifies one item: its partition key and its id within that key.

@@ -11,7 +11,7 @@ type QueryRequest struct {
 	Cross CrossPartition
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
-	Resume *Resume
+	Resume *ResumePosition
 	// Continued means, for QueryPlan, that the client will request more than one page.
 	Continued bool
 	// Explain requests the plan, with the work and the time of each part.
@@ -24,9 +24,9 @@ type Parameter = query.Parameter
 // OrderValue is the value by which a row of a query with ORDER BY is sorted.
 type OrderValue = query.OrderValue
 
-// Resume is a position among the rows of a query with ORDER BY. A client that merges partition ranges
+// ResumePosition is a position among the rows of a query with ORDER BY. A client that merges partition ranges
 // uses it to continue in the ranges for which it has no continuation.
-type Resume struct {
+type ResumePosition struct {
 	Values []OrderValue // the sort values of the last returned row, one for each key of ORDER BY
 	// RID is the _rid of that row's item, which is its position among the rows with equal values. If it is
 	// empty, the position is before all of these rows, or after them if Exclude is set.

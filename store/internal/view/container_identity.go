@@ -28,13 +28,13 @@ func (id *ContainerIdentity) RID(rid uint64) string {
 }
 
 // ETag returns the etag of a version of an item, with its literal quotes.
-func (id *ContainerIdentity) ETag(h *layout.Header) string {
+func (id *ContainerIdentity) ETag(h *layout.ItemHeader) string {
 	return layout.ETagText(id.Incarnation, h.Range, uint64(h.Sequence))
 }
 
 // System returns the system properties of an item. RID, Self and ETag are slices of one string, which
 // saves allocations: System is called for every item that is sent.
-func (id *ContainerIdentity) System(rid uint64, h *layout.Header) jsondoc.SystemProperties {
+func (id *ContainerIdentity) System(rid uint64, h *layout.ItemHeader) jsondoc.SystemProperties {
 	var buf [128]byte
 	b, from, end := id.appendSystem(buf[:0], rid, h)
 	text := string(b)
@@ -43,14 +43,14 @@ func (id *ContainerIdentity) System(rid uint64, h *layout.Header) jsondoc.System
 }
 
 // AppendItem appends the text of an item with its system properties.
-func (id *ContainerIdentity) AppendItem(dst, body []byte, rid uint64, h *layout.Header) []byte {
+func (id *ContainerIdentity) AppendItem(dst, body []byte, rid uint64, h *layout.ItemHeader) []byte {
 	var buf [128]byte
 	b, from, end := id.appendSystem(buf[:0], rid, h)
 	return jsondoc.AppendSystem(dst, body, b[from:end], b[:end+1], b[end+1:], h.Life.TS, 0)
 }
 
 // appendSystem appends the path of an item, in which its resource id is at [from, end), and its etag.
-func (id *ContainerIdentity) appendSystem(dst []byte, rid uint64, h *layout.Header) (b []byte, from,
+func (id *ContainerIdentity) appendSystem(dst []byte, rid uint64, h *layout.ItemHeader) (b []byte, from,
 	end int) {
 	b = append(id.AppendSelf(dst), "docs/"...)
 	from = len(b)

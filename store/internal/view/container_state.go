@@ -69,7 +69,7 @@ func (s *ContainerState) RangeByID(id string) *Range {
 }
 
 // Expired reports whether an item has expired.
-func (s *ContainerState) Expired(h *layout.Header, body []byte) bool {
+func (s *ContainerState) Expired(h *layout.ItemHeader, body []byte) bool {
 	if s.Lives.Settled() { // the common case: no life has to be computed
 		return s.Policy.Expired(h.Life, s.Now)
 	}
@@ -83,14 +83,14 @@ func (s *ContainerState) Live(item *Item) bool {
 
 // Tombstoned reports whether an item was deleted with its whole partition key. It calls the function
 // Tombstoned with the tombstones of the state.
-func (s *ContainerState) Tombstoned(h layout.Header, pk func() []byte) bool {
+func (s *ContainerState) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 
 // Tombstoned reports whether an item was deleted with its whole partition key. tombstones maps names of
 // partition keys (layout.TombstoneName) to the LSN up to which their items are deleted. pk returns the
 // ordered encoding of the item's partition key; it is not called if there are no tombstones.
-func Tombstoned(tombstones map[string]uint64, h layout.Header, pk func() []byte) bool {
+func Tombstoned(tombstones map[string]uint64, h layout.ItemHeader, pk func() []byte) bool {
 	if len(tombstones) == 0 {
 		return false
 	}

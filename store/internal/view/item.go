@@ -13,7 +13,7 @@ import (
 // Item is a decoded stored item.
 type Item struct {
 	RID  uint64
-	Head layout.Header
+	Head layout.ItemHeader
 	Body []byte
 	ID   string
 	PK   []byte // ordered encoding of the full partition key

@@ -50,9 +50,9 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// A BasisEra is a ttl.PolicyEra, the policy before a change of the ttlPropertyPath, with the TTLBasis that
+// A TTLBasisEra is a ttl.PolicyEra, the policy before a change of the ttlPropertyPath, with the TTLBasis that
 // the change has set.
-type BasisEra struct {
+type TTLBasisEra struct {
 	ttl.PolicyEra
 	After TTLBasis
 }
@@ -60,13 +60,13 @@ type BasisEra struct {
 // LifetimeRules computes for the items of a container the ttl.Lifetime by which the expiry policy decides
 // whether the item has expired. It is immutable.
 type LifetimeRules struct {
-	Basis TTLBasis   // of items that are written now
-	Eras  []BasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
+	Basis TTLBasis      // of items that are written now
+	Eras  []TTLBasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
 // Of returns the Lifetime of an item: the one in its header or, if the ttlPropertyPath has changed since the
 // item was written, the one by the later paths.
-func (v *LifetimeRules) Of(h *layout.Header, body []byte) ttl.Lifetime {
+func (v *LifetimeRules) Of(h *layout.ItemHeader, body []byte) ttl.Lifetime {
 	if len(v.Eras) == 0 {
 		return h.Life
 	}

@@ -34,7 +34,7 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 		t.Fatal(err)
 	}
 	spec.DefaultTTL = defaultTTL
-	terms, err := index.NewIndexer(index.Definition{Policy: spec.Indexing}, nil)
+	terms, err := index.NewIndexer(index.IndexDefinition{Policy: spec.Indexing}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	c.Update(func(t engine.Txn) error {
 		seq := layout.FirstOf(t.NextLSN(c.Scope()))
 		rid := layout.ItemRID(0, seq)
-		h := layout.Header{Sequence: seq, Life: ttl.Lifetime{TS: Now - age, Own: own},
+		h := layout.ItemHeader{Sequence: seq, Life: ttl.Lifetime{TS: Now - age, Own: own},
 			EPK: definition.AppendEPK(nil, &c.State.Keys.Def, c.State.Keys.Def.Extract([]byte(body)))}
 		value := append(h.Append(nil), body...)
 		var err error

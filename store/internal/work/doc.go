@@ -1,10 +1,10 @@
 // Package work bounds the resources that requests use in a process: time, memory, processors and
 // throughput.
 //
-//	heavy_queue.go       limits the number of long queries and scripts, and lowers their priority
+//	heavy_work_queue.go       limits the number of long queries and scripts, and lowers their priority
 //	memory_budget.go     one budget of bytes for all requests
-//	stopwatch.go         ends a scan with its context and at its time limit
-//	wait_context.go      limits the time that a write waits for its range
+//	scan_limiter.go         ends a scan with its context and at its time limit
+//	write_wait_context.go      limits the time that a write waits for its range
 //	throttle.go          budgets of request units, refilled every second
 //	background_task.go   a goroutine that works when it is woken, and repeats failed work
 //	page_state_cache.go, plan_cache.go, ridcache.go   caches between requests

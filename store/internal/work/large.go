@@ -34,7 +34,7 @@ func newInputs(processors int) [2]*semaphore.Weighted {
 // Large runs fn, a computation on an input of n bytes. If the input is medium or large, it waits until fn may
 // run, for no longer than limit, and fn runs at a lower priority. The caller must not hold locks. Large
 // returns CodeCanceled if ctx ends or limit passes before fn has begun.
-func (w *HeavyQueue) Large(ctx context.Context, limit time.Duration, n int, fn func()) error {
+func (w *HeavyWorkQueue) Large(ctx context.Context, limit time.Duration, n int, fn func()) error {
 	if n < mediumInput {
 		fn()
 		return nil

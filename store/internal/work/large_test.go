@@ -12,7 +12,7 @@ import (
 )
 
 // occupy runs a computation on n bytes until the function that it returns is called.
-func occupy(t *testing.T, w *HeavyQueue, n int) (end func()) {
+func occupy(t *testing.T, w *HeavyWorkQueue, n int) (end func()) {
 	t.Helper()
 	began, leave := make(chan struct{}), make(chan struct{})
 	var running sync.WaitGroup

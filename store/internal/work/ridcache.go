@@ -15,7 +15,7 @@ import (
 // the point key. Keys are compared by 128 bits of two seeded hashes.
 type RIDCache struct {
 	seeds   [2]maphash.Seed
-	stripes [RIDStripes]ridStripe
+	stripes [RIDStripes]ridCacheStripe
 }
 
 // The size of a cache: RIDStripes stripes, each with its own lock and RIDPerStripe entries.
@@ -24,19 +24,19 @@ const (
 	RIDPerStripe = 1024
 )
 
-// ridStripe is a part of a RIDCache with a lock of its own.
-type ridStripe struct {
+// ridCacheStripe is a part of a RIDCache with a lock of its own.
+type ridCacheStripe struct {
 	sync.Mutex
-	slots *[RIDPerStripe]ridSlotEntry // allocated at the first Put
+	slots *[RIDPerStripe]ridCacheEntry // allocated at the first Put
 }
 
-// ridSlotEntry is a cached rid; a and b are the two hashes of its point key.
-type ridSlotEntry struct{ a, b, rid uint64 }
+// ridCacheEntry is a cached rid; a and b are the two hashes of its point key.
+type ridCacheEntry struct{ a, b, rid uint64 }
 
 // Seed initialises the cache. It must be called before all other methods.
 func (c *RIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-func (c *RIDCache) place(point []byte) (s *ridStripe, i int, a, b uint64) {
+func (c *RIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
 	a, b = maphash.Bytes(c.seeds[0], point), maphash.Bytes(c.seeds[1], point)
 	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
 }
@@ -58,7 +58,7 @@ func (c *RIDCache) Put(point []byte, rid uint64) {
 	s.Lock()
 	defer s.Unlock()
 	if s.slots == nil {
-		s.slots = new([RIDPerStripe]ridSlotEntry)
+		s.slots = new([RIDPerStripe]ridCacheEntry)
 	}
-	s.slots[i] = ridSlotEntry{a, b, rid}
+	s.slots[i] = ridCacheEntry{a, b, rid}
 }

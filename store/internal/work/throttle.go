@@ -11,16 +11,16 @@ import (
 // budget. As in Cosmos DB, requests are then refused until the budget is positive again. A server calls
 // Admit before each request and Spend after it. A program that embeds the store is not throttled.
 
-// RequestBudget is what remains of a provisioned throughput for further requests, in RU. The zero
-// RequestBudget is full.
-type RequestBudget struct {
+// ThroughputBudget is what remains of a provisioned throughput for further requests, in RU. The zero
+// ThroughputBudget is full.
+type ThroughputBudget struct {
 	mu    sync.Mutex
 	spent float64   // RU that have not been refilled yet
 	at    time.Time // time of the last refill
 }
 
 // refill adds the units of the time since the last refill. The caller holds mu.
-func (b *RequestBudget) refill(now time.Time, perSecond int) {
+func (b *ThroughputBudget) refill(now time.Time, perSecond int) {
 	if passed := now.Sub(b.at); passed > 0 {
 		b.spent = max(0, b.spent-passed.Seconds()*float64(perSecond))
 		b.at = now
@@ -28,7 +28,7 @@ func (b *RequestBudget) refill(now time.Time, perSecond int) {
 }
 
 // Wait returns the time until the next request may run, or 0 if it may run now.
-func (b *RequestBudget) Wait(now time.Time, perSecond int) time.Duration {
+func (b *ThroughputBudget) Wait(now time.Time, perSecond int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now, perSecond)
@@ -40,7 +40,7 @@ func (b *RequestBudget) Wait(now time.Time, perSecond int) time.Duration {
 }
 
 // Spend subtracts a charge from the budget, which refills by perSecond.
-func (b *RequestBudget) Spend(now time.Time, perSecond int, charge float64) {
+func (b *ThroughputBudget) Spend(now time.Time, perSecond int, charge float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now, perSecond)

@@ -10,7 +10,7 @@ import (
 func TestBudget(t *testing.T) {
 	const perSecond = 400
 	at := time.Unix(1_000_000, 0)
-	var b RequestBudget
+	var b ThroughputBudget
 	admitted := 0
 	for b.Wait(at, perSecond) == 0 {
 		b.Spend(at, perSecond, 30)

@@ -56,7 +56,7 @@ public final class Run {
     public static void main(String[] args) throws Exception {
         Map<String, String> given = new LinkedHashMap<>(Map.of("--ranges", "1"));
         for (int i = 0; i < args.length; i++) {
-            if (List.of("--times", "--direct").contains(args[i])) {
+            if (List.of("--times", "--direct", "--running-clock").contains(args[i])) {
                 given.put(args[i], "");
             } else if (List.of("--endpoint", "--ranges", "--control", "--only").contains(args[i]) && i + 1 < args.length) {
                 given.put(args[i], args[++i]);
@@ -74,17 +74,19 @@ public final class Run {
         System.setProperty("COSMOS.DISABLE_IMDS_ACCESS", "true"); // this is no virtual machine in Azure
         Run run = new Run(new Scenario.Flags(endpoint, Integer.parseInt(given.get("--ranges")), control == null ? null : URI.create(control),
             given.containsKey("--direct")));
-        boolean ok = run.all(given.get("--only"), given.containsKey("--times"));
+        boolean ok = run.all(given.get("--only"), given.containsKey("--times"), given.containsKey("--running-clock"));
         System.exit(ok ? 0 : 1); // the SDK's threads would keep it up
     }
 
     private static void usage() {
-        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times] [--direct]");
+        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times] [--direct] [--running-clock]");
         System.exit(2);
     }
 
-    private boolean all(String only, boolean times) throws Exception {
-        Server.clock(flags.endpoint(), "{\"freeze\": true}");
+    private boolean all(String only, boolean times, boolean running) throws Exception {
+        if (!running) {
+            Server.clock(flags.endpoint(), "{\"freeze\": true}");
+        }
         List<String> names = only == null ? List.copyOf(every.keySet()) : Arrays.asList(only.split(","));
         for (String name : names) {
             long began = System.nanoTime();

@@ -1,0 +1,391 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// errRow is the error for an invalid row.
+var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
+
+const (
+	// allRows reads the rows of keys.
+	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
+	// someRows reads the rows of many keys, whose values may be large. In the order of the keys, it returns
+	// the first rows until their values have $2 bytes together.
+	someRows = `SELECT k, v FROM (
+			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
+			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
+		WHERE before < $2`
+	// withTime adds a row without a key that has the time at which the transaction began, which is not
+	// after the snapshot.
+	withTime = ` UNION ALL
+		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
+	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. It adds the
+	// current time, since nothing in the scopes can change any more.
+	withLockedTime = ` UNION ALL
+		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
+)
+
+const (
+	fewKeys        = 64   // number of keys up to which all values are read, of any size
+	maxKeysPerRead = 4096 // how many keys one statement reads
+)
+
+// rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, the
+// statement stops when the values have room bytes together: see covered.
+func rowsOf(keys [][]byte, room int) (sql string, args []any) {
+	stored := make([][]byte, len(keys))
+	for i, key := range keys {
+		stored[i] = storedKey(key)
+	}
+	if len(keys) > fewKeys {
+		return someRows, []any{stored, room}
+	}
+	return allRows, []any{stored}
+}
+
+// covered returns how many of the first keys a statement of rowsOf has answered completely: a key of keys[:n]
+// that is not in rows does not exist in the database. If the statement stopped early because of room,
+// keys[n-1] is the last key with a row; otherwise n is len(keys).
+func covered(keys [][]byte, rows []keyValue, room int) (n int) {
+	bytes := 0
+	found := make(map[string]bool, len(rows))
+	for _, r := range rows {
+		found[string(r.key)] = true
+		bytes += len(r.value)
+	}
+	if len(keys) <= fewKeys || bytes < room {
+		return len(keys)
+	}
+	for left := len(found); n < len(keys) && left > 0; n++ {
+		if found[string(keys[n])] {
+			delete(found, string(keys[n])) // a key may be repeated
+			left--
+		}
+	}
+	return n
+}
+
+// querier is a connection on which a statement can be run.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// cachedReader reads one consistent state: that of a View, or that of an Update without the Update's own
+// writes. It caches what has been read. Its methods are safe for concurrent use.
+type cachedReader struct {
+	ctx context.Context // of the caller
+	e   *Engine
+
+	mu     sync.Mutex
+	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
+	q      querier                 // nil before the first statement
+	known  map[string][]byte       // cache; the value of an absent key is nil
+	now    int64                   // the latest time that the database has returned: see engine.ScopePosition
+	failed error                   // error of the connection: nothing can be read any more
+	closed bool
+	open   map[*iterator]bool
+}
+
+// find reads the keys that are not in the cache yet. It stops when the values reach ManyBytes.
+func (s *cachedReader) find(keys [][]byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.findLocked(keys)
+}
+
+func (s *cachedReader) findLocked(keys [][]byte) error {
+	var missing [][]byte
+	asked := map[string]bool{}
+	for _, key := range keys {
+		if _, ok := s.known[string(key)]; ok || len(key) == 0 || asked[string(key)] {
+			continue
+		}
+		asked[string(key)] = true
+		missing = append(missing, key)
+	}
+	for bytes := 0; len(missing) > 0 && bytes < engine.ManyBytes; {
+		read, n, err := s.readLocked(missing[:min(maxKeysPerRead, len(missing))], engine.ManyBytes-bytes)
+		if err != nil {
+			return err
+		}
+		bytes += n
+		missing = missing[read:]
+	}
+	return nil
+}
+
+// readLocked reads keys by one statement: the first ones, until their values have room bytes together, but
+// at least one. It returns how many keys are now in the cache, and the size of their values.
+func (s *cachedReader) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
+	sql, args := rowsOf(keys, room)
+	rows, err := s.rowsLocked(sql+withTime, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	read = covered(keys, rows, room)
+	s.rememberLocked(keys[:read], rows)
+	for _, r := range rows {
+		bytes += len(r.value)
+	}
+	return read, bytes, nil
+}
+
+// rows runs a statement whose rows consist of a key and a value.
+func (s *cachedReader) rows(sql string, args ...any) ([]keyValue, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rowsLocked(sql, args...)
+}
+
+func (s *cachedReader) rowsLocked(sql string, args ...any) (rows []keyValue, err error) {
+	err = s.readyLocked()
+	if err != nil {
+		return nil, err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, now, err := s.e.collect(s.q.Query(own, sql, args...))
+	if err != nil {
+		return nil, s.failLocked(err)
+	}
+	s.now = max(s.now, now)
+	return rows, nil
+}
+
+// one runs a statement with one row of one column, and stores the column in to.
+func (s *cachedReader) one(to any, sql string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.readyLocked(); err != nil {
+		return err
+	}
+	own, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	rows, err := s.q.Query(own, sql, args...)
+	if err == nil {
+		for rows.Next() && err == nil {
+			err = rows.Scan(to)
+		}
+		if rows.Close(); err == nil {
+			err = rows.Err()
+		}
+	}
+	if err != nil {
+		return s.failLocked(err)
+	}
+	return nil
+}
+
+// readyLocked must be called before each statement. It acquires the connection before the first one.
+func (s *cachedReader) readyLocked() error {
+	if s.failed != nil {
+		return s.failed
+	}
+	if s.closed {
+		return engine.ErrClosed
+	}
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if s.q == nil {
+		q, err := s.begin()
+		if err != nil {
+			s.failed = err
+			return err
+		}
+		s.q = q
+	}
+	s.e.trip()
+	return nil
+}
+
+// failLocked records the error of a statement, after which all reads fail.
+func (s *cachedReader) failLocked(err error) error {
+	if !errors.Is(err, errRow) {
+		err = toEngine(err)
+	}
+	s.failed = err
+	return err
+}
+
+// get returns the value of a key, or nil if the key is absent.
+func (s *cachedReader) get(key []byte) ([]byte, error) {
+	if len(key) == 0 {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.findLocked([][]byte{key}); err != nil {
+		return nil, err
+	}
+	return clip(s.known[string(key)]), nil
+}
+
+// cached returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
+// cache.
+func (s *cachedReader) cached(key []byte) (value []byte, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, known = s.known[string(key)]
+	return clip(value), known
+}
+
+// clip cuts the capacity of v, so that a caller's append does not overwrite the bytes behind it.
+func clip(v []byte) []byte { return v[:len(v):len(v)] }
+
+// remember stores rows in the cache. Keys without a row are recorded as absent.
+func (s *cachedReader) remember(keys [][]byte, rows []keyValue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rememberLocked(keys, rows)
+}
+
+func (s *cachedReader) rememberLocked(keys [][]byte, rows []keyValue) {
+	for _, key := range keys {
+		s.known[string(key)] = nil
+	}
+	for _, r := range rows {
+		s.known[string(r.key)] = r.value
+	}
+}
+
+// share returns a cachedReader of the same database state, for one function of a group of Updates that run in
+// one database transaction. It shares the cache with s but has its own context and iterators.
+func (s *cachedReader) share(ctx context.Context) *cachedReader {
+	return &cachedReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
+}
+
+// adopt copies the error of a cachedReader that share has returned, so that reads of s fail as well.
+func (s *cachedReader) adopt(shared *cachedReader) { s.failed = shared.failed }
+
+// finish ends the reads. It reports whether iterators were left open.
+func (s *cachedReader) finish() (leak bool) {
+	s.mu.Lock()
+	s.closed = true
+	open := s.open
+	s.open = nil
+	s.mu.Unlock()
+	for it := range open {
+		it.end()
+	}
+	return len(open) > 0
+}
+
+// position decodes the stored ceiling and mark of a scope to the scope's position: the LSN below the ceiling,
+// and the mark.
+func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
+	at.Settled = true
+	if ceiling != nil {
+		next, err := engine.ParseCeiling(ceiling)
+		if err != nil {
+			return engine.ScopePosition{}, err
+		}
+		at.LSN = next - 1
+	}
+	if mark != nil {
+		at.Mark, err = engine.ParseMark(mark)
+	}
+	return at, err
+}
+
+// positions reads the stored ceilings and marks of scopes and returns them as positions.
+func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+	var keys [][]byte
+	for _, scope := range scopes {
+		keys = append(keys, engine.CeilingKey(scope), engine.MarkKey(scope))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.findLocked(keys); err != nil {
+		return nil, err
+	}
+	list := make([]engine.ScopePosition, len(scopes))
+	for i, scope := range scopes {
+		var err error
+		if list[i], err = position(s.known[string(keys[2*i])], s.known[string(keys[2*i+1])]); err != nil {
+			return nil, fmt.Errorf("scope %x: %w", scope, err)
+		}
+		list[i].Now = s.now
+	}
+	return list, nil
+}
+
+// overlayReader is the engine.Reader over the state in the database and, in an Update, over the transaction's
+// own writes.
+type overlayReader struct {
+	s       *cachedReader
+	overlay *txnOverlay // nil in a View
+}
+
+// written looks up a key in the transaction's writes. decided is false if the transaction has not written the
+// key. value is nil if it has deleted the key.
+func (r *overlayReader) written(key []byte) (value []byte, decided bool) {
+	if r.overlay == nil {
+		return nil, false
+	}
+	value, _, decided = r.overlay.get(key)
+	return clip(value), decided
+}
+
+// Get returns the value of a key, or engine.ErrNotFound.
+func (r *overlayReader) Get(key []byte) ([]byte, error) {
+	v, decided := r.written(key)
+	if !decided {
+		var err error
+		if v, err = r.s.get(key); err != nil {
+			return nil, err
+		}
+	}
+	if v == nil {
+		return nil, engine.ErrNotFound
+	}
+	return v, nil
+}
+
+// GetMany returns the values of keys, nil for an absent key: see engine.Reader.
+func (r *overlayReader) GetMany(keys [][]byte) ([][]byte, error) {
+	if err := r.s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	values, bytes := make([][]byte, len(keys)), 0
+	for i, key := range keys {
+		if bytes >= engine.ManyBytes {
+			return values[:i], nil
+		}
+		v, decided := r.written(key)
+		if !decided && len(key) > 0 {
+			known := false
+			if v, known = r.s.cached(key); !known {
+				if err := r.s.find(keys[i:]); err != nil {
+					return nil, err
+				}
+				v, _ = r.s.cached(key)
+			}
+		}
+		values[i] = v
+		bytes += len(v)
+	}
+	return values, nil
+}
+
+// Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher. An error is returned
+// later, by the read of the key.
+func (r *overlayReader) Prefetch(keys [][]byte) { _ = r.s.find(keys) }
+
+// Scan returns an iterator over the keys in a range: see engine.Reader.
+func (r *overlayReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return newIterator(r, rg, reverse)
+}
+
+// Positions returns the position of each scope: see engine.Reader.
+func (r *overlayReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+	return r.s.positions(scopes)
+}

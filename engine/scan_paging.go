@@ -1,0 +1,51 @@
+package engine
+
+// ScanPaging determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a
+// long scan takes few round trips, and a short one reads few rows that it does not need.
+type ScanPaging struct {
+	size    int  // rows of the last page; 0: none yet
+	expect  int  // see ReadAheadIterator; 0: not set
+	sought  bool // the next page begins at a seek
+	average int  // average bytes of a row so far
+}
+
+const (
+	firstPage   = 32 // rows of a first page
+	pageGrowth  = 4
+	mostPage    = 8192     // rows of any page
+	mostBytes   = 4 << 20  // bytes of any page
+	soughtBytes = 32 << 10 // bytes of a page after a seek, within the next limits
+	leastSought = 8        // rows
+	mostSought  = 1024
+)
+
+// Expect sets how many rows will probably be read from the current position on.
+func (p *ScanPaging) Expect(rows int) { p.expect = rows }
+
+// Sought records that the next page begins at a seek, not after the last page.
+func (p *ScanPaging) Sought() { p.sought = true }
+
+// Next returns the number of rows of the next page.
+func (p *ScanPaging) Next() int {
+	n := firstPage
+	switch {
+	case p.expect > 0:
+		n = p.expect
+	case p.sought && p.average > 0:
+		n = min(max(soughtBytes/p.average, leastSought), mostSought)
+	case p.size > 0 && !p.sought:
+		n = min(pageGrowth*p.size, mostPage)
+	}
+	if p.average > 0 {
+		n = max(1, min(n, mostBytes/p.average))
+	}
+	p.size, p.expect, p.sought = n, 0, false
+	return n
+}
+
+// Read records a page: its rows, and the bytes of their keys and values.
+func (p *ScanPaging) Read(rows, bytes int) {
+	if rows > 0 {
+		p.average = bytes/rows + 1
+	}
+}

@@ -1,0 +1,181 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// The format is the layout of the keys and values of all tenants together. It is stored in the first record
+// of the catalog.
+//
+//	format  what is new in it                                              step to it
+//	1       the first one                                                  -
+//	2       a sequence is the LSN of its transaction and a position        documents: store/tx_upgrade.go
+//	3       vector indexes of the kinds quantizedFlat and diskANN hold     documents: store/upgrade.go
+//	        codes of their vectors
+//
+// Open upgrades data of an older format. It takes a snapshot of them, runs the steps of the tenants one
+// format after the other, and then stores the new format. The older program can read the snapshot as a data
+// folder. For data of a newer format, Open fails.
+//
+// A value with its own version (an item, a change, a message) may get a new version only if the old one stays
+// readable; such a change needs no new format. engine/pebble upgrades the format of its files independently.
+
+const (
+	// formatVersion is the format that this program reads and writes.
+	formatVersion = 3
+	// oldestFormat is the oldest format that can be upgraded.
+	oldestFormat = 1
+)
+
+// FormatUpgrade is a tenant's step from one format to the next.
+type FormatUpgrade struct {
+	From int
+	What string // for the log: "vector indexes get codes"
+	// Run changes the data of an engine in which no tenant is open. A crash may interrupt it after any of its
+	// transactions; then Run is called again.
+	Run func(ctx context.Context, e engine.Engine) error
+}
+
+// FormatUpgrader is a Tenant with steps that convert its keys or values from one format of the data to the
+// next.
+type FormatUpgrader interface {
+	Tenant
+	// Upgrades returns the tenant's steps, at most one for each format.
+	Upgrades() []FormatUpgrade
+}
+
+// DataFormat describes the format of data that a host has opened.
+type DataFormat struct {
+	Found   int // the format that the data had before they were opened; Current for fresh data
+	Current int // the format that the data have now
+}
+
+// Format returns the format of the data.
+func (h *Host) Format() DataFormat { return DataFormat{h.Instance().found, formatVersion} }
+
+// upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there
+// are none. If keep is true, it takes a snapshot before the first change. It fails with
+// engine.ErrNewerFormat, with engine.ErrOlderFormat, or if the snapshot cannot be taken.
+func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
+	var h catalogHead
+	err := e.View(ctx, func(r engine.Reader) (err error) {
+		if h, _, err = readHead(r); err != nil {
+			return err
+		}
+		if err = h.upgradable(); err == nil && h.Format < formatVersion {
+			err = claimed(r, tenants)
+		}
+		return err
+	})
+	if errors.Is(err, engine.ErrNotFound) {
+		return formatVersion, nil
+	}
+	if err != nil || h.Format == formatVersion {
+		return h.Format, err
+	}
+	copied := ""
+	if keep {
+		if copied, err = keepFormat(ctx, e, o.Wall.Now()); err != nil {
+			return h.Format, fmt.Errorf("keeping the data of format %d: %w", h.Format, err)
+		}
+	}
+	var what []string
+	for format := h.Format; format < formatVersion; format++ {
+		done, err := upgradeFrom(ctx, e, tenants, format)
+		if err != nil {
+			return h.Format, fmt.Errorf("bringing data of format %d up to date: %w", format, err)
+		}
+		what = append(what, done...)
+	}
+	o.Logger.Info("the data was brought up to date", "from", h.Format, "to", formatVersion,
+		"changes", strings.Join(what, "; "), "snapshot", copied)
+	return h.Format, nil
+}
+
+// upgradable fails for data that cannot be upgraded, with the same errors as readable.
+func (h *catalogHead) upgradable() error {
+	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
+		return nil
+	}
+	return h.readable()
+}
+
+// claimed fails with engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants: the
+// upgrade would skip that tenant's steps.
+func claimed(r engine.Reader, tenants []Tenant) (err error) {
+	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
+	for _, t := range tenants {
+		kinds += t.KeySpace().Kinds
+	}
+	it := r.Scan(engine.Prefix(CatalogScope()), false)
+	defer func() {
+		if cerr := it.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	for it.Next() {
+		if key := it.Key(); len(key) > 1 && strings.IndexByte(kinds, key[1]) < 0 {
+			return fmt.Errorf("%w: it has records of the kind %q, which this program does not read",
+				engine.ErrOlderFormat, key[1])
+		}
+	}
+	return nil
+}
+
+// keepFormat takes a snapshot of the data before an upgrade and returns its name, or "" if the engine has
+// no snapshots. If a crash has interrupted an earlier upgrade, the snapshot exists already.
+func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, error) {
+	keeper, ok := e.(engine.Snapshotter)
+	if !ok {
+		return "", nil
+	}
+	note, err := json.Marshal(map[string]time.Time{noteTime: now.UTC()})
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("before-format-%d", formatVersion)
+	err = keeper.Snapshot(ctx, name, note)
+	if errors.Is(err, engine.ErrSnapshotExists) {
+		err = nil
+	}
+	return name, err
+}
+
+// upgradeFrom runs the steps of all tenants from format from to the next one, and stores the new format. It
+// returns the descriptions of the steps, for the log.
+func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
+	what []string, err error) {
+	for _, t := range tenants {
+		u, ok := t.(FormatUpgrader)
+		if !ok {
+			continue
+		}
+		steps := u.Upgrades()
+		i := slices.IndexFunc(steps, func(s FormatUpgrade) bool { return s.From == from })
+		if i < 0 {
+			continue
+		}
+		if err := steps[i].Run(ctx, e); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.KeySpace().Name, err)
+		}
+		what = append(what, steps[i].What)
+	}
+	_, err = e.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
+		h, _, err := readHead(t)
+		if err != nil {
+			return err
+		}
+		h.Format = from + 1
+		t.SetMark(CatalogScope(), t.Mark(CatalogScope())+1)
+		return SetRecord(t, headKey(), h)
+	})
+	return what, err
+}

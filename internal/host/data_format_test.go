@@ -1,0 +1,167 @@
+package host_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/testdisk"
+)
+
+// upgraded is a tenant with a step from format 2, which writes a key.
+type upgraded struct {
+	host.Tenant
+	runs int
+	err  error // of the step, after it has written
+}
+
+var stepKey = []byte{1, 's'}
+
+func (u *upgraded) Upgrades() []host.FormatUpgrade {
+	return []host.FormatUpgrade{{From: 2, What: "a key is written", Run: u.run}}
+}
+
+func (u *upgraded) run(ctx context.Context, e engine.Engine) error {
+	u.runs++
+	_, err := e.Update(ctx, [][]byte{{1}}, func(t engine.Txn) error {
+		t.Set(stepKey, []byte("done"))
+		return nil
+	})
+	return errors.Join(err, u.err)
+}
+
+// setFormat writes the format of data that no host has open, and a record of a kind, unless that is 0.
+func (w *world) setFormat(format int, kind byte) {
+	w.t.Helper()
+	e, err := w.fs.Open(w.t.Context())
+	w.must(err)
+	_, err = e.Update(w.t.Context(), [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
+		key := append(host.AppendCatalogHead(nil, 'm', 0), "store\x00\x01"...)
+		raw, err := t.Get(key)
+		if err != nil {
+			return err
+		}
+		var head map[string]any
+		if err := host.DecodeRecord(raw, &head); err != nil {
+			return err
+		}
+		head["format"] = format
+		if kind != 0 {
+			t.Set(append(host.AppendCatalogHead(nil, kind, 0), "x\x00\x01"...), []byte("{}"))
+		}
+		return host.SetRecord(t, key, head)
+	})
+	w.must(errors.Join(err, e.Close()))
+}
+
+func (w *world) snapshotNames() (names []string) {
+	w.t.Helper()
+	list, err := w.h.Snapshots(w.t.Context())
+	w.must(err)
+	for _, s := range list {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// Data of an older format are kept in a snapshot and brought up to date once; the snapshot is brought up to
+// date where it is restored or looked at.
+func TestUpgrade(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
+	step := &upgraded{Tenant: with(host.TenantState{})}
+	w := newWorld(t, host.Options{ManualReaper: true}, step)
+	w.add("one", 1<<40)
+	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
+		t.Fatalf("fresh data: %v, %d steps", got, step.runs)
+	}
+	w.must(w.h.Close())
+	w.setFormat(2, 0)
+	w.reopenClosed()
+	const kept = "before-format-3"
+	check := func(what string, runs, found int) {
+		t.Helper()
+		if got := w.h.Format(); got != (host.DataFormat{Found: found, Current: 3}) || step.runs != runs {
+			t.Errorf("%s: %v, %d steps, want %d", what, got, step.runs, runs)
+		}
+		err := w.h.Instance().Engine().View(t.Context(), func(r engine.Reader) error {
+			_, err := r.Get(stepKey)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: the step has left nothing: %v", what, err)
+		}
+		if names := w.snapshotNames(); !slices.Equal(names, []string{kept}) {
+			t.Errorf("%s: snapshots %v", what, names)
+		}
+		w.expect([]string{"one"}, []string{"one"})
+	}
+	check("opened", 1, 2)
+	w.reopen()
+	check("opened again", 1, 3)
+	w.must(w.h.Restore(t.Context(), kept))
+	check("restored", 2, 2)
+	w.must(w.h.WithSnapshot(t.Context(), kept, nil, func(_ context.Context, then *host.Instance) error {
+		return then.Engine().View(t.Context(), func(r engine.Reader) error {
+			_, err := r.Get(stepKey)
+			return err
+		})
+	}))
+	check("looked at", 3, 2)
+}
+
+// A step that has failed is run again at the next start, and the snapshot stays that from before the first
+// try.
+func TestUpgradeFails(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
+	step := &upgraded{Tenant: with(host.TenantState{}), err: errBroken}
+	w := newWorld(t, host.Options{ManualReaper: true}, step)
+	w.must(w.h.Close())
+	w.setFormat(2, 0)
+	if _, err := w.tryOpen(); !errors.Is(err, errBroken) {
+		t.Errorf("opening: %v", err)
+	}
+	step.err = nil
+	w.reopenClosed()
+	if step.runs != 2 || w.h.Format().Found != 2 {
+		t.Errorf("%d runs, format %v", step.runs, w.h.Format())
+	}
+	w.must(w.h.Restore(t.Context(), "before-format-3"))
+	if step.runs != 3 {
+		t.Errorf("%d runs after the restore", step.runs)
+	}
+}
+
+// Data that cannot be brought up to date are refused and stay what they are.
+func TestUpgradeRefused(t *testing.T) {
+	testdisk.Pebble(t, "snapshots")
+	for _, c := range []struct {
+		format int
+		kind   byte
+		want   error
+	}{
+		{0, 0, engine.ErrOlderFormat},
+		{4, 0, engine.ErrNewerFormat},
+		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
+	} {
+		step := &upgraded{Tenant: with(host.TenantState{})}
+		w := newWorld(t, host.Options{ManualReaper: true}, step)
+		w.must(w.h.Close())
+		w.setFormat(c.format, c.kind)
+		for range 2 {
+			if _, err := w.tryOpen(); !errors.Is(err, c.want) {
+				t.Errorf("format %d: %v, want %v", c.format, err, c.want)
+			}
+		}
+		if step.runs != 0 {
+			t.Errorf("format %d: %d steps", c.format, step.runs)
+		}
+		w.setFormat(3, 0)
+		w.reopenClosed()
+		if names := w.snapshotNames(); len(names) > 0 {
+			t.Errorf("format %d: snapshots %v", c.format, names)
+		}
+	}
+}

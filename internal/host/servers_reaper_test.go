@@ -1,0 +1,47 @@
+package host_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// sweptTenant reports that its only range is swept.
+type sweptTenant struct{ swept chan struct{} }
+
+func (s sweptTenant) Ranges(context.Context) ([]ttl.Range, error) {
+	return []ttl.Range{{Owner: 1}}, nil
+}
+
+func (s sweptTenant) Clock(ttl.Range) ttl.Clock { return nil }
+
+func (s sweptTenant) Sweep(context.Context, ttl.Range, int) (ttl.SweepResult, error) {
+	select {
+	case s.swept <- struct{}{}:
+	default:
+	}
+	return ttl.SweepResult{Next: host.Never}, nil
+}
+
+// The reaper of a server begins when the server gets the lease, even if its clock stands still.
+func TestReaperBeginsWithItsLease(t *testing.T) {
+	f, s := newFleet(t), sweptTenant{make(chan struct{}, 1)}
+	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
+	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.OpenTenant{Sweep: s}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, stop := ttl.Real{}.After(10 * time.Second)
+	defer stop()
+	select {
+	case <-s.swept:
+	case <-limit:
+		t.Error("the range is not swept")
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,181 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// SweepPassPosition is the position of a reaper's passes over one deadline index. A pass goes from the lowest
+// entry that may have to be purged to a cutoff, in several steps. It skips entries that may not be purged
+// yet. The next pass begins at the lowest skipped entry. So the reaper reaches the entries after skipped
+// ones, even if there are many of those.
+//
+// Only the goroutine that runs the reaper may use a SweepPassPosition; any goroutine may call IsPast.
+type SweepPassPosition struct {
+	at            atomic.Int64 // entries below it have been passed; writers compare with it
+	reach         atomic.Int64 // the end of the running step, or of the last one; set before the step's view
+	id            uint64
+	lowestSkipped int64 // lowest entry that the pass skipped; 0: none
+	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
+}
+
+// IsPast reports whether a pass may already have gone past the moment at of the index, so that it will not
+// find an entry that is written there now. A writer calls it once its commit is visible. A step whose view is
+// older than the commit has announced its end before (Announce); a step with a later view finds the new
+// entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
+func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
+
+// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. Restart also
+// withdraws the cutoff that Announce has published, since the position now says how far the pass has come.
+func (p *SweepPassPosition) Restart(at int64) {
+	p.at.Store(at)
+	p.reach.Store(-1)
+	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
+}
+
+// Survived records that the item of a due entry is live after all and was not purged, so that the pass skips
+// the entry. at is the entry's moment.
+func (p *SweepPassPosition) Survived(at int64) {
+	if p.lowestSkipped == 0 || at < p.lowestSkipped {
+		p.lowestSkipped = at
+	}
+}
+
+// holdBack records an entry that the pass skips because it may not be purged before until.
+func (p *SweepPassPosition) holdBack(at, until int64) {
+	p.Survived(at)
+	if p.retryAt == 0 || until < p.retryAt {
+		p.retryAt = until
+	}
+}
+
+// end finishes a pass that has reached the cutoff.
+func (p *SweepPassPosition) end(cutoff int64) {
+	if p.lowestSkipped > 0 {
+		cutoff = min(cutoff, p.lowestSkipped-1)
+	}
+	p.Restart(cutoff + 1)
+}
+
+// maxHeldBack is the maximum number of entries that one step skips.
+const maxHeldBack = 4096
+
+// SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
+// it, or stop before it.
+type SweepAction struct {
+	kind  sweepActionKind
+	until int64
+}
+
+// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
+type sweepActionKind uint8
+
+const (
+	actionTake sweepActionKind = iota
+	actionWait
+	actionAllWait
+)
+
+// Take returns the action that purges an entry of a deadline index.
+func Take() SweepAction { return SweepAction{} }
+
+// Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
+func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
+
+// AllWait returns the action that ends the step before an entry of a deadline index: neither this entry nor a
+// later one may be purged before until.
+func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
+
+// SweepPassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call
+// Announce, then Walk in the view, then Finish.
+type SweepPassStep struct {
+	Pass   *SweepPassPosition
+	Prefix []byte // of the index
+	Cutoff int64  // the last moment that is due; negative: no moment is due
+
+	upto   int64 // the end of the walk, unless a limit stopped it: the cutoff, or before AllWait
+	walked bool
+	more   bool  // the limit stopped the walk before the cutoff
+	ahead  int64 // moment of the first entry above the cutoff, if the walk reached it; Never: none
+	seen   bool  // ahead has been set
+}
+
+// Announce publishes the step's cutoff, up to which the step will read, for writers that call IsPast. It must
+// be called before the view is opened.
+func (s *SweepPassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
+
+// Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
+// to purge it now, to skip it, or to stop before it; if judge is nil, Walk takes all of them.
+func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit int,
+	judge func(DeadlineIndexEntry) SweepAction) ([]DeadlineIndexEntry, error) {
+	from := s.Pass.at.Load()
+	s.upto = s.Cutoff
+	if s.Cutoff < from {
+		return found, nil
+	}
+	s.walked, s.ahead, s.seen = true, Never, true
+	rg := engine.Prefix(s.Prefix)
+	rg.Start = AppendEntry(append([]byte(nil), s.Prefix...), DeadlineIndexEntry{from, s.Pass.id})
+	it := engine.Expect(r.Scan(rg, false), limit+1)
+	held, most := 0, len(found)+limit
+	for it.Next() {
+		e, err := ParseEntry(len(s.Prefix), it.Key())
+		if err != nil {
+			it.Close()
+			return found, err
+		}
+		if e.At > s.Cutoff {
+			s.ahead = e.At
+			break
+		}
+		v := Take()
+		if judge != nil {
+			v = judge(e)
+		}
+		if v.kind == actionAllWait {
+			s.upto, s.seen = e.At-1, false
+			s.Pass.holdBack(e.At, v.until)
+			break
+		}
+		if len(found) == most || held == maxHeldBack {
+			s.Pass.at.Store(e.At)
+			s.Pass.id, s.more, s.seen = e.ID, true, false
+			break
+		}
+		if v.kind == actionWait {
+			s.Pass.holdBack(e.At, v.until)
+			held++
+			continue
+		}
+		found = append(found, e)
+	}
+	return found, it.Close()
+}
+
+// Stopped reports whether the limit stopped Walk before the cutoff.
+func (s *SweepPassStep) Stopped() bool { return s.more }
+
+// Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
+// there is none. It is called in the view, after Walk or without it.
+func (s *SweepPassStep) Ahead(r engine.Reader) (int64, error) {
+	if s.seen {
+		return s.ahead, nil
+	}
+	return FirstAfter(r, s.Prefix, s.Cutoff)
+}
+
+// Finish moves the position of the pass past the entries that Walk has visited. Entries that Walk has
+// returned but whose items are live must have been recorded by Pass.Survived before. more reports that Walk
+// stopped at its limit, before the cutoff. If the pass has ended, again is the moment at which the first of
+// the skipped entries may be purged; it is Never if none was skipped or more is true.
+func (s *SweepPassStep) Finish() (more bool, again int64) {
+	again = Never
+	if s.walked && !s.more {
+		if s.Pass.retryAt > 0 {
+			again = s.Pass.retryAt
+		}
+		s.Pass.end(s.upto)
+	}
+	return s.more, again
+}

@@ -1,0 +1,279 @@
+package laboratory
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+const (
+	heartbeat     = 15 * time.Second // interval of heartbeats in a stream of events, in real time
+	streamTimeout = 2 * time.Minute  // time within which a client must read what was sent
+	// a position that stands for the end of the log: only later events are returned
+	fromNow = "now"
+)
+
+type expiryEventsRequest struct {
+	ContainerPath
+	After string `query:"after" description:"The position to begin behind; now: the end."`
+	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
+	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
+	// Last is sent by a client that reconnects. It takes precedence over After.
+	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
+	WaitLimit
+	MemoryReservation
+	_ struct{} `takes:"events take %"`
+}
+
+// ExpiryEvents is a page of a container's expiry log.
+type ExpiryEvents struct {
+	Events   []ExpiryEvent `json:"events" nullable:"false"`
+	Position string        `json:"position" description:"Behind them: where to go on."`
+	Lost     bool          `json:"lost" description:"Entries behind the position are not kept any more."`
+}
+
+// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
+func (*ExpiryEvents) Verbatim() {}
+
+// ExpiryEvent is an expiry event.
+type ExpiryEvent struct {
+	ID           string         `json:"id"`
+	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
+	ExpiredAt    int64          `json:"expiredAt" description:"Seconds since 1970."`
+	LSN          uint64         `json:"lsn" description:"Of the transaction that made the entry."`
+	Sequence     uint64         `json:"sequence" description:"Of the entry; it rises in its range."`
+	Range        string         `json:"range" description:"The id of the partition key range."`
+	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
+
+	text []byte // the complete event as the store writes it
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *ExpiryEvent) MarshalJSON() ([]byte, error) { return e.text, nil }
+
+func eventsOf(p *store.ExpirationsPage) ExpiryEvents {
+	out := ExpiryEvents{Events: make([]ExpiryEvent, len(p.Expirations)), Position: p.Position, Lost: p.Lost}
+	for i := range p.Expirations {
+		out.Events[i].text = p.Expirations[i].AppendJSON(nil)
+	}
+	return out
+}
+
+// from returns the position in the log of expiries after which the request reads: in.Last, in.After, or for
+// "now" the end of the log.
+func (in *expiryEventsRequest) from(ctx context.Context) (string, error) {
+	after := in.After
+	if in.Last != "" {
+		after = in.Last
+	}
+	if after == fromNow {
+		return in.container.ExpirationsEnd(ctx)
+	}
+	return after, nil
+}
+
+// events returns a page of a container's expiry log after a position, or from the beginning. If there are no
+// such events, it waits for them, for up to in.Wait seconds of real time.
+func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (ExpiryEvents, error) {
+	after, err := in.from(ctx)
+	if err != nil {
+		return ExpiryEvents{}, err
+	}
+	if in.Wait > 0 {
+		come, at, err := l.untilExpired(ctx, in, after)
+		if err != nil || !come {
+			return ExpiryEvents{Events: []ExpiryEvent{}, Position: at}, err
+		}
+	}
+	if err := in.MemoryReservation.take(); err != nil {
+		return ExpiryEvents{}, err
+	}
+	page, err := in.container.Expirations(ctx, after, in.Limit)
+	if err != nil {
+		return ExpiryEvents{}, err
+	}
+	return eventsOf(&page), nil
+}
+
+// untilExpired waits for an event after a position. come reports whether there is one. If not, at is the
+// position up to which the log was read.
+func (l *Laboratory) untilExpired(ctx context.Context, in *expiryEventsRequest, after string) (come bool,
+	at string,
+	err error) {
+	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
+	defer end()
+	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: 1}
+	_, _, err = f.next(patient, nil)
+	switch {
+	case err == nil || patient.Err() == nil:
+	case ctx.Err() != nil:
+		err = fault.New(fault.CodeCanceled, "The request was cancelled.")
+	default: // timeout or shutdown
+		return false, f.after, nil
+	}
+	return err == nil, f.after, err
+}
+
+// expiryLogFollower reads an expiry log and waits for new entries.
+type expiryLogFollower struct {
+	l     *Laboratory
+	coll  *store.Container
+	after string
+	limit int
+}
+
+// next returns the entries of the log after the follower's position, and advances the position over them. If
+// there are none, it waits. It returns an error if ctx ends or the server shuts down, and idle if tick fires
+// first. tick may be nil.
+func (f *expiryLogFollower) next(ctx context.Context, tick <-chan time.Time) (
+	page store.ExpirationsPage, idle bool, err error) {
+	for {
+		grown, replaced := f.coll.ExpirationsChanged(), f.l.db.CatalogChanged()
+		if page, err = f.coll.Expirations(ctx, f.after, f.limit); err != nil {
+			return page, false, err
+		}
+		f.after = page.Position
+		if len(page.Expirations) > 0 || page.Lost {
+			return page, false, nil
+		}
+		select {
+		case <-grown:
+		case <-replaced: // the data may have been replaced by a snapshot
+		case <-tick:
+			return page, true, nil
+		case <-ctx.Done():
+			return page, false, ctx.Err()
+		case <-f.l.opt.Draining:
+			return page, false, context.Canceled
+		}
+	}
+}
+
+const eventKind = "text/event-stream"
+
+const streamText = `For as long as the client listens: "expired" with an event as the page has them, whose id ` +
+	`is the position behind it; "lost" with a message where entries behind the position are not kept any more; ` +
+	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
+	`seconds that the server is there.`
+
+// serveEvents responds with server-sent events if the client accepts them, otherwise with a page.
+func (l *Laboratory) serveEvents(ec echo.Context, in *expiryEventsRequest) error {
+	return serveStream(l, ec, in, l.streamEvents, l.events)
+}
+
+// serveStream calls stream, which sends server-sent events, if the client accepts them. Otherwise it responds
+// with the page that read returns.
+func serveStream[Request, Page any](l *Laboratory, ec echo.Context, in *Request,
+	stream func(echo.Context, *Request) error, read func(context.Context, *Request) (Page, error)) error {
+	q := ec.Request()
+	if q.Method == http.MethodGet && strings.Contains(q.Header.Get("Accept"), eventKind) {
+		return stream(ec, in)
+	}
+	page, err := read(q.Context(), in)
+	if err != nil {
+		return err
+	}
+	return route.Send(l.opt.Wire, ec, http.StatusOK, &page)
+}
+
+// streamEvents sends server-sent events until the client disconnects, the server shuts down or the log ends.
+func (l *Laboratory) streamEvents(ec echo.Context, in *expiryEventsRequest) error {
+	ctx := ec.Request().Context()
+	after, err := in.from(ctx)
+	if err != nil {
+		return err
+	}
+	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: in.Limit}
+	// an error can still be reported with a status, since nothing has been sent
+	page, err := f.coll.Expirations(ctx, f.after, f.limit)
+	if err != nil {
+		return err
+	}
+	f.after = page.Position
+	w := l.newEventWriter(ec, in.limits)
+	w.page(&page)
+	for w.flush() {
+		tick, stop := l.opt.Wall.After(heartbeat)
+		page, idle, err := f.next(ctx, tick)
+		stop()
+		switch {
+		case err != nil && (ctx.Err() != nil || l.draining()):
+			return nil
+		case err != nil:
+			w.end(err)
+			w.flush()
+			return nil
+		case idle:
+			w.b = append(w.b, ": nothing new\n\n"...)
+		}
+		w.page(&page)
+	}
+	return nil
+}
+
+// sseWriter writes server-sent events.
+type sseWriter struct {
+	out    http.ResponseWriter
+	limits *http.ResponseController
+	b      []byte
+}
+
+func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseController) *sseWriter {
+	h := ec.Response().Header()
+	h["Content-Type"] = []string{eventKind}
+	h["x-accel-buffering"] = []string{"no"} // keeps proxies from buffering the events
+	_ = limits.SetReadDeadline(time.Time{}) // fails only on the connection of a test, which has no deadlines
+	l.opt.Wire.Stream(ec)
+	ec.Response().WriteHeader(http.StatusOK)
+	return &sseWriter{out: ec.Response(), limits: limits}
+}
+
+// page writes the events of a page of the expiry log, and before them an event "lost" if entries before the
+// page are no longer kept. The id of an event is the position in the log just after it, at which a client can
+// resume.
+func (w *sseWriter) page(p *store.ExpirationsPage) {
+	if p.Lost {
+		w.b = append(w.b, "event: lost\ndata: "+
+			"{\"message\":\"Expiries behind the position are not kept any more.\"}\n\n"...)
+	}
+	for i := range p.Expirations {
+		e := &p.Expirations[i]
+		w.b = append(append(w.b, "id: "...), e.Position...)
+		w.b = append(w.b, "\nevent: expired\ndata: "...)
+		w.b = append(e.AppendJSON(w.b), "\n\n"...) // stored JSON has no line breaks
+	}
+}
+
+func (w *sseWriter) end(err error) {
+	w.b = append(append(w.b, "event: end\ndata: "...), jsonText(err.Error())...)
+	w.b = append(w.b, "\n\n"...)
+}
+
+// flush sends the buffered events. It returns false if the client has disconnected or does not read in time.
+func (w *sseWriter) flush() bool {
+	_ = w.limits.SetWriteDeadline(ttl.Real{}.Now().Add(streamTimeout))
+	if _, err := w.out.Write(w.b); err != nil {
+		return false
+	}
+	w.b = w.b[:0]
+	_ = w.limits.Flush()
+	return true
+}
+
+// jsonText returns a JSON object with a message.
+func jsonText(message string) []byte {
+	b, err := json.Marshal(map[string]string{"message": message})
+	if err != nil { // cannot happen for a string
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,70 @@
+package laboratory
+
+import (
+	"context"
+
+	"github.com/swaggest/jsonschema-go"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/laboratory/route"
+	"github.com/mayflydb/mayfly/store"
+)
+
+// ItemLease keeps an item from expiring for a limited time.
+type ItemLease struct {
+	ID    string `json:"id"`
+	Until int64  `json:"leaseUntil" description:"Seconds since 1970, when it ends. 0: there is none."`
+}
+
+const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
+
+// leaseSeconds is the length of a lease in seconds. The store checks the maximum.
+type leaseSeconds int
+
+// DecodeMember implements route.JSONMemberDecoder.
+func (n *leaseSeconds) DecodeMember(_ string, v jsondoc.Value) error {
+	f := v.Num()
+	if v.Kind() != jsondoc.Number || f != float64(int32(f)) {
+		return route.BadRequest(leaseLengthText)
+	}
+	*n = leaseSeconds(f)
+	return nil
+}
+
+// JSONSchema implements jsonschema.Exposer.
+func (leaseSeconds) JSONSchema() (s jsonschema.Schema, err error) {
+	s.AddType(jsonschema.Integer)
+	s.WithMinimum(1).WithMaximum(store.MaxLease).WithExamples(60)
+	return s, nil
+}
+
+type takeLeaseRequest struct {
+	ContainerPath
+	ItemFields
+	Seconds leaseSeconds `json:"seconds" missing:"'seconds' must be a whole number: how long the lease is to be."`
+	_       struct{}     `additionalProperties:"false"`
+}
+
+func (l *Laboratory) takeLease(ctx context.Context, in *takeLeaseRequest) (ItemLease, error) {
+	held, err := in.container.Lease(ctx, in.PartitionKey.PartitionKey, in.ID, int(in.Seconds))
+	if err != nil {
+		return ItemLease{}, err
+	}
+	return ItemLease{in.ID, held.Until}, nil
+}
+
+type releaseLeaseRequest struct {
+	ContainerPath
+	ItemFields
+	_ struct{} `additionalProperties:"false"`
+}
+
+// ForceRequestBody implements openapi.RequestBodyEnforcer, since this DELETE has a body.
+func (releaseLeaseRequest) ForceRequestBody() {}
+
+func (l *Laboratory) releaseLease(ctx context.Context, in *releaseLeaseRequest) (ItemLease, error) {
+	if err := in.container.ReleaseLease(ctx, in.PartitionKey.PartitionKey, in.ID); err != nil {
+		return ItemLease{}, err
+	}
+	return ItemLease{ID: in.ID}, nil
+}

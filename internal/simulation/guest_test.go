@@ -1,0 +1,29 @@
+//go:build wasip1
+
+package simulation_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestGuest is run by sandbox.run: it runs the simulation that the standard input describes, and prints its
+// steps and then its report.
+func TestGuest(t *testing.T) {
+	var r request
+	if err := json.NewDecoder(os.Stdin).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	c := r.Config
+	if r.Defect != "" {
+		defects()[r.Defect](&c)
+	}
+	c.Steps = os.Stdout
+	text, err := json.Marshal(run(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("%s%s\n", reportMark, text)
+}

@@ -1,0 +1,128 @@
+package exec
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query/internal/eval"
+	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// InMemoryObject is a JSON object of a short list that is queried without being stored in a container. Its
+// text is complete: it has only those system properties that are in the text.
+type InMemoryObject struct {
+	// greater than 0; ascends along the list and stays the same when other values are added or removed
+	Position uint64
+	Text     []byte
+}
+
+// RunValues makes one page of a query over a list: see Plan.RunValues of package query.
+func RunValues(ctx context.Context, p *plan.Plan, list []InMemoryObject, env eval.Env, o RunOptions) (Page,
+	error) {
+	sources := []source.Source{&inMemorySource{list: list}}
+	page, err := Run(ctx, p, sources, env, o)
+	if err != nil || page.Cursor == "" {
+		return page, err
+	}
+	o.Cursor, o.MaxItems = page.Cursor, 1
+	ahead, err := Run(ctx, p, sources, env, o)
+	if err != nil {
+		return Page{Stats: page.Stats}, err
+	}
+	if len(ahead.Rows) == 0 && ahead.Cursor == "" {
+		page.Cursor = ""
+	}
+	return page, nil
+}
+
+// inMemorySource is a Source over a list, without an index. The rid of a value is its position.
+type inMemorySource struct{ list []InMemoryObject }
+
+func (s *inMemorySource) find(position uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.list, position, func(v InMemoryObject, at uint64) int {
+		switch {
+		case v.Position < at:
+			return -1
+		case v.Position > at:
+			return 1
+		}
+		return 0
+	})
+}
+
+// Scan iterates over the values whose positions are greater than after.
+func (s *inMemorySource) Scan(after uint64) source.Documents {
+	i, found := s.find(after)
+	if found {
+		i++
+	}
+	return &inMemoryScan{rest: s.list[i:]}
+}
+
+// Fetch returns the value at a position, or false if there is none.
+func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
+	i, found := s.find(rid)
+	if !found {
+		return nil, false, nil
+	}
+	return &inMemoryDocument{&s.list[i]}, true, nil
+}
+
+// Postings returns no rids, because a list has no index.
+func (s *inMemorySource) Postings([]byte) source.Postings { return &SortedRIDs{} }
+
+// Terms returns no entries, because a list has no index.
+func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.Terms { return emptyIndexTerms{} }
+
+// Partition returns false, because a list has no partitions.
+func (s *inMemorySource) Partition() (source.Postings, bool) { return nil, false }
+
+// emptyIndexTerms is the Terms of an index that does not exist.
+type emptyIndexTerms struct{}
+
+func (emptyIndexTerms) Next() bool    { return false }
+func (emptyIndexTerms) Key() []byte   { return nil }
+func (emptyIndexTerms) Value() []byte { return nil }
+func (emptyIndexTerms) RID() uint64   { return 0 }
+func (emptyIndexTerms) Close() error  { return nil }
+
+// inMemoryScan is the source.Documents over the list of a RunValues.
+type inMemoryScan struct {
+	rest []InMemoryObject
+	at   *InMemoryObject
+}
+
+// Next moves to the next value of the list and returns false at the end.
+func (s *inMemoryScan) Next() bool {
+	if len(s.rest) == 0 {
+		return false
+	}
+	s.at, s.rest = &s.rest[0], s.rest[1:]
+	return true
+}
+
+// Document returns the current value.
+func (s *inMemoryScan) Document() source.Document { return &inMemoryDocument{s.at} }
+
+// Err returns nil: reading a list cannot fail.
+func (s *inMemoryScan) Err() error { return nil }
+
+// Close does nothing.
+func (s *inMemoryScan) Close() error { return nil }
+
+// inMemoryDocument is a Value as a source.Document.
+type inMemoryDocument struct{ *InMemoryObject }
+
+// Complete marks the value as a source.CompleteDocument: its text includes its system properties.
+func (v *inMemoryDocument) Complete() {}
+
+// RID returns the position of the value.
+func (v *inMemoryDocument) RID() uint64 { return v.Position }
+
+// Body returns the text of the value.
+func (v *inMemoryDocument) Body() []byte { return v.Text }
+
+// System returns no system properties: nothing is added to the text.
+func (v *inMemoryDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// IndexAccess is a node of a plan that lists candidate documents: the rids under some keys of an index. It
+// holds no state; a run opens it. The candidates include all documents that match the condition of the
+// access, and may include others.
+type IndexAccess interface {
+	fmt.Stringer
+	// Lists reports whether the rids come sorted from posting lists. The rids of other accesses are read
+	// first and then sorted.
+	Lists() bool
+}
+
+// KeysAccess lists the documents under any of some index keys.
+type KeysAccess struct {
+	Keys [][]byte
+	text string
+}
+
+// SpansAccess lists the documents in any of some ranges of index keys. If it has a test, documents whose term
+// fails it are left out.
+type SpansAccess struct {
+	Spans []KeySpan
+	Test  *IndexTermTest
+	Whole bool // the spans cover the whole path, so that only the test excludes documents
+	text  string
+}
+
+// AllOfAccess lists the documents that each of its accesses lists.
+type AllOfAccess struct{ List []IndexAccess }
+
+// AnyOfAccess lists the documents that at least one of its accesses lists.
+type AnyOfAccess struct{ List []IndexAccess }
+
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
+
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+func (a *SpansAccess) Lists() bool { return false }
+
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+func (a *AllOfAccess) Lists() bool {
+	for _, b := range a.List {
+		if !b.Lists() {
+			return false
+		}
+	}
+	return true
+}
+
+// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+func (a *AnyOfAccess) Lists() bool {
+	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
+}
+
+// String returns the access as text, for the output of a plan.
+func (a *KeysAccess) String() string { return a.text }
+
+// String returns the access as text, for the output of a plan.
+func (a *SpansAccess) String() string {
+	if a.Whole {
+		return "terms " + a.text
+	}
+	return "range " + a.text
+}
+
+// String returns the access as text, for the output of a plan.
+func (a *AllOfAccess) String() string { return "intersect (" + joined(a.List) + ")" }
+
+// String returns the access as text, for the output of a plan.
+func (a *AnyOfAccess) String() string { return "union (" + joined(a.List) + ")" }
+
+func joined(list []IndexAccess) string {
+	texts := make([]string, len(list))
+	for i, a := range list {
+		texts[i] = a.String()
+	}
+	return shortened(strings.Join(texts, "; "))
+}
+
+// MaxOpen is the maximum number of posting lists that are merged while they are read. If there are more,
+// their rids are read first and then sorted.
+const MaxOpen = 16
+
+// Later returns the greater of two keys.
+func Later(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,203 @@
+package query
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/mayflydb/mayfly/index"
+	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/query/internal/exec"
+	"github.com/mayflydb/mayfly/query/internal/source"
+)
+
+// memory is a Source over plain slices: documents with the entries that the container's Indexer makes of
+// them.
+type memory struct {
+	docs    []*memoryDocument // by rid
+	entries []memoryEntry     // by key and rid
+	opened  int               // iterators that are not closed
+	version string            // empty: it changes all the time
+}
+
+type memoryDocument struct {
+	rid  uint64
+	body []byte
+}
+
+type memoryEntry struct {
+	key, value []byte
+	rid        uint64
+}
+
+func (d *memoryDocument) RID() uint64  { return d.rid }
+func (d *memoryDocument) Body() []byte { return d.body }
+
+func (d *memoryDocument) System() jsondoc.SystemProperties {
+	rid := base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(make([]byte, 8), d.rid))
+	return jsondoc.SystemProperties{RID: rid, Self: "dbs/" + rid, ETag: `"e` + rid + `"`,
+		TS: 1_700_000_000 + int64(d.rid)}
+}
+
+// newPageStateStore deals documents out to sources in turn. Rids rise with the documents' order; as in a
+// container, those of one source are never those of another.
+func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.Source {
+	t.Helper()
+	list := make([]*memory, sources)
+	for i := range list {
+		list[i] = &memory{}
+	}
+	// in runs, so that the order of the whole is that of the documents
+	per := (len(bodies) + sources - 1) / sources
+	for i, body := range bodies {
+		parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i/per].add(x, &memoryDocument{uint64(i + 1), parsed.Body})
+	}
+	result := make([]source.Source, sources)
+	for i, m := range list {
+		sort.Slice(m.entries, func(a, b int) bool { return m.entries[a].full() < m.entries[b].full() })
+		result[i] = m
+	}
+	return result
+}
+
+func (m *memory) add(x *index.Indexer, d *memoryDocument) {
+	m.docs = append(m.docs, d)
+	for _, e := range x.Entries(nil, d.body, d.System().TS) {
+		m.entries = append(m.entries, memoryEntry{e.Key, e.Value, d.rid})
+	}
+}
+
+func (e *memoryEntry) full() string {
+	return string(binary.BigEndian.AppendUint64(bytes.Clone(e.key), e.rid))
+}
+
+func (m *memory) Scan(after uint64) source.Documents {
+	m.opened++
+	return &memoryScan{m: m, at: m.find(after+1) - 1}
+}
+
+func (m *memory) find(rid uint64) int {
+	i, _ := slices.BinarySearchFunc(m.docs, rid,
+		func(d *memoryDocument, rid uint64) int { return int(d.rid) - int(rid) })
+	return i
+}
+
+type memoryScan struct {
+	m  *memory
+	at int
+}
+
+func (s *memoryScan) Next() bool                { s.at++; return s.at < len(s.m.docs) }
+func (s *memoryScan) Document() source.Document { return s.m.docs[s.at] }
+func (s *memoryScan) Err() error                { return nil }
+func (s *memoryScan) Close() error              { s.m.opened--; return nil }
+
+func (m *memory) Fetch(rid uint64) (source.Document, bool, error) {
+	if i := m.find(rid); i < len(m.docs) && m.docs[i].rid == rid {
+		return m.docs[i], true, nil
+	}
+	return nil, false, nil
+}
+
+// memoryRids are postings over a slice.
+type memoryRids struct {
+	exec.SortedRIDs
+	m *memory
+}
+
+func (r *memoryRids) Close() error { r.m.opened--; return nil }
+
+func (m *memory) rids(list []uint64) source.Postings {
+	m.opened++
+	return &memoryRids{exec.SortedRIDs{Rids: list}, m}
+}
+
+func (m *memory) Postings(prefix []byte) source.Postings {
+	var list []uint64
+	for _, e := range m.span(prefix, append(bytes.Clone(prefix), 0xFF)) {
+		if bytes.Equal(e.key, prefix) {
+			list = append(list, e.rid)
+		}
+	}
+	return m.rids(list)
+}
+
+// Span returns the entries whose keys, with the rid behind them, lie in [lo, hi).
+func (m *memory) span(lo, hi []byte) []memoryEntry {
+	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
+	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })
+	if hi == nil {
+		to = len(m.entries)
+	}
+	return m.entries[from:max(from, to)]
+}
+
+func (m *memory) Value(key []byte, rid uint64) ([]byte, bool, error) {
+	for _, e := range m.span(binary.BigEndian.AppendUint64(bytes.Clone(key), rid), nil) {
+		return e.value, bytes.Equal(e.key, key) && e.rid == rid, nil
+	}
+	return nil, false, nil
+}
+
+func (m *memory) Terms(lo, hi []byte, reverse bool) source.Terms {
+	m.opened++
+	list := slices.Clone(m.span(lo, hi))
+	if reverse {
+		slices.Reverse(list)
+	}
+	return &memoryTerms{m: m, list: list, at: -1}
+}
+
+type memoryTerms struct {
+	m    *memory
+	list []memoryEntry
+	at   int
+}
+
+func (t *memoryTerms) Next() bool    { t.at++; return t.at < len(t.list) }
+func (t *memoryTerms) Key() []byte   { return t.list[t.at].key }
+func (t *memoryTerms) Value() []byte { return t.list[t.at].value }
+func (t *memoryTerms) RID() uint64   { return t.list[t.at].rid }
+func (t *memoryTerms) Close() error  { t.m.opened--; return nil }
+
+func (m *memory) Partition() (source.Postings, bool) { return nil, false }
+
+func (m *memory) Count() (int64, bool) { return int64(len(m.docs)), true }
+
+func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (source.Postings, bool) {
+	names := make([]string, len(path))
+	for i, s := range path {
+		names[i] = s.Name
+	}
+	var list []uint64
+	for _, d := range m.docs {
+		lacks := jsondoc.Get(d.body, jsondoc.PathOf(names...)).Kind() == jsondoc.Undefined && !jsondoc.IsSystem(names[0])
+		if lacks && (d.rid == from || (d.rid < from) == reverse) {
+			list = append(list, d.rid)
+		}
+	}
+	if reverse {
+		slices.Reverse(list)
+	}
+	return m.rids(list), true
+}
+
+func (m *memory) Version() (string, bool, error) { return m.version, m.version != "", nil }
+
+func (m *memory) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
+
+func (t *memoryTerms) Seek(key []byte) bool {
+	for t.at++; t.at < len(t.list); t.at++ {
+		if bytes.Compare(t.list[t.at].key, key) >= 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,259 @@
+package spill
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"math/bits"
+	"slices"
+)
+
+// Hash128 is a hash of 128 bits with evenly distributed values.
+type Hash128 [16]byte
+
+// A tier is a file of sorted sums. It consists of pages; each page has perPage sums and a checksum.
+const (
+	perPage  = 255
+	pageSize = perPage*16 + 4
+	maxTiers = 8
+	// The filter of a tier is a Bloom filter: it has bitsPerSum bits for each sum, and each sum sets probes
+	// of them. About one in a hundred sums that are not in the tier passes the filter.
+	bitsPerSum = 10
+	probes     = 7
+)
+
+// DiskHashSet is a set of hashes (Hash128) that is stored in files. Only one goroutine may use it, and must
+// close it.
+type DiskHashSet struct {
+	dir   *TempDir
+	tiers []*hashTier
+	page  []byte
+}
+
+// hashTier is one file of a DiskHashSet: n sums, sorted, with a Bloom filter in memory.
+type hashTier struct {
+	f      *tempFile
+	n      int
+	filter []uint64
+}
+
+// NewSet makes an empty set.
+func (d *TempDir) NewSet() *DiskHashSet { return &DiskHashSet{dir: d, page: make([]byte, pageSize)} }
+
+// Held returns the memory of the set in bytes.
+func (s *DiskHashSet) Held() (n int) {
+	for _, t := range s.tiers {
+		n += 8 * len(t.filter)
+	}
+	return n + pageSize
+}
+
+// Has reports whether a sum is in the set.
+func (s *DiskHashSet) Has(sum Hash128) (bool, error) {
+	for _, t := range s.tiers {
+		if !t.mayContain(sum) {
+			continue
+		}
+		if found, err := s.in(t, sum); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// Add adds sums. They must be distinct, and none may be in the set already. Add sorts the slice.
+func (s *DiskHashSet) Add(sums []Hash128, spend func(int) bool) error {
+	going := true
+	slices.SortFunc(sums, func(a, b Hash128) int {
+		if going = going && spend(len(a)); !going {
+			return 0
+		}
+		return bytes.Compare(a[:], b[:])
+	})
+	if !going {
+		return ErrStopped
+	}
+	next := func() (Hash128, bool, error) {
+		if len(sums) == 0 {
+			return Hash128{}, false, nil
+		}
+		first := sums[0]
+		sums = sums[1:]
+		return first, true, nil
+	}
+	t, err := s.write(len(sums), next, spend)
+	if err != nil {
+		return err
+	}
+	if s.tiers = append(s.tiers, t); len(s.tiers) < maxTiers {
+		return nil
+	}
+	return s.merge(spend)
+}
+
+// merge merges all tiers into one.
+func (s *DiskHashSet) merge(spend func(int) bool) error {
+	total := 0
+	heads := make([]*hashTierReader, 0, len(s.tiers))
+	for _, t := range s.tiers {
+		total += t.n
+		heads = append(heads, &hashTierReader{t: t, page: make([]byte, pageSize)})
+	}
+	for _, h := range heads {
+		if err := h.next(); err != nil {
+			return err
+		}
+	}
+	t, err := s.write(total, func() (first Hash128, ok bool, err error) {
+		var from *hashTierReader
+		for _, h := range heads {
+			if !h.end && (from == nil || bytes.Compare(h.sum[:], from.sum[:]) < 0) {
+				from = h
+			}
+		}
+		if from == nil {
+			return first, false, nil
+		}
+		first = from.sum
+		return first, true, from.next()
+	}, spend)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	s.tiers = []*hashTier{t}
+	return nil
+}
+
+// write makes a tier of n sums, which next returns in order.
+func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error), spend func(int) bool) (*hashTier,
+	error) {
+	f, err := s.dir.create()
+	if err != nil {
+		return nil, err
+	}
+	t := &hashTier{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
+	page := make([]byte, 0, pageSize)
+	for {
+		sum, ok, err := next()
+		if err == nil && ok {
+			t.addToFilter(sum)
+			page = append(page, sum[:]...)
+		}
+		if err == nil && (len(page) == pageSize-4 || !ok && len(page) > 0) {
+			page = page[:pageSize-4]
+			err = f.write(binary.BigEndian.AppendUint32(page, crc32.Checksum(page, castagnoli)))
+			page = page[:0]
+			if err == nil && !spend(pageSize) {
+				err = ErrStopped
+			}
+		}
+		if err != nil {
+			f.close()
+			return nil, err
+		}
+		if !ok {
+			return t, nil
+		}
+	}
+}
+
+// Close removes the files. It may be called more than once.
+func (s *DiskHashSet) Close() {
+	for _, t := range s.tiers {
+		t.f.close()
+	}
+	s.tiers = nil
+}
+
+// filterBit returns the position of the i-th filter bit of a sum.
+func (t *hashTier) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
+	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
+	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
+	return int(at / 64), 1 << (at % 64)
+}
+
+func (t *hashTier) addToFilter(sum Hash128) {
+	for i := range uint64(probes) {
+		word, mask := t.filterBit(sum, i)
+		t.filter[word] |= mask
+	}
+}
+
+func (t *hashTier) mayContain(sum Hash128) bool {
+	for i := range uint64(probes) {
+		if word, mask := t.filterBit(sum, i); t.filter[word]&mask == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// readPage reads one page and returns its sums.
+func readPage(t *hashTier, i int, page []byte) ([]byte, error) {
+	if err := t.f.read(page, int64(i)*pageSize); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(page[:pageSize-4], castagnoli) != binary.BigEndian.Uint32(page[pageSize-4:]) {
+		return nil, &Error{"read", ErrCorrupt}
+	}
+	return page[:16*min(perPage, t.n-i*perPage)], nil
+}
+
+// in reports whether a tier contains a sum. Sums are evenly distributed, so the first bytes of a sum give
+// its approximate position in the file.
+func (s *DiskHashSet) in(t *hashTier, sum Hash128) (bool, error) {
+	pages := (t.n + perPage - 1) / perPage
+	lo, hi := 0, pages
+	guess, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:]), uint64(pages))
+	for at := int(guess); lo < hi; at = min(max(at, lo), hi-1) {
+		list, err := readPage(t, at, s.page)
+		if err != nil {
+			return false, err
+		}
+		switch n := len(list) / 16; {
+		case bytes.Compare(sum[:], list[:16]) < 0:
+			hi = at
+			at--
+		case bytes.Compare(sum[:], list[16*(n-1):]) > 0:
+			lo = at + 1
+			at++
+		default:
+			i, j := 0, n
+			for i < j {
+				if m := (i + j) / 2; bytes.Compare(list[16*m:16*m+16], sum[:]) < 0 {
+					i = m + 1
+				} else {
+					j = m
+				}
+			}
+			return i < n && bytes.Equal(list[16*i:16*i+16], sum[:]), nil
+		}
+	}
+	return false, nil
+}
+
+// hashTierReader reads the sums of a tier in order.
+type hashTierReader struct {
+	t    *hashTier
+	at   int
+	page []byte
+	list []byte
+	sum  Hash128
+	end  bool
+}
+
+func (r *hashTierReader) next() (err error) {
+	if r.at == r.t.n {
+		r.end = true
+		return nil
+	}
+	if r.at%perPage == 0 {
+		if r.list, err = readPage(r.t, r.at/perPage, r.page); err != nil {
+			return err
+		}
+	}
+	copy(r.sum[:], r.list[r.at%perPage*16:])
+	r.at++
+	return nil
+}

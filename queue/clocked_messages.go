@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/queue/entity"
+)
+
+// clockedMessages implements host.ClockedData: the times of all messages come from the server's clock.
+type clockedMessages struct{ m *dataset }
+
+// Clocks implements host.ClockedData. All times of messages come from the server's clock, so it returns no
+// further clocks.
+func (d clockedMessages) Clocks() []*host.Clock { return nil }
+
+func (d clockedMessages) isAffected(clocks []*host.Clock) bool {
+	return slices.Contains(clocks, d.m.in.Clock())
+}
+
+// Hold implements host.ClockedData: it blocks the operations on messages until release is called, if the
+// server's clock is in clocks.
+func (d clockedMessages) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+	if !d.isAffected(clocks) {
+		return func() {}, nil
+	}
+	return d.m.gate.Open, d.m.gate.Shut(ctx)
+}
+
+// Latest implements host.ClockedData: it returns the latest time stored with an entity or a message, which
+// the server's clock must not be set back before. It returns the zero value if that clock is not in clocks.
+func (d clockedMessages) Latest(clocks []*host.Clock) (last host.StoredMoment) {
+	if !d.isAffected(clocks) {
+		return last
+	}
+	if at := d.m.latest.Load(); at > 0 {
+		last = host.StoredMoment{At: moment(at), What: "an entity was made or changed"}
+	}
+	for _, s := range d.m.allStores() {
+		if at := s.latest.Load(); at > 0 && moment(at).After(last.At) {
+			last = host.StoredMoment{At: moment(at), What: "a message was stored or settled in " + s.Name()}
+		}
+	}
+	return last
+}
+
+// Expired implements host.ClockedData: it returns the time of an expiry after to of a message that has not
+// been purged yet. The clock must not be set back before it, or the message would become live again.
+func (d clockedMessages) Expired(ctx context.Context, clocks []*host.Clock,
+	to time.Time) (died host.StoredMoment, err error) {
+	if !d.isAffected(clocks) {
+		return died, nil
+	}
+	for _, s := range d.m.allStores() {
+		if s.Sub != entity.Main || s.e.kind == entity.Topic {
+			continue
+		}
+		var at int64
+		now, def := s.now(), millis(s.e.properties.Load().DefaultTTL)
+		err := d.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
+			at, err = s.LastExpiry(r, now, def)
+			return err
+		})
+		if err != nil {
+			return host.StoredMoment{}, wrap(err)
+		}
+		if moment(at).After(to) && moment(at).After(died.At) {
+			died = host.StoredMoment{At: moment(at), What: "a message expired in " + s.Name()}
+		}
+	}
+	return died, nil
+}
+
+// Moved implements host.ClockedData: if the server's clock has been moved, the reaper and the timers look
+// again for messages and entities that are due.
+func (d clockedMessages) Moved(clocks []*host.Clock) {
+	if !d.isAffected(clocks) {
+		return
+	}
+	for _, s := range d.m.allStores() {
+		s.expiry.restart()
+	}
+	d.m.timers.WakeUp()
+	d.m.idler.WakeUp()
+}
+
+// allStores returns the message stores of all entities.
+func (m *dataset) allStores() (list []*messageStore) {
+	for _, e := range m.list() {
+		for _, s := range e.stores {
+			if s != nil {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}

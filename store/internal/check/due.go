@@ -1,0 +1,44 @@
+package check
+
+import "github.com/mayflydb/mayfly/engine"
+
+const (
+	maxDue      = 1024    // how many keys are read together
+	maxDueBytes = 1 << 20 // size of the items that are kept until their keys are read
+)
+
+// dueKey is a key that is read later, together with others, so that a remote engine needs few round trips.
+type dueKey struct {
+	key   []byte
+	check func(value []byte) // value is nil if the key is absent
+}
+
+// read reads a key later, and then calls check: see readDue.
+func (k *checker) read(key []byte, check func(value []byte)) {
+	k.due = append(k.due, dueKey{key, check})
+}
+
+// readDueIfMany reads the due keys if they or their items take much memory.
+func (k *checker) readDueIfMany() error {
+	if len(k.due) < maxDue && k.dueBytes < maxDueBytes {
+		return nil
+	}
+	return k.readDue()
+}
+
+// readDue reads and checks the due keys.
+func (k *checker) readDue() error {
+	due := k.due
+	k.due, k.dueBytes = nil, 0
+	if k.stopped {
+		return nil
+	}
+	keys := make([][]byte, len(due))
+	for i := range due {
+		keys[i] = due[i].key
+	}
+	return engine.GetEach(k.r, keys, func(i int, value []byte) (bool, error) {
+		due[i].check(value)
+		return !k.stopped, nil
+	})
+}

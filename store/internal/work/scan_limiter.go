@@ -1,0 +1,179 @@
+package work
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/priority"
+	"github.com/mayflydb/mayfly/query"
+)
+
+// watchEvery is the number of steps of a scan between two checks of the context and the time.
+const watchEvery = 256
+
+// yieldBytes is the number of bytes of values after which a scan lets other goroutines run. Go interrupts a
+// goroutine only after 10 ms, so a short request would otherwise wait 10 ms for each scan ahead of it.
+const yieldBytes = 256 << 10
+
+// ScanLimiter limits scans over data: a scan ends with the context of its caller and at its time limit. It
+// counts the steps of all iterators of a snapshot that ViewUnder has opened.
+type ScanLimiter struct {
+	Ctx     context.Context
+	Elapsed func() time.Duration  // real time since the scan began; nil: only the context ends it
+	Limit   time.Duration         // elapsed time after which the scan fails; 0: none
+	Budget  time.Duration         // elapsed time after which a resumable scan ends; 0: none
+	n       int64                 // number of steps so far
+	Turns   *priority.TurnLimiter // of scans that read large values or many; nil: they only yield
+	turn    *priority.Turn
+	read    int   // bytes of values since the last turn
+	Late    bool  // Budget is used up
+	err     error // why the scan has ended
+}
+
+// LookBudget is the real time after which an inspection of a container ends with what it has found.
+const LookBudget = time.Second
+
+// step counts a step. It returns false if the scan must fail with err.
+func (w *ScanLimiter) step() bool { return w.steps(1) }
+
+// steps counts n steps. It returns false if the work must end: see Check.
+func (w *ScanLimiter) steps(n int) bool {
+	before := w.n
+	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
+		w.Check()
+	}
+	return w.err == nil
+}
+
+// Check looks at the context and the time. It sets w.err if the context has ended or the limit has passed,
+// and w.Late if the budget has passed.
+func (w *ScanLimiter) Check() {
+	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
+		return
+	}
+	took := w.Elapsed()
+	w.Late = w.Late || took >= w.Budget && w.Budget > 0
+	if took > w.Limit && w.Limit > 0 {
+		w.err = &query.TimeError{Limit: w.Limit}
+	}
+}
+
+// count counts a value that has been read. After yieldBytes it lets short requests run, and waits for the
+// next turn of the scan.
+func (w *ScanLimiter) count(value []byte) {
+	if w.read += len(value); w.read < yieldBytes {
+		return
+	}
+	w.read = 0
+	if w.Turns == nil {
+		runtime.Gosched()
+		return
+	}
+	w.Leave()
+	if w.turn = w.Turns.Take(w.Ctx); w.turn == nil && w.err == nil {
+		w.Check()
+	}
+}
+
+// Leave ends the scan's turn, if it has one. It is called after the scan, or when the scan waits.
+func (w *ScanLimiter) Leave() {
+	w.turn.Leave()
+	w.turn = nil
+}
+
+// More counts a step of a scan that may end early. It reports whether there is time for the step.
+func (w *ScanLimiter) More() bool { return w.step() && !w.Late }
+
+// ViewUnder runs fn over one snapshot of an engine. The scans of fn end with the stopwatch.
+func ViewUnder(w *ScanLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
+	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(LimitedReader{r, w}) })
+}
+
+// LimitedReader is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan,
+// Close of its iterator returns the stopwatch's error.
+type LimitedReader struct {
+	engine.Reader
+	watch *ScanLimiter
+}
+
+// Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
+// need them.
+func Far(r engine.Reader) engine.Prefetcher {
+	if w, ok := r.(LimitedReader); ok {
+		r = w.Reader
+	}
+	far, _ := r.(engine.Prefetcher)
+	return far
+}
+
+// Scan returns an iterator whose steps the stopwatch counts.
+func (r LimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
+}
+
+// GetMany returns the values of keys, and counts their bytes: see engine.Reader.
+func (r LimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
+	values, err := r.Reader.GetMany(keys)
+	for _, v := range values {
+		r.watch.count(v)
+	}
+	return values, err
+}
+
+// limitedIterator is an iterator whose steps a stopwatch counts.
+type limitedIterator struct {
+	engine.Iterator
+	watch *ScanLimiter
+}
+
+// Next moves to the next key, unless the stopwatch has ended the scan.
+func (it *limitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
+
+// SeekGE moves to the first key at or after key, unless the stopwatch has ended the scan.
+func (it *limitedIterator) SeekGE(key []byte) bool {
+	return it.watch.step() && it.Iterator.SeekGE(key)
+}
+
+// Value returns the value of the current key, and counts its bytes.
+func (it *limitedIterator) Value() []byte {
+	v := it.Iterator.Value()
+	it.watch.count(v)
+	return v
+}
+
+// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
+func (it *limitedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
+
+// remoteSkip is the number of keys that an iterator of a remote engine skips between two checks of the
+// context and the time. Each skip is a round trip.
+const remoteSkip = 1 << 16
+
+// Skip moves past up to most keys and returns their number: see engine.KeySkipper.
+func (it *limitedIterator) Skip(most int) (n int) {
+	between := watchEvery
+	if _, remote := it.Iterator.(engine.ReadAheadIterator); remote {
+		between = remoteSkip
+	}
+	for n < most {
+		part := min(between, most-n)
+		if !it.watch.steps(part) {
+			break
+		}
+		skipped := engine.Skip(it.Iterator, part)
+		if n += skipped; skipped < part {
+			break
+		}
+	}
+	return n
+}
+
+// Close releases the iterator and returns its first error, or that of the stopwatch.
+func (it *limitedIterator) Close() error {
+	err := it.Iterator.Close()
+	if err == nil {
+		err = it.watch.err
+	}
+	return err
+}
