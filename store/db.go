@@ -67,8 +67,9 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 // of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
+	// Turns limit the use of processors and sockets, so their clock is the system's also in tests.
 	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
-		turns: priority.NewTurns(ttl.Real{})} // a turn limits the use of processors and sockets, also in a test
+		turns: priority.NewTurns(ttl.Real{})}
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err
