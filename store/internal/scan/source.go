@@ -94,7 +94,9 @@ func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body
 }
 
 // Borrow returns the row as an item that is valid until the next row is read.
-func (r *Row) Borrow(of value.ItemContainer) value.Item { return value.NewItem(of, r.rid, r.head, r.body, "") }
+func (r *Row) Borrow(of value.ItemContainer) value.Item {
+	return value.NewItem(of, r.rid, r.head, r.body, "")
+}
 
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
 func (r *Row) Item(of value.ItemContainer) value.Item {
