@@ -118,6 +118,20 @@ func takeTurns(t *testing.T, servers ...*Server) *turns {
 	return front
 }
 
+// chosenScenarios reads a list of scenarios, without those that the variable MAYFLY_SCENARIOS does not name if
+// it is set. It reports whether it is.
+func chosenScenarios(t *testing.T, file string) (list map[string][]string, only bool) {
+	t.Helper()
+	list = scenarioList(t, file)
+	names := os.Getenv("MAYFLY_SCENARIOS")
+	if names != "" {
+		maps.DeleteFunc(list, func(name string, _ []string) bool {
+			return !slices.Contains(strings.Split(names, ","), name)
+		})
+	}
+	return list, names != ""
+}
+
 // keptLocks are scenarios that fail because the locks of a killed server last until their time is over, and
 // how they fail.
 var keptLocks = map[string]string{"restart-session": "session-cannot-be-locked"}
@@ -161,7 +175,7 @@ func runOfOneDatabase(t *testing.T, language string) {
 	s := suites[slices.IndexFunc(suites, func(s suite) bool { return s.name == language })]
 	database := sharedDatabase(t)
 	runnable(t, s)
-	list := scenarioList(t, "scenarios.md")
+	list, only := chosenScenarios(t, "scenarios.md")
 	argv := s.prepare(t)
 	const ranges = "5"
 	open := func() *Server {
@@ -173,6 +187,9 @@ func runOfOneDatabase(t *testing.T, language string) {
 	defer cancel()
 	args := append(argv[1:], "--endpoint", (&Server{Port: front.port}).URL("http"), "--ranges", ranges,
 		"--control", control(t, a), "--running-clock")
+	if only {
+		args = append(args, "--only", strings.Join(slices.Sorted(maps.Keys(list)), ","))
+	}
 	passed, refused := outcomesOfServers(t, exec.CommandContext(ctx, argv[0], args...), list)
 	t.Logf("%d scenarios passed, %d move the clock; the servers got %d and %d requests", passed, refused,
 		front.served[0].Load(), front.served[1].Load())
@@ -180,12 +197,7 @@ func runOfOneDatabase(t *testing.T, language string) {
 
 func TestServiceBusOfOneDatabase(t *testing.T) {
 	database := sharedDatabase(t)
-	list := scenarioList(t, "servicebus.md")
-	if only := os.Getenv("MAYFLY_SCENARIOS"); only != "" {
-		maps.DeleteFunc(list, func(name string, _ []string) bool {
-			return !slices.Contains(strings.Split(only, ","), name)
-		})
-	}
+	list, _ := chosenScenarios(t, "servicebus.md")
 	argv := goProgram("./servicebus/go")(t)
 	open := func() bus {
 		return startBus(t, "--data", t.TempDir(), "--engine", database,

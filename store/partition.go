@@ -13,30 +13,37 @@ import (
 )
 
 // checkPositions checks the positions of a session token. It fails with CodeSessionNotAvailable if a
-// position belongs to a newer container of this name than the one that the store has. It fails with
-// CodeRangeGone if no position belongs to a present or former range of the container. It ignores positions
+// position belongs to a newer container of this name than the one that the store has, with
+// CodeRangeGone if no position belongs to a present or former range of the container, and instead of both
+// with CodeOwnerNotFound if another server has deleted the container. It ignores positions
 // of an earlier container of the name: that container's data is gone, and the ids of its ranges never name
 // other spans of keys in this one.
 func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
 	for {
 		st := c.state.Load()
-		own, known := false, false
+		own, known, newer := false, false, false
 		for _, p := range session {
-			if p.Version > max(c.SessionVersion(), 0) {
-				return errSessionNotAvailable
-			}
+			newer = newer || p.Version > max(c.SessionVersion(), 0)
 			if !c.isFormer(p) {
 				own = true
 				known = known || slices.ContainsFunc(st.Ranges,
 					func(s *container.Partition) bool { return s.AnswersFor(p.Range) })
 			}
 		}
-		if known || !own {
+		if !newer && (known || !own) {
 			return nil
 		}
-		if !c.outdated(ctx, st) {
-			return scan.RangeGone(session[0].Range)
+		if c.outdated(ctx, st) {
+			continue
 		}
+		// Another server may have deleted the container, and created the one that the client knows.
+		if err := c.usable(c.state.Load()); err != nil {
+			return err
+		}
+		if newer {
+			return errSessionNotAvailable
+		}
+		return scan.RangeGone(session[0].Range)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 )
 
 // movedCatalog is an engine over which another store changes the catalog before every second transaction on
@@ -94,5 +95,44 @@ func TestCatalogChangesOfSeveralStores(t *testing.T) {
 			t.Errorf("%s in %d transactions on the catalog: %v", change.name, m.n, err)
 		}
 		m.before = nil
+	}
+}
+
+// A request with a session of a container that another store has created in place of this one fails as one for
+// a deleted container, so that its caller looks for the new one.
+func TestSessionOfARecreatedContainer(t *testing.T) {
+	t.Parallel()
+	a, b := newServers(t, "", 1)
+	key := pk("p")
+	a.put(`{"id":"1","pk":"p"}`)
+	d, err := a.db.Database("db")
+	if err == nil {
+		err = d.DeleteContainer(a.ctx, "c", store.WriteOptions{})
+	}
+	if err == nil {
+		_, err = d.CreateContainer(a.ctx, specOf(t, ""), definition.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r, err := a.lookUp().Upsert(a.ctx, key, []byte(`{"id":"1","pk":"p"}`), store.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := []store.SessionPosition{{Range: r.Range, LSN: r.LSN, Version: a.c.SessionVersion()}}
+	_, _, err = b.c.Read(b.ctx, key, "1", store.ReadOptions{Session: session})
+	if !is(err, fault.CodeOwnerNotFound) {
+		t.Errorf("a read: %v", err)
+	}
+	_, _, err = b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT * FROM c",
+		ListOptions: store.ListOptions{Session: session}})
+	if !is(err, fault.CodeOwnerNotFound) {
+		t.Errorf("a query: %v", err)
+	}
+	if err := b.db.CatchUp(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err = b.lookUp().Read(b.ctx, key, "1", store.ReadOptions{Session: session}); err != nil {
+		t.Errorf("a read of the new one: %v", err)
 	}
 }

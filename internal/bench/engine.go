@@ -100,29 +100,46 @@ func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err er
 	}
 	fmt.Fprintf(out, "%-26s", "purge of all")
 	for _, s := range all {
-		began := ttl.Real{}.Now()
+		began, before := ttl.Real{}.Now(), s.tripsSoFar()
 		n, err := s.purge(ctx)
 		if err != nil {
 			return err
 		}
 		took := ttl.Real{}.Now().Sub(began)
-		fmt.Fprintf(out, " | %s %d, %.0f/s", s.name, n, float64(n)/took.Seconds())
+		fmt.Fprintf(out, " | %s %d, %.0f/s%s", s.name, n, float64(n)/took.Seconds(), s.tripsSince(before, n))
 	}
 	fmt.Fprintln(out)
 	return nil
 }
 
+// tripsSoFar returns the round trips so far, 0 if they are not counted.
+func (s *comparedStore) tripsSoFar() uint64 {
+	if s.trips == nil {
+		return 0
+	}
+	return s.trips()
+}
+
+// tripsSince returns the text for the round trips that each of n operations has taken since there were
+// before. The text is empty if they are not counted.
+func (s *comparedStore) tripsSince(before uint64, n int) string {
+	if s.trips == nil || n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %.3g trips", float64(s.trips()-before)/float64(n))
+}
+
 // load creates the documents.
 func (s *comparedStore) load(ctx context.Context, docs int, out io.Writer) error {
-	began := ttl.Real{}.Now()
+	began, before := ttl.Real{}.Now(), s.tripsSoFar()
 	for from := 0; from < docs; from += batchSize {
 		if err := s.ops["batch"](ctx, from); err != nil {
 			return err
 		}
 	}
 	took := ttl.Real{}.Now().Sub(began)
-	_, err := fmt.Fprintf(out, "%s: %d documents loaded, %.0f a second\n", s.name, docs,
-		float64(docs)/took.Seconds())
+	_, err := fmt.Fprintf(out, "%s: %d documents loaded, %.0f/s%s\n", s.name, docs,
+		float64(docs)/took.Seconds(), s.tripsSince(before, docs))
 	return err
 }
 
@@ -138,10 +155,7 @@ func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *i
 	var failed error
 	var all sync.WaitGroup
 	clock := ttl.Real{}
-	began, before := clock.Now(), uint64(0)
-	if s.trips != nil {
-		before = s.trips()
-	}
+	began, before := clock.Now(), s.tripsSoFar()
 	for range row.clients {
 		all.Go(func() {
 			for {
@@ -171,12 +185,8 @@ func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *i
 	}
 	took := clock.Now().Sub(began)
 	slices.Sort(times)
-	text := fmt.Sprintf("%s p50 %.3f ms %.0f/s", s.name, times[len(times)/2].Seconds()*1000,
-		float64(len(times))/took.Seconds())
-	if s.trips != nil {
-		text += fmt.Sprintf(" %.2f trips", float64(s.trips()-before)/float64(len(times)))
-	}
-	return text, nil
+	return fmt.Sprintf("%s p50 %.3f ms %.0f/s%s", s.name, times[len(times)/2].Seconds()*1000,
+		float64(len(times))/took.Seconds(), s.tripsSince(before, len(times))), nil
 }
 
 func openPebbleSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {

@@ -189,20 +189,6 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	return h, version, err
 }
 
-// ErrCatalogMoved is returned by a CatalogChange if another host has changed the catalog since the lock was
-// taken. Nothing was written. A retry uses the stored records.
-var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
-
-// RetryMoved runs fn, which takes the catalog's lock and changes the catalog, and repeats it as long as it
-// fails with ErrCatalogMoved: taking the lock again loads the other host's change.
-func RetryMoved(fn func() error) error {
-	for {
-		if err := fn(); !errors.Is(err, ErrCatalogMoved) {
-			return err
-		}
-	}
-}
-
 // CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues and
 // topics. It issues their numbers.
 type CatalogChange struct {

@@ -126,18 +126,6 @@ func (in *Instance) recover(ctx context.Context) error {
 	return nil
 }
 
-// repeatMoved runs fn. As long as it fails with ErrCatalogMoved, because another server changes the catalog
-// while this one opens it, repeatMoved calls reload, which reads the changes, and runs fn again.
-func repeatMoved(ctx context.Context, fn, reload func(context.Context) error) error {
-	err := fn(ctx)
-	for errors.Is(err, ErrCatalogMoved) {
-		if err = reload(ctx); err == nil {
-			err = fn(ctx)
-		}
-	}
-	return err
-}
-
 // start starts the reaper and the tenants' background work.
 func (in *Instance) start() {
 	in.membership.start()

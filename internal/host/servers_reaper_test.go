@@ -12,13 +12,13 @@ import (
 // sweptTenant reports that its only range is swept.
 type sweptTenant struct{ swept chan struct{} }
 
-func (s sweptTenant) Ranges(context.Context) ([]ttl.Range, error) {
-	return []ttl.Range{{Owner: 1}}, nil
+func (s sweptTenant) Ranges(context.Context) ([]ttl.SweepRange, error) {
+	return []ttl.SweepRange{{Owner: 1}}, nil
 }
 
-func (s sweptTenant) Clock(ttl.Range) ttl.Clock { return nil }
+func (s sweptTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
-func (s sweptTenant) Sweep(context.Context, ttl.Range, int) (ttl.SweepResult, error) {
+func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResult, error) {
 	select {
 	case s.swept <- struct{}{}:
 	default:
@@ -30,7 +30,7 @@ func (s sweptTenant) Sweep(context.Context, ttl.Range, int) (ttl.SweepResult, er
 func TestReaperBeginsWithItsLease(t *testing.T) {
 	f, s := newFleet(t), sweptTenant{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
-	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.OpenTenant{Sweep: s}))
+	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.TenantState{Sweep: s}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@
 // own choices from that stream. So a seed determines every step, on every machine, as long as the code is
 // the same. TestSeeds runs seeds twice and compares all steps.
 //
-//	MAYFLY_TEST_SEED=5 go test ./internal/simulation -run TestSeeds/repeat
+//	MAYFLY_TEST_SEED=5 go test -tags long ./internal/simulation -run TestSeeds/repeat
 //	MAYFLY_TEST_SEED=5 go test ./internal/simulation -tags long -run TestCampaign
 //
 // The first command runs a short simulation of a seed, the second one the simulation of the campaign and

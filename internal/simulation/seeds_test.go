@@ -13,8 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// TestSeeds runs simulations in a sandbox, where a seed determines every step.
+// TestSeeds runs simulations in a sandbox, where a seed determines every step. Most of its time the sandbox
+// compiles the simulation, which is why it needs -tags long.
 func TestSeeds(t *testing.T) {
+	if !racetest.Long {
+		t.Skip("needs 40 seconds of CPU: run it with -tags long")
+	}
 	racetest.Sequential(t)
 	s := newSandbox(t)
 	t.Run("repeat", func(t *testing.T) {

@@ -64,7 +64,7 @@ func (h *topicHistories) send(ctx context.Context, c *client) {
 		case lost:
 		case err == nil:
 			m.sent = true
-		case entity.CodeOf(err) == entity.CodeInternal:
+		case entity.ErrorCodeOf(err) == entity.CodeInternal:
 			h.w.violate("a send of %s to the topic fails with %v", m.id, err)
 		case !uncertain(err):
 			m.refused = true
@@ -84,7 +84,7 @@ func (h *topicHistories) subscribe(ctx context.Context, c *client) {
 			_, err := s.queues.Create(ctx, entity.Subscription, sub.path, p)
 			return err
 		})
-		if code := entity.CodeOf(err); err != nil && !lost &&
+		if code := entity.ErrorCodeOf(err); err != nil && !lost &&
 			(code == entity.CodeInternal || code == entity.CodeEntityNotFound) {
 			h.w.violate("%s cannot be created: %v", sub.path, err)
 		}

@@ -117,9 +117,16 @@ func (w *writer) note(d *document, next int, etag azcore.ETag, err error) {
 
 // checkDocuments compares the documents that each server has with what its clients know.
 func (l *load) checkDocuments() {
+	r := &l.result
+	for _, w := range l.documents.writers {
+		for _, d := range w.documents {
+			r.acknowledged += d.n
+		}
+	}
+	r.unknown += int(l.documents.unknown.Load())
 	for _, s := range l.servers {
 		has := l.list(s)
-		acked, happened := 0, 0
+		happened := 0
 		for _, w := range l.documents.writers {
 			for _, d := range w.documents {
 				n := has[d.id]
@@ -128,17 +135,20 @@ func (l *load) checkDocuments() {
 				case n == d.n:
 				case d.open && n == d.unknown:
 					happened++
+				case n < d.n:
+					r.lost++
+					l.t.Errorf("%s: %s is %d, known is %+v", s.URL("http"), d.id, n, *d)
 				default:
+					r.twice++
 					l.t.Errorf("%s: %s is %d, known is %+v", s.URL("http"), d.id, n, *d)
 				}
-				acked += d.n
 			}
 		}
 		for id, n := range has {
+			r.wrong++
 			l.t.Errorf("%s: nobody wrote %s: %d", s.URL("http"), id, n)
 		}
-		l.t.Logf("%d writes acknowledged, %d unknown, %d of them done", acked, l.documents.unknown.Load(),
-			happened)
+		l.t.Logf("of %d writes with an unknown outcome %d have happened", l.documents.unknown.Load(), happened)
 	}
 }
 

@@ -17,6 +17,7 @@ const settled = 100
 func (l *load) gapLimit(round int, limit time.Duration) {
 	l.t.Helper()
 	gap := l.gaps()
+	l.result.gap, l.result.limit = max(l.result.gap, gap), limit
 	l.t.Logf("round %d: nothing was acknowledged for %v", round+1, gap.Round(time.Millisecond))
 	if gap > limit {
 		l.t.Errorf("round %d: nothing was acknowledged for %v, the limit is %v", round+1, gap, limit)

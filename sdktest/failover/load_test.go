@@ -2,6 +2,7 @@ package failover
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"sync"
 	"testing"
@@ -19,6 +20,26 @@ type load struct {
 
 	documents documents
 	messages  messages
+	result    result
+}
+
+// result is what a test has found out, which it logs as a table.
+type result struct {
+	acknowledged, unknown int // operations
+	lost                  int // acknowledged operations that have not happened
+	twice                 int // operations that have happened twice
+	wrong                 int // everything else that nobody was told or that must not happen
+	gap, limit            time.Duration
+}
+
+func (r *result) log(t *testing.T) {
+	t.Helper()
+	gap := "-"
+	if r.limit > 0 {
+		gap = fmt.Sprintf("%v of %v", r.gap.Round(time.Millisecond), r.limit)
+	}
+	t.Logf("\n| acknowledged | unknown | lost | twice | wrong | longest gap |\n"+
+		"| %12d | %7d | %4d | %5d | %5d | %s |", r.acknowledged, r.unknown, r.lost, r.twice, r.wrong, gap)
 }
 
 const (
@@ -89,6 +110,7 @@ func (l *load) finish() {
 	l.failOnFaults()
 	l.checkDocuments()
 	l.checkMessages()
+	l.result.log(l.t)
 	for _, s := range l.servers {
 		must(l.t, s.Stop())
 	}

@@ -144,26 +144,36 @@ func closeClient(c *sb.Client) {
 // checkMessages takes all messages out and compares them with what the clients know.
 func (l *load) checkMessages() {
 	left := l.drain()
+	r := &l.result
 	acked, completed := 0, 0
 	for id, m := range l.messages.known {
 		n := left[id]
 		delete(left, id)
 		switch {
 		case !m.completed.IsZero() && n > 0:
+			r.wrong++
 			l.t.Errorf("message %s is there after it was completed", id)
-		case m.acked && !m.ending && n != 1, n > 1:
+		case n > 1:
+			r.twice++
 			l.t.Errorf("message %s is there %d times: %+v", id, n, *m)
+		case m.acked && !m.ending && n == 0:
+			r.lost++
+			l.t.Errorf("message %s is lost: %+v", id, *m)
 		}
 		if m.acked {
 			acked++
+		} else {
+			r.unknown++
 		}
 		if !m.completed.IsZero() {
 			completed++
 		}
 	}
 	for id := range left {
+		r.wrong++
 		l.t.Errorf("nobody sent message %s", id)
 	}
+	r.acknowledged += acked + completed
 	l.t.Logf("%d messages acknowledged, %d completed", acked, completed)
 }
 

@@ -194,6 +194,17 @@ func (n *node) signal(t *testing.T, sig syscall.Signal) {
 	must(t, signalAll(pid, sig))
 }
 
+// resume lets the PostgreSQL of a node continue after SIGSTOP, which still is a primary, under a new Patroni.
+// A watchdog ends a Patroni that has stood still for so long. It must: if Patroni 3.0 stood still between
+// reading from etcd that it is the leader and renewing that, it then overwrites the entry of the new leader,
+// which gives up its writes.
+func (c *cluster) resume(t *testing.T, n *node) {
+	t.Helper()
+	n.patroni.kill()
+	must(t, signalAll(n.postmaster(), syscall.SIGCONT))
+	c.start(t, n)
+}
+
 // failover waits until a standby has been promoted and the clients have continued.
 func (l *load) failover(round int, c *cluster, lost *node) {
 	l.t.Helper()
@@ -214,8 +225,9 @@ func TestFailover(t *testing.T) {
 	for round := range n {
 		l.progress(settled)
 		old := c.leader(t, nil)
-		old.signal(t, syscall.SIGKILL)
-		old.patroni.finish()
+		pid := old.postmaster()
+		old.patroni.kill()
+		must(t, killAll(pid))
 		l.failover(round, c, old)
 		c.start(t, old)
 		c.standby(t)
@@ -231,7 +243,7 @@ func TestRestartByPatroni(t *testing.T) {
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
-		must(t, signalAll(c.leader(t, nil).postmaster(), syscall.SIGKILL))
+		must(t, killAll(c.leader(t, nil).postmaster()))
 		l.progress(settled)
 		l.gapLimit(round, 30*time.Second)
 		c.standby(t)
@@ -240,7 +252,7 @@ func TestRestartByPatroni(t *testing.T) {
 }
 
 // The machine of the primary stands still, so that its connections stay open and nothing answers. A standby
-// is promoted. Then the machine continues and becomes a standby.
+// is promoted. Then the machine continues under a new Patroni and becomes a standby.
 func TestFrozenPrimary(t *testing.T) {
 	n := rounds(t)
 	c := newCluster(t)
@@ -250,7 +262,7 @@ func TestFrozenPrimary(t *testing.T) {
 		old := c.leader(t, nil)
 		old.signal(t, syscall.SIGSTOP)
 		l.failover(round, c, old)
-		old.signal(t, syscall.SIGCONT)
+		c.resume(t, old)
 		c.standby(t)
 	}
 	l.finish()

@@ -40,7 +40,7 @@ func end(postmaster int, ended func() bool) {
 	_ = syscall.Kill(postmaster, syscall.SIGINT)
 	for limit := time.Now().Add(10 * time.Second); !ended(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(limit) {
-			_ = signalAll(postmaster, syscall.SIGKILL)
+			_ = killAll(postmaster)
 			return
 		}
 	}
@@ -75,7 +75,7 @@ func (d *database) start(t *testing.T) {
 // crash ends PostgreSQL as a power cut would.
 func (d *database) crash(t *testing.T) {
 	t.Helper()
-	must(t, signalAll(d.run.cmd.Process.Pid, syscall.SIGKILL))
+	must(t, killAll(d.run.cmd.Process.Pid))
 	d.run.finish()
 }
 

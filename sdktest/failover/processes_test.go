@@ -161,19 +161,53 @@ func signalAll(parent int, sig syscall.Signal) error {
 	return nil
 }
 
+// killAll ends a process and its children as a power cut would, and waits for that: a PostgreSQL does not start
+// while a child of the one before it still uses its shared memory.
+func killAll(parent int) error {
+	if parent <= 1 { // this would be a signal to many processes
+		return fmt.Errorf("%d is no PostgreSQL", parent)
+	}
+	if err := signalAll(parent, syscall.SIGSTOP); err != nil { // it starts no more children
+		return err
+	}
+	all := append([]int{parent}, children(parent)...)
+	for _, pid := range all {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	for end := time.Now().Add(time.Minute); len(all) > 0; time.Sleep(time.Millisecond) {
+		all = slices.DeleteFunc(all, func(pid int) bool {
+			state, _ := stateOf(pid)
+			return state == "" || state == "Z"
+		})
+		if time.Now().After(end) {
+			return fmt.Errorf("processes %v do not end", all)
+		}
+	}
+	return nil
+}
+
 // children returns the children of a process.
 func children(parent int) (list []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range stats {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if _, of := stateOf(pid); of == parent {
 			list = append(list, pid)
 		}
 	}
 	return list
+}
+
+// stateOf returns the state of a process, as ps names it, and its parent. The state is empty if the process
+// has ended, and Z if only its parent still has to take note of that.
+func stateOf(pid int) (state string, parent int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if err != nil || len(fields) < 2 {
+		return "", 0
+	}
+	parent, _ = strconv.Atoi(fields[1])
+	return fields[0], parent
 }

@@ -7,6 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.stream.Collectors;
+import reactor.core.Exceptions;
 
 /** The runner for Java; ../scenarios.md says what it takes and prints. */
 public final class Run {
@@ -129,6 +131,10 @@ public final class Run {
 
     /** Puts an error on one line: what it says, the status if there is one, and the scenario's line. */
     private static String explain(Throwable e) {
+        List<Throwable> several = Exceptions.unwrapMultiple(e);
+        if (several.size() > 1) { // those of calls that ran at the same time
+            return several.stream().map(Run::explain).distinct().collect(Collectors.joining("; "));
+        }
         String text = e instanceof CosmosException c
             ? "[" + c.getStatusCode() + "/" + c.getSubStatusCode() + "] " + c.getShortMessage()
             : e.toString();
