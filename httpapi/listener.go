@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/peek"
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
@@ -28,6 +30,8 @@ type sniffListener struct {
 	// keep that. The function may be nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig
+	turns     *priority.TurnLimiter // of new connections
+	base      context.Context       // ends with the server
 }
 
 // Accept waits while the limit of connections is reached. It never waits for the client to send: the first
@@ -42,6 +46,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 	c := &sniffConn{Conn: raw, conf: l.conf, conns: l.conns, frames: l.frames, refusal: l.refusal,
 		shortcuts: l.shortcuts}
 	l.conns.add(c)
+	c.input = l.turns.Accept(l.base, raw)
 	return c, nil
 }
 
@@ -49,6 +54,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 // Deadlines and addresses are those of the raw connection.
 type sniffConn struct {
 	net.Conn
+	input  *priority.NewConn // Conn, read by turns until the first request
 	conf   *tls.Config
 	conns  *openConns
 	frames func(*sniffConn)
@@ -104,7 +110,7 @@ func (c *sniffConn) read(p []byte) (int, error) {
 		return 0, io.EOF // net/http must not use it any more
 	}
 	if c.source == nil {
-		source := peek.New(c.Conn)
+		source := peek.New(c.input)
 		first, err := source.First()
 		if err != nil {
 			return 0, err
@@ -134,6 +140,7 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 				return 0, err
 			}
 			if c.ahead = first[:]; rntbd.Begins(first) {
+				c.input.Establish()
 				c.handedOver.Store(true)
 				c.frames(c)
 				return 0, io.EOF
@@ -181,6 +188,7 @@ func (c *sniffConn) Close() error {
 }
 
 func (c *sniffConn) end() error {
+	c.input.Leave()
 	c.conns.remove(c)
 	if t := c.tls.Load(); t != nil {
 		return t.Close()

@@ -100,6 +100,7 @@ func (s *openConns) begin(c *sniffConn, r *incomingRequest) {
 		c.answering.Store(true)
 	}
 	c.busy.Add(1)
+	c.input.Establish()
 	c.request.Store(r)
 	if c.http1.Load() != r.http1 {
 		c.http1.Store(r.http1)

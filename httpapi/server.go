@@ -38,6 +38,7 @@ type Server struct {
 	serveShortcut func(*fastPathConn)
 	frameChain    middlewareStep        // passed by requests in direct mode
 	turns         *priority.TurnLimiter // of connections in direct mode
+	newConns      *priority.TurnLimiter // of new connections
 	http          *http.Server
 	conns         *openConns
 	cancel        context.CancelFunc // ends every request's context
@@ -89,7 +90,8 @@ func New(o Options) (*Server, error) {
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, origins: near, consistency: level, cancel: cancel,
-		pages: pages, conns: newConns(o.MaxConnections), turns: priority.NewTurns(o.Wall)}
+		pages: pages, conns: newConns(o.MaxConnections), turns: priority.NewTurns(o.Wall),
+		newConns: priority.NewConnTurns()}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		ServeCrossPartition: o.ServeCrossPartition,
@@ -175,6 +177,7 @@ func (s *Server) Serve(ln net.Listener, conf *tls.Config) error {
 		conf.MinVersion = max(conf.MinVersion, tls.VersionTLS12)
 	}
 	sniff := &sniffListener{Listener: ln, conf: conf, conns: s.conns, refusal: s.refusal,
+		turns: s.newConns, base: s.base,
 		shortcuts: &fastPathConfig{serve: s.serveShortcut, base: s.base, log: s.log, running: &s.shortcuts}}
 	if s.opt.Direct {
 		sniff.frames = s.serveFrames

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -233,11 +232,15 @@ func (c *activeRequest) write(body []byte) {
 		n := min(len(body), writeChunk)
 		// fails only if there is no connection
 		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout))
-		if _, err := w.Write(body[:n]); err != nil {
+		turn := c.srv.db.TakeTurn(c.ctx()) // short requests go first
+		if turn == nil {
 			return
 		}
-		if body = body[n:]; len(body) > 0 {
-			runtime.Gosched() // short requests go first
+		_, err := w.Write(body[:n])
+		turn.Leave()
+		if err != nil {
+			return
 		}
+		body = body[n:]
 	}
 }

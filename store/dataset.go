@@ -176,7 +176,7 @@ func (ds *dataset) startWatch(ctx context.Context) *work.ScanLimiter {
 
 // pageWatch returns a stopwatch that limits the time spent on one page of results.
 func (ds *dataset) pageWatch(ctx context.Context) *work.ScanLimiter {
-	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
+	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime, Turns: ds.db.turns,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/view"
 	"github.com/mayflydb/mayfly/store/internal/work"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // DB is an open store. It always gives access to the current data of its host. A restore replaces the data
@@ -28,6 +29,7 @@ type DB struct {
 
 	// A restore does not change the following fields.
 	heavy        *work.HeavyWorkQueue
+	turns        *priority.TurnLimiter // of pieces of large responses: see TakeTurn
 	memory       *MemoryBudget
 	temp         *spill.TempDir // nil if there is no such folder
 	catalogWatch host.Notifier  // see CatalogChanged
@@ -65,7 +67,9 @@ func Open(ctx context.Context, e engine.Engine, o Options, neighbours ...host.Te
 // of the host.
 func New(o Options) (*DB, error) {
 	o = o.withDefaults()
-	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0))}
+	// Turns limit the use of processors and sockets, so their clock is the system's also in tests.
+	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
+		turns: priority.NewTurns(ttl.Real{})}
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err
@@ -137,6 +141,15 @@ const TextWeight = work.TextWeight
 func (db *DB) Large(ctx context.Context, n int, fn func()) error {
 	return db.heavy.Large(ctx, db.opts.QueryTime, n, fn)
 }
+
+// Turn is a turn to process a piece of a large response.
+type Turn = priority.Turn
+
+// TakeTurn waits until the caller may make or send the next piece, of about 256 KB, of a large response. Few
+// such pieces are processed at the same time, so that processors remain for short requests. The caller calls
+// Leave on the turn when the piece is done; a turn that lasts longer than 5 ms ends by itself. TakeTurn
+// returns nil if ctx ends first.
+func (db *DB) TakeTurn(ctx context.Context) *Turn { return db.turns.Take(ctx) }
 
 // RunQuery runs fn, a query over rows that are not documents, under the same limits as a query over
 // documents: of long queries only a few run at a time. It sets env.Turn, and env.Limit if it is 0; fn runs

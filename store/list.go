@@ -20,16 +20,41 @@ import (
 // continuation stays valid through writes, restarts and splits; after a split it works for each of the
 // range's children. CodeBadRequest: a malformed continuation or scope.
 func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
+	var all itemList
+	page, r, err := c.ListTo(ctx, o, &all)
+	if err == nil {
+		page.Items = all
+	}
+	return page, r, err
+}
+
+// ItemSink receives the items of a page while the store reads them.
+type ItemSink interface {
+	// Reset drops the items of a page that is read again from its beginning.
+	Reset()
+	// Add takes the next item, which is valid only during the call.
+	Add(Item)
+}
+
+// itemList is an ItemSink that copies items.
+type itemList []Item
+
+func (l *itemList) Reset()      { *l = nil }
+func (l *itemList) Add(it Item) { *l = append(*l, it.Clone()) }
+
+// ListTo is List with a page whose items are passed to a sink instead of being copied. The sink must not call
+// the store. It has received items also if ListTo fails.
+func (c *Container) ListTo(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return Page{}, c.refused(), err
 	}
 	if !o.ByRange {
-		return c.list(ctx, o)
+		return c.list(ctx, o, sink)
 	}
 	for {
-		page, r, err := c.listByRange(ctx, o)
+		page, r, err := c.listByRange(ctx, o, sink)
 		if o.Scope.Range != "" || fault.ErrorCode(err) != fault.CodeRangeGone { // else: the range was split
 			return page, r, err
 		}
@@ -37,7 +62,7 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, err
 }
 
 // listByRange returns one page of a list whose pages are those of Cosmos DB's gateway (ListOptions.ByRange).
-func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Receipt, error) {
+func (c *Container) listByRange(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
 	st := c.state.Load()
 	state := c.viewState(st, 0)
 	over, err := scan.SpansOver(state, o.Scope)
@@ -45,14 +70,14 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 		return Page{}, c.refused(), classify.ToFault(err)
 	}
 	if over == nil {
-		return c.list(ctx, o)
+		return c.list(ctx, o, sink)
 	}
 	l, err := scan.StageOf(state, over, o.Continuation)
 	if err != nil {
 		return Page{}, c.refused(), err
 	}
 	o.Scope.Range, o.Continuation = l.Range.ID, l.Token
-	page, r, err := c.list(ctx, o)
+	page, r, err := c.list(ctx, o, sink)
 	if err != nil {
 		return Page{}, r, err
 	}
@@ -64,10 +89,12 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions) (Page, Recei
 	return page, r, classify.ToFault(err)
 }
 
-func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, error) {
-	p := listPager{c: c, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
+func (c *Container) list(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
+	var p listPager
 	err := c.withSources(ctx, o.Scope,
 		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
+			sink.Reset()
+			p = listPager{c: c, sink: sink, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
 			spans := sp.Spans()
 			from, err := scan.ParseContinuation(o.Continuation, sp, spans)
 			for i, src := range sources {
@@ -93,14 +120,16 @@ func (c *Container) list(ctx context.Context, o ListOptions) (Page, Receipt, err
 	if err != nil {
 		return Page{}, r, err
 	}
-	r.Charge = value.ChargeRead(p.bytes) + 0.1*float64(len(p.page.Items))
+	r.Charge = value.ChargeRead(p.bytes) + 0.1*float64(p.items)
 	return p.page, r, nil
 }
 
 // listPager collects the items of one page of a list, from one partition range after the other.
 type listPager struct {
 	c       *Container
+	sink    ItemSink
 	limit   int
+	items   int
 	certain bool // find out whether an item follows a full page
 	page    Page
 	bytes   int
@@ -123,7 +152,8 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 			break
 		}
 		r := docs.Row()
-		p.page.Items = append(p.page.Items, r.Item((*itemContainer)(p.c)))
+		p.sink.Add(r.Borrow((*itemContainer)(p.c)))
+		p.items++
 		p.bytes += len(r.Body())
 		p.last = r.RID()
 		p.more = p.full() && !p.certain
@@ -131,7 +161,7 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 	return docs.Close()
 }
 
-func (p *listPager) full() bool { return len(p.page.Items) >= p.limit || p.bytes >= MaxPageBytes }
+func (p *listPager) full() bool { return p.items >= p.limit || p.bytes >= MaxPageBytes }
 
 // Page is one page of items in insertion order.
 type Page struct {

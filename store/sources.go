@@ -37,6 +37,7 @@ func (c *Container) withSources(ctx context.Context, scope Scope,
 			src.Tallies = c.ds.tallies
 		}
 		err := fn(&sp, sources, ranges)
+		watch.Leave()
 		for _, src := range sources {
 			if cerr := src.Close(); err == nil {
 				err = cerr

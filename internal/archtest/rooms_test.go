@@ -220,7 +220,7 @@ var rooms = map[string]room{
 		third: []string{"github.com/google/uuid"},
 		tests: []string{"internal/host", "engine", "engine/pebble"},
 	},
-	"queue/front": {own: []string{"internal/peek", "ttl"}, third: []string{"github.com/coder/websocket"}},
+	"queue/front": {own: []string{"internal/peek", "internal/priority", "ttl"}, third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {
 		own: []string{
 			"internal/inject",

@@ -32,7 +32,7 @@ func (s *Service) changeFeed(c *activeOperation) error {
 			size += len(previous.Body()) + systemRoom
 		}
 	}
-	out := newPage(rid, "Documents", size)
+	out := c.newPage(rid, "Documents", size)
 	// If no policy for previous images is set, Cosmos DB includes them for deletes but not for replaces.
 	spec := p.container.Info().Spec
 	_, chosen := spec.PreviousImages()

@@ -139,27 +139,32 @@ func (s *Service) listItems(c *activeOperation) error {
 	if err != nil {
 		return err
 	}
-	items, r, err := p.container.List(c.ctx, c.in.listOptions())
+	out := itemsPage{listBody: c.startPage(rid, "Documents"), call: c}
+	out.empty = len(out.b)
+	page, r, err := p.container.ListTo(c.ctx, c.in.listOptions(), &out)
 	c.setReceiptOf(r)
 	if err != nil {
+		out.release()
 		return err
 	}
 	c.setItemQuota(p.container)
-	return c.sendPage(c.itemsPage(rid, &items))
+	c.out.Continuation = page.Continuation
+	return c.sendPage(out.listBody)
 }
 
-// itemsPage appends a page of items to a new body and drops its references to the items.
-func (c *activeOperation) itemsPage(owner string, items *store.Page) *listBody {
-	size := 0
-	for i := range items.Items {
-		size += len(items.Items[i].Body()) + systemRoom
-	}
-	out := newPage(owner, "Documents", size)
-	for _, it := range items.Items {
-		out.row()
-		out.b = c.appendItem(out.b, it)
-	}
-	items.Items = nil
-	c.out.Continuation = items.Continuation
-	return out
+// itemsPage is the body of a page of items, which the store fills.
+type itemsPage struct {
+	*listBody
+	call  *activeOperation
+	empty int // length of the buffer without items
+}
+
+// Reset drops the items.
+func (p *itemsPage) Reset() { p.b, p.n = p.b[:p.empty], 0 }
+
+// Add appends an item. The store takes the turns for large pages.
+func (p *itemsPage) Add(it store.Item) {
+	p.grow(len(it.Body()) + systemRoom)
+	p.comma()
+	p.b = p.call.appendItem(p.b, it)
 }

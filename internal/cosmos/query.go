@@ -108,7 +108,7 @@ func (c *activeOperation) sendResult(owner, key string, p *store.QueryPage, took
 	for _, row := range p.Rows {
 		size += len(row) + 1
 	}
-	out := newPage(owner, key, size)
+	out := c.newPage(owner, key, size)
 	for _, row := range p.Rows {
 		out.row()
 		out.b = append(out.b, row...)

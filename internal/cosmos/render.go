@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
@@ -23,13 +24,56 @@ func borrow() *bodyBuffer {
 	return buf
 }
 
-// maxKept is the maximum capacity, in bytes, of a buffer that is returned to the pool, so that a few huge
-// items do not occupy memory.
-const maxKept = 64 << 10
+// Buffers of more than smallBuffer bytes have one of few capacities: smallBuffer doubled several times, and
+// room for the text around the rows of a full page. Each capacity has a pool of its own, so that a small
+// response does not occupy a large buffer. A page of several megabytes in a new buffer would start the garbage
+// collector, which stops all goroutines for a moment. A buffer that nobody uses is freed by the garbage
+// collector like other memory.
+const (
+	smallBuffer  = 64 << 10 // bytes; the maximum capacity of a buffer in the pool buffers
+	bufferRoom   = 64 << 10 // bytes
+	bufferSizes  = 7
+	largestBytes = smallBuffer<<bufferSizes + bufferRoom // larger buffers are not kept
+)
 
+// largeBuffers are the pools of buffers with the capacities smallBuffer<<1+bufferRoom and so on.
+var largeBuffers [bufferSizes]sync.Pool
+
+// largeClass returns the index in largeBuffers of the smallest buffers of at least n bytes, and their
+// capacity.
+func largeClass(n int) (class, capacity int) {
+	for capacity = smallBuffer<<1 + bufferRoom; capacity < n; capacity = smallBuffer<<(class+1) + bufferRoom {
+		class++
+	}
+	return class, capacity
+}
+
+// grow makes room for n more bytes. A buffer that becomes large is replaced by one of a pool.
+func (buf *bodyBuffer) grow(n int) {
+	n += len(buf.b)
+	switch {
+	case n <= cap(buf.b):
+	case n <= smallBuffer || n > largestBytes:
+		buf.b = slices.Grow(buf.b, n-len(buf.b))
+	default:
+		class, capacity := largeClass(n)
+		next, _ := largeBuffers[class].Get().(*bodyBuffer)
+		if next == nil {
+			next = &bodyBuffer{make([]byte, 0, capacity)}
+		}
+		buf.b, next.b = append(next.b[:0], buf.b...), buf.b
+		next.release()
+	}
+}
+
+// release returns the buffer to its pool. The caller must not use it any more.
 func (buf *bodyBuffer) release() {
-	if cap(buf.b) <= maxKept {
+	if cap(buf.b) <= smallBuffer {
 		buffers.Put(buf)
+		return
+	}
+	if class, capacity := largeClass(cap(buf.b)); cap(buf.b) == capacity && class < bufferSizes {
+		largeBuffers[class].Put(buf)
 	}
 }
 

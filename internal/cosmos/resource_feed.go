@@ -33,7 +33,7 @@ func sendFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 		return err
 	}
 	limit := store.PageLimit(c.in.MaxItems)
-	out := newPage(f.owner, f.key, 0)
+	out := c.newPage(f.owner, f.key, 0)
 	rest := f.rows[after:]
 	for len(rest) > 0 && out.n < limit && len(out.b) < store.MaxPageBytes {
 		out.row()
@@ -96,14 +96,32 @@ const systemRoom = 400
 // pooled until the page is sent.
 type listBody struct {
 	*bodyBuffer
-	n int // rows
+	n    int // rows
+	call *activeOperation
+	turn *store.Turn // of a large page; nil: none
+	next int         // length of the buffer at which the next turn begins
 }
+
+// pieceSize is the number of bytes of a large page that are made in one turn.
+const pieceSize = 256 << 10
 
 // newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,
 // so that the buffer need not grow.
-func newPage(owner, key string, size int) *listBody {
-	p := &listBody{bodyBuffer: borrow()}
-	p.b = slices.Grow(p.b, size+len(owner)+systemRoom)
+func (c *activeOperation) newPage(owner, key string, size int) *listBody {
+	var turn *store.Turn
+	if size >= pieceSize {
+		turn = c.srv.db.TakeTurn(c.ctx)
+	}
+	p := c.startPage(owner, key)
+	p.turn = turn
+	p.grow(size)
+	return p
+}
+
+// startPage starts a page of unknown size.
+func (c *activeOperation) startPage(owner, key string) *listBody {
+	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
+	p.grow(len(owner) + systemRoom)
 	p.b = append(append(p.b, `{"_rid":"`...), owner...)
 	p.b = append(append(p.b, `","`...), key...)
 	p.b = append(p.b, `":[`...)
@@ -112,6 +130,15 @@ func newPage(owner, key string, size int) *listBody {
 
 // row starts a row. The caller then appends the text of the row to the buffer.
 func (p *listBody) row() {
+	p.comma()
+	if len(p.b) >= p.next {
+		p.turn.Leave()
+		p.turn = p.call.srv.db.TakeTurn(p.call.ctx)
+		p.next = len(p.b) + pieceSize
+	}
+}
+
+func (p *listBody) comma() {
 	if p.n > 0 {
 		p.b = append(p.b, ',')
 	}
@@ -121,6 +148,11 @@ func (p *listBody) row() {
 // sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
 // always text, as in Cosmos DB.
 func (c *activeOperation) sendPage(p *listBody) error {
+	p.turn.Leave()
+	if err := c.ctx.Err(); err != nil { // the turns may not have been taken
+		p.release()
+		return err
+	}
 	p.b = append(p.b, `],"_count":`...)
 	p.b = append(strconv.AppendInt(p.b, int64(p.n), 10), '}')
 	c.out.setItemCount(p.n)

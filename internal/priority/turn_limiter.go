@@ -42,6 +42,11 @@ func NewTurns(clock ttl.Clock) *TurnLimiter {
 	if most := runtime.GOMAXPROCS(0); most <= n {
 		n = max(1, most-1)
 	}
+	return NewTurnsOf(n, clock)
+}
+
+// NewTurnsOf returns a TurnLimiter that admits n at a time.
+func NewTurnsOf(n int, clock ttl.Clock) *TurnLimiter {
 	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
 }
 
@@ -55,7 +60,7 @@ type TurnReader struct {
 	turns *TurnLimiter
 	busy  time.Duration
 	since time.Time // end of the last Read
-	turn  *connectionTurn
+	turn  *Turn
 }
 
 // Reader returns a TurnReader over in, the input of a connection. ctx must end with the connection.
@@ -71,7 +76,7 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 	n, err := r.in.Read(p)
 	now := r.turns.clock.Now()
 	if r.busy = max(r.busy-now.Sub(began), 0); r.busy >= busyTime && err == nil {
-		r.turn = r.turns.take(r.ctx)
+		r.turn = r.turns.Take(r.ctx)
 		now = r.turns.clock.Now()
 	}
 	r.since = now
@@ -81,37 +86,39 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 // Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
 // than input.
 func (r *TurnReader) Leave() {
-	if r.turn != nil {
-		r.turn.leave()
-		r.turn = nil
-	}
+	r.turn.Leave()
+	r.turn = nil
 }
 
-// connectionTurn is the permission of one connection to be served. It ends when the connection reads again,
+// Turn is the permission to be served, or to do another piece of work, for a short time. It ends with Leave,
 // or after maxTurn.
-type connectionTurn struct {
+type Turn struct {
 	turns *TurnLimiter
 	ended atomic.Bool
 	stop  func() // ends the timer
 }
 
-// take waits until the connection may be served and returns its turn. It returns nil if ctx ends first.
-func (t *TurnLimiter) take(ctx context.Context) *connectionTurn {
+// Take waits for a turn, and returns nil if ctx ends first. It is for a piece of work that takes less than a
+// millisecond; the caller then calls Leave.
+func (t *TurnLimiter) Take(ctx context.Context) *Turn {
 	if t.free.Acquire(ctx, 1) != nil {
 		return nil
 	}
-	x := &connectionTurn{turns: t}
+	x := &Turn{turns: t}
 	x.stop = ttl.AfterFunc(t.clock, maxTurn, x.end)
 	return x
 }
 
-func (x *connectionTurn) end() {
+func (x *Turn) end() {
 	if x.ended.CompareAndSwap(false, true) {
 		x.turns.free.Release(1)
 	}
 }
 
-func (x *connectionTurn) leave() {
-	x.stop()
-	x.end()
+// Leave ends the turn. A nil turn has ended.
+func (x *Turn) Leave() {
+	if x != nil {
+		x.stop()
+		x.end()
+	}
 }

@@ -69,19 +69,19 @@ func TestTurns(t *testing.T) {
 func TestTurnsEnd(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
-	held := turns.take(t.Context())
+	held := turns.Take(t.Context())
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if turns.take(gone) != nil {
+	if turns.Take(gone) != nil {
 		t.Error("two connections have a turn")
 	}
 	clock.Advance(maxTurn)
-	next := turns.take(t.Context())
-	held.leave() // it must not end the turn of another connection
+	next := turns.Take(t.Context())
+	held.Leave() // it must not end the turn of another connection
 	if turns.free.TryAcquire(1) {
 		t.Error("a turn was given back twice")
 	}
-	next.leave()
+	next.Leave()
 }
 
 // TestTurnsAlternate: two connections that send without a pause are served by turns.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/peek"
+	"github.com/mayflydb/mayfly/internal/priority"
 )
 
 // The first bytes of protocols.
@@ -35,13 +36,15 @@ const (
 	maxHeader = 64 << 10
 )
 
-// serve detects the protocol of a connection and serves it until it ends.
-func (s *Server) serve(raw net.Conn, p *connPermit) {
+// serve detects the protocol of a connection and serves it until it ends. in is the connection, read by turns
+// until the protocol is detected.
+func (s *Server) serve(raw net.Conn, in *priority.NewConn, p *connPermit) {
 	stop := s.closeWith(raw)
 	defer stop()
+	defer in.Leave()
 	defer raw.Close()
 	_ = raw.SetDeadline(s.o.Wall.Now().Add(speakTime))
-	c := &detectedConn{Conn: peek.New(raw)}
+	c := &detectedConn{Conn: peek.New(in)}
 	first, err := c.First()
 	if err == nil && first == recordHandshake && s.o.TLS != nil {
 		secure := tls.Server(c, s.o.TLS)
@@ -54,6 +57,7 @@ func (s *Server) serve(raw net.Conn, p *connPermit) {
 	if err != nil {
 		return
 	}
+	in.Establish()
 	_ = raw.SetDeadline(time.Time{})
 	if first == headerAMQP {
 		stop() // the AMQP connection ends with a close of the protocol
@@ -89,7 +93,10 @@ type detectedConn struct {
 // Resumes reports whether a Write that has timed out can be continued with the remaining bytes: true for
 // plain TCP, false for TLS. Package amqp calls it.
 func (c *detectedConn) Resumes() bool {
-	_, plain := c.Conn.Conn.(*net.TCPConn)
+	in, plain := c.Conn.Conn.(*priority.NewConn)
+	if plain {
+		_, plain = in.Conn.(*net.TCPConn)
+	}
 	return plain
 }
 

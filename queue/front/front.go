@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -40,6 +41,8 @@ type Server struct {
 	end    context.CancelFunc
 	work   sync.WaitGroup
 	limit  *connLimit
+	// newConns limits how many new connections are served at a time.
+	newConns *priority.TurnLimiter
 
 	mu        sync.Mutex
 	listeners []net.Listener
@@ -57,7 +60,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, handed: newConnListener()}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.limit = newConnLimit(o.Most)
+	s.limit, s.newConns = newConnLimit(o.Most), priority.NewConnTurns()
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
 		ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: watchState,
@@ -91,9 +94,10 @@ func (s *Server) Serve(ln net.Listener) error {
 			_ = c.Close()
 			return nil
 		}
+		in := s.newConns.Accept(s.life, c)
 		s.work.Go(func() {
 			defer p.leave()
-			s.serve(c, p)
+			s.serve(c, in, p)
 		})
 	}
 }

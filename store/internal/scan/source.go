@@ -93,11 +93,14 @@ func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body
 	return &Row{of: of, rid: rid, head: head, body: body}
 }
 
+// Borrow returns the row as an item that is valid until the next row is read.
+func (r *Row) Borrow(of value.ItemContainer) value.Item {
+	return value.NewItem(of, r.rid, r.head, r.body, "")
+}
+
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
 func (r *Row) Item(of value.ItemContainer) value.Item {
-	head := r.head
-	head.EPK = bytes.Clone(head.EPK)
-	return value.NewItem(of, r.rid, head, bytes.Clone(r.body), "")
+	return r.Borrow(of).Clone()
 }
 
 // RID returns the rid of the document.

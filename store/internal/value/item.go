@@ -1,6 +1,8 @@
 package value
 
 import (
+	"bytes"
+
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store/inspect"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -30,6 +32,12 @@ func NewItem(of ItemContainer, rid uint64, head layout.ItemHeader, body []byte, 
 
 // IsZero reports whether the item is the zero Item.
 func (it Item) IsZero() bool { return it.of == nil }
+
+// Clone returns a copy of the item that shares no memory with the original.
+func (it Item) Clone() Item {
+	it.head.EPK, it.body = bytes.Clone(it.head.EPK), bytes.Clone(it.body)
+	return it
+}
 
 // WithoutBody returns the item without its document.
 func (it Item) WithoutBody() Item {

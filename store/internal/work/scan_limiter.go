@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/query"
 )
 
@@ -20,13 +21,15 @@ const yieldBytes = 256 << 10
 // counts the steps of all iterators of a snapshot that ViewUnder has opened.
 type ScanLimiter struct {
 	Ctx     context.Context
-	Elapsed func() time.Duration // real time since the scan began; nil: only the context ends it
-	Limit   time.Duration        // elapsed time after which the scan fails; 0: none
-	Budget  time.Duration        // elapsed time after which a resumable scan ends; 0: none
-	n       int64                // number of steps so far
-	read    int                  // bytes of values since the last yield
-	Late    bool                 // Budget is used up
-	err     error                // why the scan has ended
+	Elapsed func() time.Duration  // real time since the scan began; nil: only the context ends it
+	Limit   time.Duration         // elapsed time after which the scan fails; 0: none
+	Budget  time.Duration         // elapsed time after which a resumable scan ends; 0: none
+	n       int64                 // number of steps so far
+	Turns   *priority.TurnLimiter // of scans that read large values or many; nil: they only yield
+	turn    *priority.Turn
+	read    int   // bytes of values since the last turn
+	Late    bool  // Budget is used up
+	err     error // why the scan has ended
 }
 
 // LookBudget is the real time after which an inspection of a container ends with what it has found.
@@ -57,12 +60,27 @@ func (w *ScanLimiter) Check() {
 	}
 }
 
-// count counts a value that has been read, and yields after yieldBytes.
+// count counts a value that has been read. After yieldBytes it lets short requests run, and waits for the
+// next turn of the scan.
 func (w *ScanLimiter) count(value []byte) {
-	if w.read += len(value); w.read >= yieldBytes {
-		w.read = 0
-		runtime.Gosched()
+	if w.read += len(value); w.read < yieldBytes {
+		return
 	}
+	w.read = 0
+	if w.Turns == nil {
+		runtime.Gosched()
+		return
+	}
+	w.Leave()
+	if w.turn = w.Turns.Take(w.Ctx); w.turn == nil && w.err == nil {
+		w.Check()
+	}
+}
+
+// Leave ends the scan's turn, if it has one. It is called after the scan, or when the scan waits.
+func (w *ScanLimiter) Leave() {
+	w.turn.Leave()
+	w.turn = nil
 }
 
 // More counts a step of a scan that may end early. It reports whether there is time for the step.

@@ -1,0 +1,64 @@
+package priority
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// Clients can open connections faster than a server can accept them. The server then always has work to do,
+// and so few threads of it sleep that a request on another connection waits for a processor. Therefore the
+// work for new connections, which includes TLS handshakes, is done by turns, and one processor remains for
+// the connections that are established.
+
+// NewConnTurns returns a TurnLimiter for the new connections of a server. Its clock is the system's, as that
+// of the connections' deadlines.
+func NewConnTurns() *TurnLimiter {
+	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.Real{})
+}
+
+// NewConn is the input of a new connection, which takes turns until it is established. Read must not be
+// called concurrently.
+type NewConn struct {
+	net.Conn
+	ctx         context.Context
+	turns       *TurnLimiter
+	turn        atomic.Pointer[Turn]
+	established atomic.Bool
+}
+
+// Accept waits for a turn and returns the connection c with it. A server calls it before it accepts the next
+// connection, so that connections that have arrived before are served first. ctx must end with the server.
+func (t *TurnLimiter) Accept(ctx context.Context, c net.Conn) *NewConn {
+	n := &NewConn{Conn: c, ctx: ctx, turns: t}
+	n.turn.Store(t.Take(ctx))
+	return n
+}
+
+// Read implements net.Conn. While the connection waits for input it has no turn.
+func (n *NewConn) Read(p []byte) (int, error) {
+	if n.established.Load() {
+		return n.Conn.Read(p)
+	}
+	n.Leave()
+	read, err := n.Conn.Read(p)
+	if !n.established.Load() {
+		n.turn.Store(n.turns.Take(n.ctx)) // also to close the connection
+	}
+	return read, err
+}
+
+// Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
+// than input, and when it is closed.
+func (n *NewConn) Leave() { n.turn.Swap(nil).Leave() }
+
+// Establish ends the turns of the connection.
+func (n *NewConn) Establish() {
+	if !n.established.Load() {
+		n.established.Store(true)
+		n.Leave()
+	}
+}
