@@ -198,7 +198,7 @@ var rooms = map[string]room{
 		own: []string{"queue/internal/...", "queue/entity", "queue/message", "queue/rule", "queue/wire",
 			"internal/host", "engine", "ttl", "internal/jsondoc"},
 		third: []string{"github.com/google/uuid"},
-		tests: []string{"engine/pebble"},
+		tests: []string{"engine/pebble", "engine/postgres"},
 	},
 	"queue/rule": {third: []string{"github.com/google/uuid"}},
 	"queue/amqp": {own: []string{"queue/amqp/frame", "queue/wire", "internal/priority", "ttl"}},

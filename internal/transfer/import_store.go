@@ -22,8 +22,7 @@ import (
 
 // An import of a seed first sends its definitions in one request: the server compares all of them with its
 // own before it writes anything. Then the documents of each container are imported like those of one file, by
-// the same code. An existing document stays unchanged; if it differs from the seed's, it is reported as
-// refused.
+// the same code. An existing document stays unchanged. If it differs from the seed's, it counts as refused.
 
 func isFile(path string) bool {
 	info, err := os.Stat(path)
