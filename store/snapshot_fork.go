@@ -107,7 +107,8 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	return d, classify.ToFault(err)
 }
 
-// run copies the database. For settle, see copyFromSnapshot.
+// run copies the database. It calls settle before and after the copy, to determine under the catalog's lock
+// what is copied and where to: see copyFromSnapshot.
 func (b *forkedDatabase) run(ctx context.Context, settle func(*forkedDatabase) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err

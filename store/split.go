@@ -219,7 +219,9 @@ func (m *rangeSplit) View(ctx context.Context, fn func(engine.Reader) error) err
 // are durable.
 func (m *rangeSplit) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
-// Write runs one transaction of the copy: see split.Container.
+// Write implements split.Container: it runs fn as one transaction in scopes. It holds the container's gate
+// (its lock) shared, unless alone says that the caller holds it exclusively. It fails with split.ErrReindexed
+// if the indexing policy has another number than round.
 func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {

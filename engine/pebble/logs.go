@@ -258,7 +258,7 @@ func (b *logListWriter) change(to func(live []uint64) []uint64) error {
 	return b.marker.Move(formatLogs(next))
 }
 
-// close closes the marker.
+// close closes the marker file that lists the write-ahead logs.
 func (b *logListWriter) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -56,7 +56,8 @@ type seedFilePart struct {
 	documents           []seed.Document
 }
 
-// seedParts returns all parts in their order.
+// seedParts returns the documents of a seed in the order in which they are imported: one element for each
+// file of each container.
 func seedParts(s *seed.Seed) (list []seedFilePart) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {

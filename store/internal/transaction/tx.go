@@ -265,7 +265,8 @@ func containsEntry(in []view.KeyValue, e view.KeyValue, values bool) bool {
 	return false
 }
 
-// del deletes a live item with all its keys. The change has the sequence that take returned last.
+// del deletes a live item with all its keys. The caller has called take, which allocates the sequence of this
+// change.
 func (t *Tx) del(item *StoredItem) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {
