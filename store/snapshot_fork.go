@@ -276,8 +276,8 @@ func (b *forkedDatabase) replaced() []*Container {
 	return nil
 }
 
-// load reads into memory, of the copied containers and their clock, what Open reads of stored ones, and fails
-// if Open would fail.
+// load reads into memory the state of the copied containers and of their clock, as Open does for stored ones.
+// It fails if Open would fail with these data.
 func (b *forkedDatabase) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {

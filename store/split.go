@@ -262,7 +262,8 @@ func (m *rangeSplit) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
-// finishSplit copies the range and switches to the halves. It returns their ids. For wanted, see split.
+// finishSplit copies the range and switches to the halves. It returns their ids. If wanted is not nil and
+// returns false, the split is no longer needed, and it stops with errUnwanted.
 func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
 	err error) {
 	for {

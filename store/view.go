@@ -12,7 +12,7 @@ import (
 // snapshot runs fn over one snapshot of the container, with the matching state and second of its clock, and
 // with the positions (LSN and mark) of the ranges that pick returns. If the state changes before the snapshot
 // exists, snapshot starts again: otherwise a query could rely on an index that is not in the snapshot yet, or
-// not any more. The stopwatch limits its time.
+// not any more. w limits its time.
 func (c *Container) snapshot(w *work.ScanLimiter, pick func(*container.State) ([]*container.Partition, error),
 	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
 	ctx := w.Ctx

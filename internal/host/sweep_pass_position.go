@@ -58,7 +58,8 @@ func (p *SweepPassPosition) end(cutoff int64) {
 	p.Restart(cutoff + 1)
 }
 
-// maxHeldBack is the maximum number of entries that one step skips.
+// maxHeldBack is the maximum number of entries that one step skips because their items must not be purged
+// yet.
 const maxHeldBack = 4096
 
 // SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
@@ -83,8 +84,8 @@ func Take() SweepAction { return SweepAction{} }
 // Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
-// AllWait returns the action that ends the step before an entry of a deadline index: neither this entry nor a
-// later one may be purged before until.
+// AllWait returns the action for an entry of a deadline index if neither it nor any later entry may be purged
+// before the moment until: the step of the reaper ends before this entry.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
 // SweepPassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call

@@ -122,7 +122,7 @@ type partLimitReader struct {
 	left int
 }
 
-// begins resets the limit for the next part. The limit leaves room for reading ahead.
+// begins allows the bytes of one more document, row or element to be read, and some more for reading ahead.
 func (p *partLimitReader) begins() { p.left = maxImportLine + 1<<16 }
 
 func (p *partLimitReader) Read(to []byte) (int, error) {

@@ -161,8 +161,8 @@ func (e *CountingEngine) Horizon(scope []byte) uint64 {
 	return e.Engine.Horizon(scope)
 }
 
-// Settle waits until the commits of a scope up to LSN seen are durable: see engine.Durability. It counts as
-// one call.
+// Settle waits until everything that a reader has seen of a scope, up to LSN seen, is durable: see
+// engine.Durability. It counts as one call.
 func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)

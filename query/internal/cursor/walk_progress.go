@@ -30,7 +30,8 @@ func whole(spans []SourceSpan) (all SourceSpan) {
 	return all
 }
 
-// NumberedSpans returns spans for n sources whose real spans are unknown.
+// NumberedSpans returns spans for n sources for which no key intervals are given: the i-th goes from i to
+// i+1.
 func NumberedSpans(n int) []SourceSpan {
 	spans := make([]SourceSpan, n)
 	for i := range n - 1 {

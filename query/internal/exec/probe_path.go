@@ -113,7 +113,8 @@ func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
 	return 0, false, false
 }
 
-// steppers returns functions that open the parts of an access, in order.
+// steppers returns one function for each posting list or key range of an access path. The function opens an
+// iterator over its entries. They are read in this order.
 func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:

@@ -113,7 +113,8 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 	return items
 }
 
-// ordered returns the select list of a query whose rows are merged by items.
+// ordered returns the select list for an ORDER BY query whose rows the client merges: the _rid, the ORDER BY
+// values (items) as orderByItems, and the row itself as payload.
 func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
 	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLiteral{Elems: items}, "orderByItems"),
 		as(payload, "payload")}

@@ -83,11 +83,11 @@ func (n *GroupNode) String() string {
 }
 
 // LimitNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
-// next page resumes depends on the form of the plan. The cursor is a position among documents (see
-// DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
-// returned, the cursor is a count of rows. These rows are one page if they fit. If they do not, the next
-// page reads the rest from a file that this page has written, or makes all rows again and skips those that
-// were returned.
+// next page resumes depends on the form of the plan. The continuation token is a position among documents
+// (see DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
+// returned, it is a count of rows. These rows are one page if they fit. If they do not, the next page reads
+// the rest from a file that this page has written, or makes all rows again and skips those that were
+// returned.
 type LimitNode struct{ of *bind.QueryBlock }
 
 // String returns the line of the node in the output of a plan.

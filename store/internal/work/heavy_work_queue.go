@@ -61,7 +61,8 @@ func (w *HeavyWorkQueue) Run(fn func(*priority.LongOperation)) {
 	priority.Run(fn)
 }
 
-// long records that a long query or script has run.
+// long records that a long query or script has run: the next watchedAfterLong run in goroutines whose
+// priority can be lowered.
 func (w *HeavyWorkQueue) long() { w.watched.Store(watchedAfterLong) }
 
 // NewHeavy returns the queue of a process with a number of processors.
