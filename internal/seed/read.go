@@ -290,7 +290,8 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer reports whether a folder is that of a container. If it contains documents, it must be.
+// isContainer reports whether a folder has the file that defines a container. It fails if the folder has
+// documents but no such file.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {

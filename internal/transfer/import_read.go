@@ -243,7 +243,7 @@ func (a *jsonArraySource) end() (tree.FilePosition, []byte, error) {
 // place returns the current position of the decoder.
 func (a *jsonArraySource) place() tree.FilePosition { return a.lines.place(a.decoder.InputOffset()) }
 
-// wrong returns the error in the next element, at which the decoder has stopped.
+// wrong returns the position and the text of the error for the element at which the decoder has stopped.
 func (a *jsonArraySource) wrong() (tree.FilePosition, []byte, error) {
 	rest, err := io.ReadAll(a.decoder.Buffered())
 	if err != nil {

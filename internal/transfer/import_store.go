@@ -186,7 +186,8 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the path of the note that the server has begun to store the definitions.
+// definitionsNote returns the path of the marker file which says that the server has begun to store the
+// definitions of the seed.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"

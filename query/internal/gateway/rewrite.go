@@ -213,7 +213,8 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	return path, was
 }
 
-// inItem returns an expression of the query with the same replacements that enterItem has made.
+// inItem replaces in an expression the name of the first source by its path from the item, if enterItem has
+// done so in the query: for FROM c.a x it turns x.b into c.a.b.
 func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	if g.part == nil {
 		return e

@@ -119,7 +119,8 @@ func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) 
 	return &plan, nil
 }
 
-// pathFacts holds what is known of an expression that may be a path.
+// pathFacts says whether an expression is a path into the item, such as c.a.b, which path it is, and whether
+// a range index covers it.
 type pathFacts struct {
 	value valueIdentity // empty if the expression does not begin with a name
 	// of a path from the item
@@ -129,7 +130,8 @@ type pathFacts struct {
 	indexed     bool // there is a range index
 }
 
-// pathAt computes the properties of an expression once for all plans of a shape.
+// pathAt returns the pathFacts of an expression. They do not depend on the values of parameters, so they are
+// computed once for all plans that are made from the same template.
 func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
 	if at, ok := p.paths[e]; ok {
 		return at
