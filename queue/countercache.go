@@ -18,7 +18,8 @@ type cachedScopeState struct {
 }
 
 // cachedCounters holds a message store's counters as its last transaction has left them. They are valid only
-// while era equals the era of the store's scope (cachedScopeState.era).
+// while their era equals that of the engine scope, which is raised whenever all cached counters of the scope
+// become invalid (cachedScopeState.era).
 type cachedCounters struct {
 	layout.Counters
 	era uint64

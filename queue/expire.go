@@ -183,8 +183,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// sweepAction returns what the reaper does with a message that has expired: it waits if the message is
-// claimed, and purges it otherwise.
+// sweepAction returns what the reaper does with a message that has expired: it skips the message if an
+// operation or a peek-lock holds it, and purges it otherwise.
 func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -185,8 +185,8 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	return len(s.due) > 0 && s.due[0].until <= s.now(), err
 }
 
-// popLapsed removes lapsed locks from the heap and returns them. For the lock of a session it returns the
-// claims that the lock covers as well. The caller holds the mutex.
+// popLapsed removes lapsed locks from the heap and returns them. sessions are the lapsed locks of sessions;
+// for each of them list also has the locks of messages that it covers. The caller holds the mutex.
 func (s *messageStore) popLapsed(now int64) (list []expiredLock, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]

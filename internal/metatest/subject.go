@@ -247,7 +247,8 @@ func (s *testedStore) listHalves(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// page fetches the next page of a cursor: as many items as the cursor asks for, or all that are left.
+// page fetches the next page of a list that is read page by page: as many items as p asks for, or all that
+// are left.
 func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {

@@ -26,7 +26,8 @@ const (
 	spareSize = 16 << 10
 )
 
-// outputBuffer is the data that waits to be written. The connection's lock guards it, except the channel.
+// outputBuffer is the data that waits to be written to a connection. The connection's lock guards its fields,
+// except that the channel wake needs no lock.
 type outputBuffer struct {
 	buf     []byte
 	held    int64 // bytes taken from Options.Memory

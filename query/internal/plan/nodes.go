@@ -42,10 +42,10 @@ type OrderNode struct{ plan *Plan }
 // RankNode reads the documents in the order of scores.
 type RankNode struct{ plan *Plan }
 
-// GroupNode makes groups of rows and their aggregates, from indexes alone if possible. In the grouping form
-// the groups come in the order of their keys, and a page makes the groups that come after those of the
-// previous page, as many as fit. If all groups fit in one page, they may come in the order in which they are
-// found.
+// GroupNode makes groups of rows and their aggregates, from indexes alone if possible. If the plan's form is
+// Grouping, the groups come in the order of their keys, and a page makes the groups that come after those of
+// the previous page, as many as fit. If all groups fit in one page, they may come in the order in which they
+// are found.
 type GroupNode struct {
 	of        *bind.QueryBlock
 	Rowset    *eval.CompiledBlock
