@@ -70,7 +70,8 @@ func (ds *dataset) indexNow(ctx context.Context) error {
 	return classify.ToFault(err)
 }
 
-// pass reindexes all containers that need it. It calls rest after each batch.
+// pass reindexes all containers that need it. After each batch it calls rest with the time that the batch
+// took, so that the caller can pause.
 func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()

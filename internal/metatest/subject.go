@@ -341,7 +341,8 @@ func (s *testedStore) failed(err error) error {
 	return nil
 }
 
-// rendered checks that the text of an item has the item's own system properties and no others.
+// rendered checks that the JSON that a client gets for an item has the system properties of this item and no
+// others.
 func rendered(it store.Item) error {
 	text := it.AppendJSON(nil)
 	if !gjson.ValidBytes(text) {

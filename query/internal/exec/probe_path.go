@@ -24,7 +24,8 @@ func (w *accessPath) String() string {
 	return w.access.String()
 }
 
-// isUseless reports whether a path that tests each term drops too few of them to be worth its cost.
+// isUseless reports whether testing each index term of this access path drops too few entries to be worth its
+// cost.
 func (w *accessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }

@@ -188,7 +188,8 @@ func (r Resources) selfOf(num uint32) string {
 	return r.of.Self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
-// ridBytes returns the rid of the member with a number.
+// ridBytes returns the rid of the resource that has the number num among the resources of this kind and
+// owner.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
 	case record.KindUser:

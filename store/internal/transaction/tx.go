@@ -54,7 +54,8 @@ type Tx struct {
 	judging    time.Duration // spent on conditions of patches
 }
 
-// StoredItem is an item in its stored form.
+// StoredItem is an item as a transaction reads and writes it: its header, its body, and what was computed for
+// its keys.
 type StoredItem struct {
 	view.Item
 
