@@ -345,7 +345,9 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare handles a document that conflicts with an existing one, usually the same document.
+// compare finds out why the server refused a document with a conflict. If the same document is stored
+// already, it counts that. Otherwise it reports the document as refused: another document has the same id or
+// unique key.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
