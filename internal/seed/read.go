@@ -290,8 +290,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer reports whether a folder has the file that defines a container. It fails if the folder has
-// documents but no such file.
+// isContainer reports whether a folder has a container's definition. It fails for documents without one.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {

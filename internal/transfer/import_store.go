@@ -56,8 +56,7 @@ type seedFilePart struct {
 	documents           []seed.Document
 }
 
-// seedParts returns the documents of a seed in the order in which they are imported: one element for each
-// file of each container.
+// seedParts returns the documents of a seed in the order of the import, by container and file.
 func seedParts(s *seed.Seed) (list []seedFilePart) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {
@@ -186,8 +185,7 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the path of the marker file which says that the server has begun to store the
-// definitions of the seed.
+// definitionsNote returns the path of the marker file that says that storing the definitions has begun.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"
@@ -345,9 +343,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare finds out why the server refused a document with a conflict. If the same document is stored
-// already, it counts that. Otherwise it reports the document as refused: another document has the same id or
-// unique key.
+// compare counts a refused document that exists already, and reports one that conflicts with another.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
