@@ -80,7 +80,7 @@ func (w *messageTx) keepScopes() {
 	}
 }
 
-// dropKept makes the counters in memory invalid, of all message stores in the engine scope of this entity, so
-// that they are read from the engine again. It is called in a transaction on that scope that deletes keys of
-// the stores.
+// dropKept invalidates the cached counters of all message stores in the engine scope of this entity, so that
+// they are read from the engine again. It is called in a transaction on that scope that deletes keys of the
+// stores.
 func (e *entityState) dropKept() { e.top().kept.era++ }

@@ -158,7 +158,7 @@ func (a *queryRun) run(ctx context.Context, turn int) error {
 	return nil
 }
 
-// ask runs the query once with the parameters of the given turn. It reads all pages or, if the shape has a
+// ask runs the query once, with the parameters for its turn-th run. It reads all pages or, if the shape has a
 // page size, only as many rows as one page has. If the query fails, the result has the reason.
 func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 	began := a.b.clock.Now()

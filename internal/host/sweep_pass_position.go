@@ -23,8 +23,7 @@ type SweepPassPosition struct {
 // IsPast reports whether the reaper's pass over the index may already have gone past the moment at, so that
 // it will not find an entry that was just written there. A writer calls it once its commit is visible. A step
 // whose View is older than the commit has announced its end before (Announce); a step with a later View finds
-// the new entry. If IsPast returns true, the writer sets a flag that makes the next step begin again at the
-// lowest entry.
+// the new entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
 func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
 // Restart makes the reaper's pass over the index continue at a moment; 0 is the lowest entry. No step of the

@@ -95,8 +95,8 @@ func (r *managementRequest) withFaults(op inject.Operation, lose func(), do func
 	return managementResponse{}, r.c.applyFault(r.link, &hit, r.at.String())
 }
 
-// endLocksOf returns a function that ends the locks with these tokens. It is called for a fault rule by which
-// a lock is lost.
+// endLocksOf returns a function that ends the locks with these tokens, for a fault rule that makes locks
+// lost.
 func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 	return func() {
 		for _, token := range tokens {
