@@ -91,8 +91,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.ContainerSta
 	return s
 }
 
-// inspectDurable runs fn like inspect. When it returns, everything that fn can have read is on disk, so that
-// the result may be sent to a client.
+// inspectDurable runs fn over a snapshot of all ranges, with the matching state. When it returns, everything
+// that fn can have read is on disk, so that the result may be sent to a client.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.ContainerState, r engine.Reader) error) error {
 	var seen *view.ContainerState
