@@ -86,7 +86,8 @@ func (s *Server) isRecorded(c *activeRequest) bool {
 	return true
 }
 
-// unrecorded are the paths that monitoring polls every few seconds.
+// unrecorded are the paths whose requests are not added to the log of requests, because monitoring polls them
+// every few seconds.
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
 // recordRefusal adds an entry to the log for a direct-mode frame that cannot be translated to a request.

@@ -166,7 +166,7 @@ func (c *cellCoverer) descendants(cell s2.CellID, step int) []s2.CellID {
 	return cells
 }
 
-// near returns the cells that are within reach of the geometry.
+// near returns those of the given cells that have a point within the distance c.reach of the geometry.
 func (c *cellCoverer) near(cells ...s2.CellID) []s2.CellID {
 	return slices.DeleteFunc(slices.Clone(cells), func(id s2.CellID) bool {
 		if c.g.planar {
@@ -176,7 +176,7 @@ func (c *cellCoverer) near(cells ...s2.CellID) []s2.CellID {
 	})
 }
 
-// nearCell reports whether a cell of the globe is within reach.
+// nearCell reports whether a cell of the globe has a point within the distance c.reach of the geometry.
 func (c *cellCoverer) nearCell(cell s2.Cell) bool {
 	center := cell.Center()
 	if c.g.covers(center) {

@@ -38,7 +38,8 @@ func (v VectorPath) validate(embeddings map[string]int) error {
 	return nil
 }
 
-// fault returns the error in the parameters of an index of a known type, or "".
+// fault returns the text of the error in v's parameters, for vectors of the given length, or "" if they are
+// valid. The index type itself has been checked before.
 func (v VectorPath) fault(dimensions int) string {
 	const outOfRange = "The Vector Indexing Policy parameter %s value :: %d is out of range. The allowed range is between %d and %d."
 	most := min(maxQuantizedBytes, dimensions)

@@ -41,12 +41,12 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // Run makes one page. There is one source for each partition range, in the order of the ranges. When Run
 // returns, it no longer uses the sources or anything that they have returned.
 //
-// A page ends between two documents when its Budget of time is over, even if it has no rows. Its cursor is
-// then after everything that was read: dead documents, documents that do not match, entries of an index.
-// Some steps cannot be divided into pages, so only Env.Limit ends them. These are aggregates, GROUP BY,
-// ranks and other queries that make all rows before the first is returned; ORDER BY without an index, or
-// over index entries that do not hold the whole value (long texts, arrays, objects); and the joins of a
-// single document.
+// A page ends between two documents when its Budget of time is over, even if it has no rows. Its continuation
+// token is then after everything that was read: dead documents, documents that do not match, entries of an
+// index. Some kinds of work cannot be divided into pages, so only Env.Limit ends them. These are aggregates,
+// GROUP BY, ranks and other queries that make all rows before the first is returned; ORDER BY without an
+// index, or over index entries that do not hold the whole value (long texts, arrays, objects); and the joins
+// of a single document.
 //
 // The error is a *CursorError, an *Error of a kind that only occurs during a run, a *MemoryError, a
 // *TimeError, or an error of a source, a UDF or the context. The returned page then holds what was found up

@@ -61,7 +61,8 @@ func (s *messageStore) unclaim(c *messageClaim) {
 	}
 }
 
-// lock turns a claim into a lock and issues its token.
+// lock turns the claim that a receive has on a message into a peek-lock that ends at the millisecond until,
+// and issues its lock token.
 func (s *messageStore) lock(c *messageClaim, until int64) {
 	c.token, c.locked, c.busy = newToken(), true, false
 	s.tokens[c.token] = c

@@ -18,7 +18,8 @@ type cachedScopeState struct {
 }
 
 // cachedCounters holds a message store's counters as its last transaction has left them. They are valid only
-// while era equals the era of the store's scope (cachedScopeState.era).
+// while their era equals that of the engine scope, which is raised whenever all cached counters of the scope
+// become invalid (cachedScopeState.era).
 type cachedCounters struct {
 	layout.Counters
 	era uint64
@@ -79,6 +80,7 @@ func (w *messageTx) keepScopes() {
 	}
 }
 
-// dropKept makes the counters in memory of all stores in the entity's scope invalid, so that they are read
-// from the engine again. It is called in a transaction on that scope that deletes keys of the stores.
+// dropKept invalidates the cached counters of all message stores in the engine scope of this entity, so that
+// they are read from the engine again. It is called in a transaction on that scope that deletes keys of the
+// stores.
 func (e *entityState) dropKept() { e.top().kept.era++ }

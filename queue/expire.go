@@ -20,8 +20,8 @@ type expiryProgress struct {
 // restart makes the reaper's next sweep of the store begin again at the message that expires first.
 func (e *expiryProgress) restart() { e.again.Store(true) }
 
-// noteArrival makes the reaper begin again if a message arrives whose index entry by expiry time is before
-// the entries that the reaper has already read.
+// noteArrival makes the next sweep begin at the first index entry again, if the message h that has arrived
+// has its entry, which is ordered by expiry, before the position that the reaper has reached.
 func (e *expiryProgress) noteArrival(h *layout.MessageHeader) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
@@ -183,8 +183,8 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 	return more, next, n, nil
 }
 
-// sweepAction returns what the reaper does with a message that has expired: it waits if the message is
-// claimed, and purges it otherwise.
+// sweepAction returns what the reaper does with a message that has expired: it skips the message if an
+// operation or a peek-lock holds it, and purges it otherwise.
 func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -155,8 +155,8 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// unforward ends the claims on messages that could not be forwarded, so that the next attempt finds them
-// again.
+// unforward ends the claims on messages that could not be forwarded (see messageClaim), so that the next
+// attempt finds the messages again.
 func (s *messageStore) unforward(list []*messageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

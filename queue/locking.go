@@ -56,7 +56,7 @@ type sessionLocker interface {
 	inspect(r engine.Reader, sessions []string, messages []int64) (view.LockSet, error)
 }
 
-// receiveResult is the result of deliverer.receive.
+// receiveResult is what one attempt to receive messages without waiting returns.
 type receiveResult struct {
 	list []Delivery
 	need int64 // size in bytes of the first message, if the memory limit prevented its receive

@@ -375,7 +375,8 @@ func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
 	return nil
 }
 
-// unclaimAll ends the claims on messages and makes the messages available to receivers again.
+// unclaimAll ends the claims of an operation on messages (see messageClaim), so that receivers can get the
+// messages again.
 func (s *messageStore) unclaimAll(list []storedMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -121,7 +121,8 @@ func (s *messageStore) forwardingError() *entity.Error {
 	return s.NotAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
-// register registers the receiver with its store, unless the store has ended.
+// register registers the receiver with its message store. It fails if the store has ended, because its entity
+// was deleted or the server stops, for example.
 func (r *Receiver) register() error {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

@@ -23,8 +23,9 @@ type storedLocks struct{ *messageStore }
 // its due scheduled messages have become active.
 var errDue = errors.New("queue: changes of the store are due")
 
-// run runs a transaction on the store, after the changes that are due. The engine reads the given keys in the
-// same round trip in which it locks the store's engine scope.
+// run runs fn in a transaction on the store. Before that it ends the locks that have lapsed and activates the
+// scheduled messages that are due. The engine reads the given keys in the same round trip in which it locks
+// the store's engine scope.
 func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))

@@ -18,8 +18,9 @@ const (
 	maxActivate = 256 // maximal number of scheduled messages that one transaction activates
 )
 
-// tick makes the changes that are due, with at most one transaction for each kind of change. more reports
-// whether some changes are left.
+// tick makes the changes that the store's clock requires: it ends lapsed locks, activates scheduled messages
+// and forwards messages, with at most one transaction for each kind of change. more reports whether some
+// changes are left.
 func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
@@ -46,8 +47,8 @@ func (s *messageStore) tick(ctx context.Context) (more bool, err error) {
 	return more || s.nextWakeup() <= s.now(), err
 }
 
-// catchUp makes the changes that are due before a receive. Afterwards no lapsed lock reserves a message, and
-// the activation of due messages has begun.
+// catchUp makes the changes that the store's clock requires before a receive: it ends lapsed locks, and
+// begins to activate the scheduled messages that are due.
 func (s *messageStore) catchUp(ctx context.Context) error {
 	if err := s.learnDue(ctx); err != nil {
 		return err
@@ -78,8 +79,8 @@ func (s *messageStore) locksAreDue() bool {
 	return len(s.due) > 0 && s.due[0].until <= s.now()
 }
 
-// learnDue reads when the next change of the store is due, if several servers share the engine: another
-// server may have changed that time.
+// learnDue reads from the engine when the next lock lapses or the next scheduled message becomes active, if
+// several servers share the engine: another server may have changed that time.
 func (s *messageStore) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
@@ -184,8 +185,8 @@ func (s *messageStore) endLocks(ctx context.Context) (more bool, err error) {
 	return len(s.due) > 0 && s.due[0].until <= s.now(), err
 }
 
-// popLapsed removes lapsed locks from the heap and returns them. For the lock of a session it returns the
-// claims that the lock covers as well. The caller holds the mutex.
+// popLapsed removes lapsed locks from the heap and returns them. sessions are the lapsed locks of sessions;
+// for each of them list also has the locks of messages that it covers. The caller holds the mutex.
 func (s *messageStore) popLapsed(now int64) (list []expiredLock, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]

@@ -137,7 +137,8 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 	return t.steps, true
 }
 
-// endUnapplied ends the steps of a transaction that was not committed.
+// endUnapplied releases what the steps of a transaction hold that was not committed, such as reservations of
+// messages.
 func endUnapplied(steps []txStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())

@@ -16,9 +16,9 @@ import (
 // time, which they read in the transaction that deletes the entity. So an entity is deleted up to useAhead
 // too late, but never too early.
 
-// useAhead is the time in milliseconds for which a server may use an entity without storing that again. It
-// is longer than retryIdle, the time between two checks of an entity that is in use, and shorter than any
-// AutoDeleteOnIdle.
+// useAhead is how far, in milliseconds, the stored time until which a server may use an entity without
+// storing it again lies ahead. It is longer than retryIdle, the time between two checks of an entity that is
+// in use, and shorter than any AutoDeleteOnIdle.
 const useAhead = 3 * retryIdle / 2
 
 // errInUse is returned by a transaction that was to delete an idle entity and found that it is in use.

@@ -87,7 +87,8 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	return out, b.receipt, nil
 }
 
-// weightOfAll returns the sum of weightOfOperation for the operations of a batch.
+// weightOfAll returns how long the documents and conditions of a batch take to parse, as the number of bytes
+// of JSON that would take as long.
 func weightOfAll(ops []Operation) (n int) {
 	for i := range ops {
 		n += weightOfOperation(&ops[i])

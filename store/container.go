@@ -58,7 +58,8 @@ type Container struct {
 	purged     atomic.Uint64             // number of items purged since Open
 }
 
-// cachedItemCount caches the last count, which is valid until the next write.
+// cachedItemCount caches the number of the container's items, as it was last counted. It is valid until the
+// next write.
 type cachedItemCount struct {
 	host.Mutex        // held while counting or reading the last count
 	version    string // what was counted, see usageVersion; empty: not known

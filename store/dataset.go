@@ -155,8 +155,8 @@ func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error 
 	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
 
-// lockCatalog takes the catalog's lock, which serializes changes of the catalog. It is taken before the gate
-// of any container and before mu.
+// lockCatalog takes the catalog's lock, which serializes changes of the catalog. It is taken before the lock
+// of a container (its gate) and before mu.
 func (ds *dataset) lockCatalog(ctx context.Context) error {
 	return classify.ToFault(ds.in.Catalog().Lock(ctx))
 }

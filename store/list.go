@@ -138,7 +138,7 @@ type listPager struct {
 	served  *container.Partition
 }
 
-// fill adds the items of one range that follow a rid.
+// fill adds to the page the items of one range whose rids are greater than after, until the page is full.
 func (p *listPager) fill(src *scan.Source, after uint64) error {
 	docs := src.Documents(after)
 	docs.Expect(p.limit + 1)

@@ -27,8 +27,9 @@ func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id st
 // a newer version, it evaluates the condition again, within a shorter limit.
 const maxCondition = 5 * time.Second
 
-// evaluateAhead evaluates the condition of a patch on the current version of the item. Errors about the
-// item itself are left to the transaction.
+// evaluateAhead evaluates the condition of a conditional patch before the transaction, in which other writes
+// would have to wait for it. If the item cannot be read, it returns nil, and the transaction finds the error
+// again.
 func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOperation) error {
 	if p == nil || p.Patch == nil || p.Patch.Only == nil {
 		return nil

@@ -20,7 +20,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// resumePlace converts the resource id of a Resume to the number of the item.
+// resumePlace converts the position of a client, which names an item by its resource id, to that of a query,
+// which names it by its number. It fails with CodeBadRequest if the id is not that of an item of this
+// container.
 func (c *Container) resumePlace(r *ResumePosition) (*query.ResumePosition, error) {
 	if r == nil {
 		return nil, nil

@@ -56,8 +56,8 @@ func (ds *dataset) finishSplits(ctx context.Context) error {
 	return classify.ToFault(err)
 }
 
-// pass splits ranges until each container has the number that its offer needs. A container that fails does
-// not stop the others.
+// pass splits partition ranges until each container has as many ranges as its throughput requires. A
+// container that fails does not stop the others.
 func (x *rangeSplitter) pass(ctx context.Context) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()

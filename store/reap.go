@@ -46,9 +46,9 @@ const rescanEvery = 60
 // containerSweeper is the store as the reaper uses it.
 type containerSweeper struct{ ds *dataset }
 
-// Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so
-// it also deletes idle containers. An error of that does not end the round: it may be a full disk, and the
-// round frees space.
+// Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so it
+// also deletes idle containers. If this deletion fails, the round continues: the reason may be a full disk,
+// and the round frees space.
 func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {

@@ -18,8 +18,8 @@ import (
 // None of this changes what readers see: an expired item is invisible at once, and its expiry is in the log
 // of expiries at once.
 
-// containerReaperState is the reaper's state of one container. It belongs to the goroutine that has the
-// reaper's turn, except paused.
+// containerReaperState is the reaper's state of one container. Except for paused, only the goroutine that
+// purges for the reaper uses it; there is one at a time.
 type containerReaperState struct {
 	paused atomic.Bool
 	second int64 // the second in which used items were purged, for ReaperStarvation

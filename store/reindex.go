@@ -70,7 +70,8 @@ func (ds *dataset) indexNow(ctx context.Context) error {
 	return classify.ToFault(err)
 }
 
-// pass reindexes all containers that need it. It calls rest after each batch.
+// pass reindexes all containers that need it. After each batch it calls rest with the time that the batch
+// took, so that the caller can pause.
 func (x *reindexer) pass(ctx context.Context, rest func(time.Duration)) error {
 	x.Turn.Lock()
 	defer x.Turn.Unlock()
@@ -141,9 +142,9 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 	return c.endReindex(ctx, st)
 }
 
-// endReindex removes the older specs from the record of a container that has been reindexed by the policy of
-// st. more reports that the policy has changed since then, so that it must be reindexed again; nothing is
-// removed then.
+// endReindex removes the older indexing policies and ttlPropertyPaths from the record of a container that has
+// been reindexed by the policy of st. more reports that the policy has changed since then, so that it must be
+// reindexed again; nothing is removed then.
 func (c *Container) endReindex(ctx context.Context, st *container.State) (more bool, err error) {
 	if err := c.ds.lockCatalog(ctx); err != nil {
 		return more, err

@@ -69,7 +69,8 @@ func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
 // permissionNames resolves the names in permissions.
 type permissionNames struct{ ds *dataset }
 
-// HasRID reports whether a database has the given resource id.
+// HasRID reports whether there is a database with this resource id. Links in permissions may name a database
+// by its resource id or by its name.
 func (n permissionNames) HasRID(database string) bool {
 	_, err := n.ds.databaseByRID(database)
 	return err == nil

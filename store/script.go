@@ -188,7 +188,8 @@ func (c *Container) currentScripts(ctx context.Context) (*procedure.Runner, erro
 	return c.scripts(), classify.ToFault(err)
 }
 
-// scripts returns a runner for the scripts of the container that this store knows.
+// scripts returns a runner for the container's procedures, triggers and functions, as this server has them in
+// memory. It may lack what another server has just changed: see currentScripts.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,

@@ -80,8 +80,9 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 	return classify.ToFault(db.host.Restore(ctx, name))
 }
 
-// Adopt turns copied data, such as a snapshot's, into a store of its own: from then on its etags differ
-// from the original's. The engine must be freshly opened. Call Open, with the same neighbours, afterwards.
+// Adopt turns copied data, such as a snapshot's, into a store of its own: from then on its etags differ from
+// the original's. The engine must be freshly opened. neighbours are the other tenants with data on the
+// engine, such as queues. Afterwards the caller opens the engine with Open and the same neighbours.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
 	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{hostTenant{}}, neighbours...)...))
 }

@@ -107,7 +107,8 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	return d, classify.ToFault(err)
 }
 
-// run copies the database. For settle, see copyFromSnapshot.
+// run copies the database. It calls settle before and after the copy, to determine under the catalog's lock
+// what is copied and where to: see copyFromSnapshot.
 func (b *forkedDatabase) run(ctx context.Context, settle func(*forkedDatabase) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
@@ -275,8 +276,8 @@ func (b *forkedDatabase) replaced() []*Container {
 	return nil
 }
 
-// load reads into memory, of the copied containers and their clock, what Open reads of stored ones, and fails
-// if Open would fail.
+// load reads into memory the state of the copied containers and of their clock, as Open does for stored ones.
+// It fails if Open would fail with these data.
 func (b *forkedDatabase) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {

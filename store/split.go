@@ -219,7 +219,9 @@ func (m *rangeSplit) View(ctx context.Context, fn func(engine.Reader) error) err
 // are durable.
 func (m *rangeSplit) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
-// Write runs one transaction of the copy: see split.Container.
+// Write implements split.Container: it runs fn as one transaction in scopes. It holds the container's gate
+// (its lock) shared, unless alone says that the caller holds it exclusively. It fails with split.ErrReindexed
+// if the indexing policy has another number than round.
 func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
@@ -260,7 +262,8 @@ func (m *rangeSplit) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
-// finishSplit copies the range and switches to the halves. It returns their ids. For wanted, see split.
+// finishSplit copies the range and switches to the halves. It returns their ids. If wanted is not nil and
+// returns false, the split is no longer needed, and it stops with errUnwanted.
 func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
 	err error) {
 	for {

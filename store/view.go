@@ -12,7 +12,7 @@ import (
 // snapshot runs fn over one snapshot of the container, with the matching state and second of its clock, and
 // with the positions (LSN and mark) of the ranges that pick returns. If the state changes before the snapshot
 // exists, snapshot starts again: otherwise a query could rely on an index that is not in the snapshot yet, or
-// not any more. The stopwatch limits its time.
+// not any more. w limits its time.
 func (c *Container) snapshot(w *work.ScanLimiter, pick func(*container.State) ([]*container.Partition, error),
 	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
 	ctx := w.Ctx
@@ -91,8 +91,8 @@ func (c *Container) viewState(st *container.State, now int64) *view.ContainerSta
 	return s
 }
 
-// inspectDurable runs fn like inspect. When it returns, everything that fn can have read is on disk, so that
-// the result may be sent to a client.
+// inspectDurable runs fn over a snapshot of all ranges, with the matching state. When it returns, everything
+// that fn can have read is on disk, so that the result may be sent to a client.
 func (c *Container) inspectDurable(ctx context.Context,
 	fn func(state *view.ContainerState, r engine.Reader) error) error {
 	var seen *view.ContainerState

@@ -36,14 +36,15 @@ import (
 // more than the time since the previous change. The list for items with a ttl of their own never has more
 // than one floor, because its At is the second of the change, and these seconds never decrease.
 
-// A expiryFloor is the record of one change of the default.
+// An expiryFloor says, after a change of a container's default time to live, which items had already expired
+// before the change and must stay expired.
 type expiryFloor struct {
 	Before uint32 `json:"before"` // applies to items of generations before this one
 	At     int64  `json:"at"`     // seconds since 1970; items at or below it have expired
 }
 
-// expiryFloors is a list of records of changes of the default in which, from the oldest to the newest, the
-// field Before rises and the field At falls. It must not be modified, because policies share it.
+// expiryFloors holds the floors that still matter, the oldest first: from one to the next, Before rises and
+// At falls. It must not be modified, because policies share it.
 type expiryFloors []expiryFloor
 
 // raise returns f with n, the record of a newer change of the default, appended, and without the records that

@@ -23,7 +23,8 @@ func (p *Policy) Rebase(next Seconds, now int64) (Policy, PolicyEra) {
 		PolicyEra{*p, now}
 }
 
-// Holds reports whether an item with this life was written in this era or in an earlier one.
+// Holds reports whether an item with this life was written in or before this era, that is, before the change
+// of the ttlPropertyPath that ended the era.
 func (e *PolicyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
 
 // Next returns the life of an item of the era in the following era. There it counts from second base, or

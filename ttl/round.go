@@ -266,7 +266,7 @@ func (r *Reaper) count(purged int, failed bool) {
 	}
 }
 
-// acquire waits for the turn to call the sweeper. If it returns no error, give must be called.
+// acquire waits until no other goroutine calls the sweeper. If it returns no error, release must be called.
 func (r *Reaper) acquire(ctx context.Context) error {
 	select {
 	case r.turn <- struct{}{}:

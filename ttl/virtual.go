@@ -195,9 +195,9 @@ func (v *Virtual) when(t time.Time) time.Time {
 	return v.state.at(t)
 }
 
-// Rebase gives the clock another base and sets it to the state s over that base, as Restore does over the
-// current one. With the state In(base) it has the time of base. Timers of the clock are kept. A clock must
-// not become its own base.
+// Rebase gives the clock another base (the clock from which it computes its time) and the state s over that
+// base; Restore sets a state over the current base. With the state In(base) the clock shows the time of base.
+// Timers of the clock are kept. A clock must not become its own base.
 func (v *Virtual) Rebase(base Clock, s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err

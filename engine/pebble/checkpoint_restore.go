@@ -32,7 +32,8 @@ func (e *Engine) Restore(ctx context.Context, name string,
 // errReplaced is the error that stops an engine from writing to the disk after Restore has replaced it.
 var errReplaced = errors.New("its data was replaced by a snapshot's")
 
-// replaceWith stops e and makes next the engine of the data folder. If that fails, e continues.
+// replaceWith stops e and makes next, on which it first calls adopt, the engine of the data folder. If that
+// fails, e continues.
 func (e *Engine) replaceWith(next *Engine, adopt func(engine.Engine) error) error {
 	e.stop()
 	h := e.folder

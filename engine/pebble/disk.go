@@ -182,7 +182,8 @@ func (s *diskSpace) stall(on bool) {
 	}
 }
 
-// delaysRetry reports whether wait delays the retry after this error.
+// delaysRetry reports whether Pebble's next attempt to create a table will be blocked by wait, because err
+// says that the disk is full or that there are no free file descriptors.
 func (s *diskSpace) delaysRetry(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -164,7 +164,8 @@ func (f *fenceFS) open(k fileKind, open func() (vfs.File, error)) (file vfs.File
 	return file, err
 }
 
-// created wraps a new file, or handles the error of creating it.
+// created wraps a file that Pebble has created, or reacts to the error err of creating it: for a file without
+// which the engine cannot continue, it cuts off the disk and creates the file in memory.
 func (f *fenceFS) created(file vfs.File, err error, name string, k fileKind) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
 		if err = f.logs.recordCreated(n); err != nil {

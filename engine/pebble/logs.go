@@ -111,7 +111,8 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	return &logDamage{number: number, from: end, to: at, data: data}, nil
 }
 
-// accept ends the log at the damage. It renames the later logs and keeps a copy of the damaged one.
+// accept gives up the writes that follow the damage in a write-ahead log: it cuts the log there and renames
+// the later logs, so that they are not read. It keeps a copy of the damaged log.
 func (d *logDamage) accept(o Options, later []uint64) error {
 	path := func(n uint64) string { return o.FS.PathJoin(o.Dir, logName(n)) }
 	// The last log is renamed first: after a crash in between, the damage can be accepted again.
@@ -258,7 +259,7 @@ func (b *logListWriter) change(to func(live []uint64) []uint64) error {
 	return b.marker.Move(formatLogs(next))
 }
 
-// close closes the marker.
+// close closes the marker file that lists the write-ahead logs.
 func (b *logListWriter) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -99,8 +99,10 @@ func (t *txn) commit() error {
 	return t.e.fence.err()
 }
 
-// moveCeilings adds to the batch higher ceilings for the scopes whose LSNs come close to their stored
-// ceilings. It also stores again the ceilings that the transaction may have overwritten or deleted.
+// moveCeilings writes higher ceilings with the transaction for the scopes whose LSNs come close to their
+// stored ceilings. A scope's ceiling is a stored bound below which it issues LSNs, so that it issues none
+// twice after a crash. It also writes again the ceilings that the transaction may have overwritten or
+// deleted.
 func (t *txn) moveCeilings() {
 	for i, s := range t.scopes {
 		if s.next == t.firstLSNs[i] {

@@ -102,8 +102,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// reached returns the positions of the scopes of a request that has run. A position is 0 if its horizon
-// cannot be read.
+// reached returns the positions of the scopes of a request that has run. The LSN of a position is the highest
+// durable one. A position is zero if it cannot be read.
 func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.ScopePosition {
 	at := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {

@@ -279,8 +279,8 @@ func (s *cachedReader) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position decodes the stored ceiling and mark of a scope to the scope's position: the LSN below the ceiling,
-// and the mark.
+// position returns the position of a scope from two stored values: the scope's ceiling, below which are all
+// of its LSNs, and its mark.
 func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if ceiling != nil {

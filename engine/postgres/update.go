@@ -109,9 +109,9 @@ func (r *updateRequest) wait(l *scopeQueue) bool {
 	}
 }
 
-// follow runs r's function in the database transactions of the request that holds the scope, once in each
-// transaction, until the outcome is final. t is the first transaction. If t is nil, r holds the scope itself,
-// and follow returns true at once.
+// follow runs r's function in the database transactions of the leader, the request that holds the scope, once
+// in each transaction, until r's outcome is final, and returns false. t is the first transaction. If t is
+// nil, r has become the leader itself: follow runs nothing and returns true.
 func (r *updateRequest) follow(t *txn) bool {
 	if t == nil {
 		return true

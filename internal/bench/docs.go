@@ -28,7 +28,7 @@ const benchKeys = 100_000
 // benchLoaders is the number of concurrent writers that fill a store. They share the syncs of the disk.
 const benchLoaders = 64
 
-// document is the i-th document. It has the key; json returns the text.
+// document is the i-th document of a set: its number, id and partition key. The method json returns its text.
 type document struct {
 	i  int
 	id string

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// purgeTTL is longer than the time between the first and the last epoch. So each epoch expires this long
-// after it was written, one epoch after the other.
+// purgeTTL is longer than the time between the first and the last epoch (the documents with one write time).
+// So the epochs expire one after the other, each this long after it was written.
 const purgeTTL = 10_000 * time.Second
 
 // measurePurge compares purging with deletes of the same keys in bare Pebble, epoch by epoch on copies of the

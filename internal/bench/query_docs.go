@@ -49,8 +49,8 @@ const (
 // shuffled returns the position of the i-th document in the permutation by a stride, one of the primes.
 func (l documentLayout) shuffled(i, stride int) int { return i * stride % l.docs }
 
-// share divides the documents evenly into parts, in the permutation of a stride, and returns the part of the
-// i-th one.
+// share assigns each document one of the numbers below parts, each number to equally many documents, in a
+// pseudo-random order that the prime stride determines. It returns the number of the i-th document.
 func (l documentLayout) share(i, stride, parts int) int {
 	return l.shuffled(i, stride) * parts / l.docs
 }
@@ -89,7 +89,8 @@ const queryTurns = 16
 // asked returns the k-th of queryTurns numbers below the size of the set.
 func (l documentLayout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew returns the k-th of queryTurns numbers below fewGroups that end in 1: each of them is a partition.
+// askedFew returns, for the k-th run of a query, the number of a partition with few documents (see
+// smallPartition). The numbers end in 1, because documents whose number ends in 0 are in another partition.
 func (l documentLayout) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }

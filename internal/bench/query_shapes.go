@@ -20,14 +20,16 @@ type queryShape struct {
 	growth    *figureLimit // limit for the largest set compared with the smallest one
 }
 
-// queryParametersFunc returns the parameters of a query for its k-th turn.
+// queryParametersFunc returns the parameters for the k-th run of a query, which differ from run to run so
+// that a query does not read the same documents each time.
 type queryParametersFunc func(l documentLayout, k int) []store.Parameter
 
 // served is the budget of queries that use an index and whose result has the same size in any set: at most
 // 1.5 times the CPU time of the smallest set.
 func served() *figureLimit { return ratioAtMost(1.5) }
 
-// last returns @from, the lowest of the count highest numbers below the size of the set.
+// last returns a function that sets @from to the number of documents minus count, so that c.n >= @from is
+// true for count documents, in a set of any size.
 func last(count int) queryParametersFunc {
 	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
@@ -56,7 +58,8 @@ func all(list ...queryParametersFunc) queryParametersFunc {
 	}
 }
 
-// spread returns count ids from the whole set, for the k-th turn.
+// spread returns the ids of count documents, evenly distributed over the set. Another k gives other
+// documents; k is the number of the query's run.
 func spread(l documentLayout, k, count int) (list []jsondoc.Value) {
 	for j := range count {
 		list = append(list, jsondoc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))

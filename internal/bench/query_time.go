@@ -158,7 +158,8 @@ func (a *queryRun) run(ctx context.Context, turn int) error {
 	return nil
 }
 
-// ask reads all pages, or the one page of the shape. If the query fails, the result has the reason.
+// ask runs the query once, with the parameters for its turn-th run. It reads all pages or, if the shape has a
+// page size, only as many rows as one page has. If the query fails, the result has the reason.
 func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 	began := a.b.clock.Now()
 	r := a.request(turn)

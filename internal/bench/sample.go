@@ -159,8 +159,8 @@ func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 
 
 func quotient(ours, theirs float64) float64 { return ours / theirs }
 
-// ratio returns the median of ratios: of is called with the seconds per operation of both sides in each pair
-// of slices.
+// ratio calls of for each pair of slices, with the seconds that one operation took on the two sides, and
+// returns the median of the results.
 func (d workSliceTimes) ratio(of func(ours, theirs float64) float64) float64 {
 	return median(d.ratios(of))
 }

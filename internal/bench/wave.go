@@ -215,7 +215,7 @@ func (all *expiryWaveResult) sort() {
 	all.writes.sorted()
 }
 
-// windows runs the reader and the writer for n slices.
+// windows lets the reader and the writer work for n slices of time, and returns their latencies, sorted.
 func (f *foregroundClients) windows(ctx context.Context, n int) (all expiryWaveResult, err error) {
 	for range n {
 		if err := f.window(ctx, &all); err != nil {

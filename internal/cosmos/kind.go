@@ -76,7 +76,8 @@ var verbNames = [opCount]string{
 	OpQuery: "Query", OpQueryPlan: "QueryPlan", OpBatch: "Batch", OpPatch: "Patch", OpChangeFeed: "ReadFeed", OpQueryChanges: "ReadFeed", OpOther: "Invalid",
 }
 
-// HasBody reports whether requests for the operation have a body. If not, a wire does not have to read one.
+// HasBody reports whether requests for the operation have a body. If not, the server of a protocol need not
+// read one.
 func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
 
 // Limits of a request's body in bytes. An item may have twice its limit on the wire, because whitespace and

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Request is one operation that a client requests. A wire fills it in and passes it to Service.Serve.
+// Request is one operation that a client requests. The server of a protocol (HTTP or direct mode) fills it in
+// and passes it to Service.Serve.
 type Request struct {
 	Kind      Kind
 	Feed      bool // the request concerns all resources of the kind below the address

@@ -63,7 +63,7 @@ type activeOperation struct {
 	payer       *store.Container // container to charge; nil if throughput is not enforced
 }
 
-// calls is the pool of calls. All calls in it are empty.
+// calls holds activeOperations that are not in use and have all been reset to zero.
 var calls = sync.Pool{New: func() any { return new(activeOperation) }}
 
 // Serve runs a request and fills in its response, also on failure. The caller must release the response.

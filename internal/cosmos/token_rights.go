@@ -69,8 +69,9 @@ func forbidden() error {
 			"retry with another authorization header.")
 }
 
-// Permit checks whether the client may make a request. It does not need the body, so a wire can call it
-// before it reads the body, which the client then need not send. If a wire does not call it, Serve does.
+// Permit checks whether the client may make a request. It does not need the body, so a protocol's server
+// (HTTP or direct mode) can call it before it reads the body, which the client then need not send. If it was
+// not called, Serve does the same check.
 func (s *Service) Permit(ctx context.Context, req *Request) error {
 	if req.permitted {
 		return nil

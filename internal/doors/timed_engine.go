@@ -30,8 +30,8 @@ func WithClock(e GetterEngine, clock ttl.Clock) *TimedEngine {
 	return &TimedEngine{GetterEngine: e, clock: clock}
 }
 
-// Told implements engine.ClockReporter: it returns the latest time of the clock that a call has reported, or
-// the zero time.
+// Told implements engine.ClockReporter: it returns the latest time of the clock that the result of a call has
+// contained, or the zero time before the first call.
 func (e *TimedEngine) Told() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()

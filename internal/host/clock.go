@@ -194,7 +194,8 @@ func (in *Instance) NewClock(number uint32, of string) *Clock {
 	return c
 }
 
-// LoadClock creates the clock of a stored group, in its stored state.
+// LoadClock creates the clock of a stored group of data, such as a database, in its stored state: see
+// NewClock.
 func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock, error) {
 	c := in.NewClock(number, of)
 	if c.virtual() == nil {

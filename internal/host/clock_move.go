@@ -184,9 +184,9 @@ type clockMove struct {
 	back   bool // the clocks may go back
 }
 
-// run calls move, which sets the clocks to the given time. A move back runs while no tenant is running an
-// operation that the clocks date. So every write is dated either before the move, and can prevent it, or
-// after the move.
+// run calls move, which sets the clocks to the given time. For a move back it first blocks all operations
+// that store a time of these clocks, and checks that no later time is stored. So an operation has either
+// stored its time before the check, or reads the clock after the move.
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
 	back := m.back && slices.ContainsFunc(m.clocks, func(c *Clock) bool { return c.isAhead(to) })
 	if back {

@@ -74,8 +74,8 @@ func Classify(err error) ErrorClass {
 	return Unclassified
 }
 
-// Reserve returns the free bytes of the disk and the bytes that must be free for a write. ok is false
-// unless err is a DiskFull because less than that is free.
+// Reserve returns the free bytes of the disk and the bytes that must be free for a write, if err says that
+// too few are free. ok is false for all other errors.
 func Reserve(err error) (free, reserve int64, ok bool) {
 	var full *engine.DiskReserveError
 	if !errors.As(err, &full) {

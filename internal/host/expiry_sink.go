@@ -61,7 +61,8 @@ type ExpirySinkTx interface {
 // FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
 type FindExpirySinkFunc func(name string) (ExpirySink, error)
 
-// OrderedExpirySink is a sink with its position in the lock order.
+// OrderedExpirySink is an expiry sink, to which expired items are moved, with the order in which its locks
+// and those of the items' owner are taken.
 type OrderedExpirySink struct {
 	ExpirySink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the

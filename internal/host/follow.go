@@ -71,7 +71,9 @@ func (in *Instance) startFollowing() {
 	}
 }
 
-// report is called with the scope of another server's commit, or with nil if reports may have been lost.
+// report reacts to a commit of another server: it wakes those who wait for a change in the scope. After a
+// change of the catalog it makes the follower read the catalog again. scope is nil if reports of commits may
+// have been lost; then anything may have changed.
 func (f *serverFollower) report(scope []byte) {
 	if scope == nil || string(scope) == string(CatalogScope()) {
 		f.wake()

@@ -73,7 +73,7 @@ func (g *Gate) tryShare() bool {
 	}
 }
 
-// Leave ends Share.
+// Leave releases the gate, which the caller has taken by Share.
 func (g *Gate) Leave() {
 	if g.inside.Add(-1) == -gateClosed {
 		select {
@@ -119,7 +119,8 @@ func (g *Gate) Open() {
 	g.closing.Unlock()
 }
 
-// admitWaiting opens the gate and admits all waiting calls of Share. The caller holds mu.
+// admitWaiting lets the gate be taken shared again, first by all calls of Share that wait. The caller holds
+// mu.
 func (g *Gate) admitWaiting() {
 	g.inside.Add(gateClosed + int64(len(g.waiting)))
 	for _, let := range g.waiting {
@@ -128,8 +129,8 @@ func (g *Gate) admitWaiting() {
 	g.waiting = nil
 }
 
-// Stamp waits while the gate is held exclusively, and returns the argument for Unchanged. It returns the
-// error of ctx.
+// Stamp begins an optimistic read: it waits while the gate is held exclusively, and then returns a number
+// that the reader passes to Unchanged when it has read. It returns the error of ctx.
 func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
 	for {
 		if at = g.stamp.Load(); at%2 == 0 {

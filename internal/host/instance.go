@@ -207,7 +207,7 @@ func (in *Instance) Closing(what string) { in.state.closing.Store(&what) }
 // Enter begins a foreground operation, to which the reaper yields until Leave.
 func (in *Instance) Enter() { in.foreground.Add(1) }
 
-// Leave ends Enter.
+// Leave ends the foreground operation that Enter has begun.
 func (in *Instance) Leave() { in.foreground.Add(-1) }
 
 // Working returns the number of running foreground operations.

@@ -115,7 +115,7 @@ func (in *Instance) Sweeps(ctx context.Context) bool {
 	return ctx.Value(onDemandSweepContextKey{}) != nil || in.purging.Held()
 }
 
-// sweepAllContextKey marks the context of the sweeps of SweepAll.
+// sweepAllContextKey marks the context of a sweep by SweepAll, which ignores pauses and delays of purging.
 type sweepAllContextKey struct{}
 
 // Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It

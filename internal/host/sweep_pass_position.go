@@ -20,14 +20,15 @@ type SweepPassPosition struct {
 	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether a pass may already have gone past the moment at of the index, so that it will not
-// find an entry that is written there now. A writer calls it once its commit is visible. A step whose view is
-// older than the commit has announced its end before (Announce); a step with a later view finds the new
-// entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
+// IsPast reports whether the reaper's pass over the index may already have gone past the moment at, so that
+// it will not find an entry that was just written there. A writer calls it once its commit is visible. A step
+// whose View is older than the commit has announced its end before (Announce); a step with a later View finds
+// the new entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
 func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
-// Restart makes the pass continue at a moment; 0 is the beginning. No step may be running. Restart also
-// withdraws the cutoff that Announce has published, since the position now says how far the pass has come.
+// Restart makes the reaper's pass over the index continue at a moment; 0 is the lowest entry. No step of the
+// pass may be running. Restart also withdraws the cutoff that Announce has published, since the position now
+// says how far the pass has come.
 func (p *SweepPassPosition) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
@@ -58,7 +59,8 @@ func (p *SweepPassPosition) end(cutoff int64) {
 	p.Restart(cutoff + 1)
 }
 
-// maxHeldBack is the maximum number of entries that one step skips.
+// maxHeldBack is the maximum number of entries that one step skips because their items must not be purged
+// yet.
 const maxHeldBack = 4096
 
 // SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
@@ -83,12 +85,13 @@ func Take() SweepAction { return SweepAction{} }
 // Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
 func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
 
-// AllWait returns the action that ends the step before an entry of a deadline index: neither this entry nor a
-// later one may be purged before until.
+// AllWait returns the action for an entry of a deadline index if neither it nor any later entry may be purged
+// before the moment until: the step of the reaper ends before this entry.
 func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
 
-// SweepPassStep is one step of a pass: a walk from the position of the pass to a cutoff, in a view. Call
-// Announce, then Walk in the view, then Finish.
+// SweepPassStep is one step of a reaper's pass over a deadline index: it reads, in one View of the engine,
+// the entries from the position of the pass up to a cutoff. Call Announce, then Walk in the View, then
+// Finish.
 type SweepPassStep struct {
 	Pass   *SweepPassPosition
 	Prefix []byte // of the index
@@ -157,7 +160,7 @@ func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit 
 func (s *SweepPassStep) Stopped() bool { return s.more }
 
 // Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
-// there is none. It is called in the view, after Walk or without it.
+// there is none. It is called in the step's View of the engine, after Walk or without it.
 func (s *SweepPassStep) Ahead(r engine.Reader) (int64, error) {
 	if s.seen {
 		return s.ahead, nil

@@ -76,9 +76,9 @@ type TenantLifecycle interface {
 	Gone()
 }
 
-// ClockedData gives the host access to the data of a tenant that clocks date: the server's clock
-// (Instance.Clock) and those that the tenant has created (Instance.NewClock). The host uses it to move
-// clocks. A parameter clocks is a list of clocks that move together.
+// ClockedData gives the host access to the data of a tenant that contain times of clocks: of the server's
+// clock (Instance.Clock) and of those that the tenant has created (Instance.NewClock). The host uses it to
+// move clocks. A parameter clocks is a list of clocks that move together.
 type ClockedData interface {
 	// Clocks returns the clocks that the tenant has created. The caller holds the catalog's lock.
 	Clocks() []*Clock

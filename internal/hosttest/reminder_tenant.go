@@ -117,7 +117,7 @@ func (m *reminderTenantState) note(ms int64) {
 	m.in.Clock().RaiseMillis(ms)
 }
 
-// Ranges returns the ranges to sweep, one for each book: see ttl.Sweeper.
+// Ranges returns the ranges to sweep, one for each book (a named set of reminders): see ttl.Sweeper.
 func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

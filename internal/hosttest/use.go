@@ -133,7 +133,8 @@ func (h *reminderSinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, er
 // Begin sets the transaction in which the items are moved: see host.ExpirySinkTx.
 func (h *reminderSinkTx) Begin(t engine.Txn) { h.t = t }
 
-// ErrRefused is the error of a book for an item with the text "refused".
+// ErrRefused is returned if an expired item with the text "refused" is to be moved to a book, the expiry sink
+// of this tenant.
 var ErrRefused = errors.New("the book refuses")
 
 // Take stores an expired item as a reminder that is never due: see host.ExpirySinkTx.

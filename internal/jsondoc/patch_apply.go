@@ -103,7 +103,8 @@ type pointerTarget struct {
 	first bool // the parent is empty
 }
 
-// find follows a pointer through compact text.
+// find finds the value in a compact JSON text to which a pointer of a patch leads, or the place where the
+// operation may add one.
 func find(text []byte, p pointer, kind patchKind) (pointerTarget, error) {
 	from, to := 0, len(text)
 	for i, name := range p.names {

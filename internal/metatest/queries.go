@@ -116,7 +116,8 @@ func (g *queryGenerator) constantFor(path string) string {
 	return g.constant(token)
 }
 
-// constant returns a token as text for the query, or the name of a new parameter with this value.
+// constant returns how a random query writes a JSON token: as it is or, sometimes, as a new parameter with
+// this value.
 func (g *queryGenerator) constant(token string) string {
 	if !g.chance(4) {
 		return token

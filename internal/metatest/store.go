@@ -312,7 +312,8 @@ func (s *testedStore) rangeID(partition string) string {
 	return receipt.Range
 }
 
-// split splits the range that holds a partition, and reads its id again.
+// split splits the range that holds a partition. It fails if the partition afterwards still is in a range
+// with the old id.
 func (s *testedStore) split(ctx context.Context, partition string) error {
 	id := s.rangeID(partition)
 	if _, err := s.c.Split(ctx, id, ""); err != nil {

@@ -247,7 +247,8 @@ func (s *testedStore) listHalves(step Step) (string, error) {
 	return s.labels(items)
 }
 
-// page fetches the next page of a cursor: as many items as the cursor asks for, or all that are left.
+// page fetches the next page of a list that is read page by page: as many items as p asks for, or all that
+// are left.
 func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 	items, next, err := s.drain(p.scope, s.scope(p.scope), p.scope.Page, from)
 	if err != nil {
@@ -340,7 +341,8 @@ func (s *testedStore) failed(err error) error {
 	return nil
 }
 
-// rendered checks that the text of an item has the item's own system properties and no others.
+// rendered checks that the JSON that a client gets for an item has the system properties of this item and no
+// others.
 func rendered(it store.Item) error {
 	text := it.AppendJSON(nil)
 	if !gjson.ValidBytes(text) {

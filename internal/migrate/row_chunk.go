@@ -52,7 +52,8 @@ func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 	return c, err
 }
 
-// identical reports whether the values of a key have the same bytes. It is used by passes.
+// identical reports whether the values of a key have the same bytes. The passes that copy the source use it
+// to find the rows in which the target differs.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
 // equivalent reports whether two values of a key mean the same, for Compare. A scope issues only LSNs below

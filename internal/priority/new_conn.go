@@ -55,7 +55,8 @@ func (n *NewConn) Read(p []byte) (int, error) {
 // than input, and when it is closed.
 func (n *NewConn) Leave() { n.turn.Swap(nil).Leave() }
 
-// Establish ends the turns of the connection.
+// Establish records that the connection is no longer new, because the client's handshake is complete or its
+// first request has arrived: from now on Read does not wait for a turn.
 func (n *NewConn) Establish() {
 	if !n.established.Load() {
 		n.established.Store(true)

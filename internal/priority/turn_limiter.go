@@ -68,7 +68,8 @@ func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnReader {
 	return &TurnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
 }
 
-// Read implements io.Reader. It ends the turn, and waits for the next one after input has arrived.
+// Read implements io.Reader. It ends the connection's turn. After input has arrived it waits for a new turn,
+// if the connection needs one because its client sends without a pause.
 func (r *TurnReader) Read(p []byte) (int, error) {
 	r.Leave()
 	began := r.turns.clock.Now()
@@ -115,7 +116,7 @@ func (x *Turn) end() {
 	}
 }
 
-// Leave ends the turn. A nil turn has ended.
+// Leave ends the turn, so that another connection is served. A turn that is nil has ended already.
 func (x *Turn) Leave() {
 	if x != nil {
 		x.stop()

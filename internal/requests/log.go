@@ -29,7 +29,8 @@ type Log struct {
 	changed atomic.Pointer[chan struct{}]
 }
 
-// shardWriter encodes entries for one shard.
+// shardWriter encodes log entries and appends them to one shard, the part of the log that belongs to one
+// processor.
 type shardWriter struct {
 	shard *logShard
 	entry []byte // the buffer of the encoded entry

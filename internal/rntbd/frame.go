@@ -32,7 +32,7 @@ type frame struct {
 	response Response
 }
 
-// frames is the pool of frames.
+// frames holds frames that are not in use, so that their buffers are used again.
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // maxKept is the maximum size in bytes of a buffer of a pooled frame.

@@ -24,7 +24,7 @@ type container struct {
 	seen       map[string]tree.FilePosition // positions of documents, by partition key and id
 }
 
-// document is the state that a document should have.
+// document is a document of a seed: where it stands in the files, its text, and the operation that stores it.
 type document struct {
 	place     tree.FilePosition
 	operation store.Operation

@@ -36,7 +36,8 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 	return d.file(entitiesFile, content)
 }
 
-// listed describes the entities of a kind. For subscriptions, topic is their topic.
+// listed returns the entities of a kind as objects in the form of a seed. For subscriptions, topic is their
+// topic.
 func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind, topic string) (
 	list []map[string]any, err error) {
 	entities, err := queues.List(ctx, kind, topic, 0, allEntities)
@@ -78,7 +79,8 @@ func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entit
 	return list, nil
 }
 
-// rules describes the rules of a subscription. A subscription without rules receives nothing.
+// rules returns the rules of a subscription as objects in the form of a seed. A subscription without rules
+// receives nothing.
 func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string) (list []map[string]any,
 	err error) {
 	rules, err := queues.Rules(ctx, path, 0, allEntities)

@@ -290,7 +290,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	return nil
 }
 
-// isContainer reports whether a folder is that of a container. If it contains documents, it must be.
+// isContainer reports whether a folder has a container's definition. It fails for documents without one.
 func (r *reader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {

@@ -122,7 +122,7 @@ type partLimitReader struct {
 	left int
 }
 
-// begins resets the limit for the next part. The limit leaves room for reading ahead.
+// begins allows the bytes of one more document, row or element to be read, and some more for reading ahead.
 func (p *partLimitReader) begins() { p.left = maxImportLine + 1<<16 }
 
 func (p *partLimitReader) Read(to []byte) (int, error) {
@@ -243,7 +243,7 @@ func (a *jsonArraySource) end() (tree.FilePosition, []byte, error) {
 // place returns the current position of the decoder.
 func (a *jsonArraySource) place() tree.FilePosition { return a.lines.place(a.decoder.InputOffset()) }
 
-// wrong returns the error in the next element, at which the decoder has stopped.
+// wrong returns the position and the text of the error for the element at which the decoder has stopped.
 func (a *jsonArraySource) wrong() (tree.FilePosition, []byte, error) {
 	rest, err := io.ReadAll(a.decoder.Buffered())
 	if err != nil {

@@ -55,7 +55,7 @@ type seedFilePart struct {
 	documents           []seed.Document
 }
 
-// seedParts returns all parts in their order.
+// seedParts returns the documents of a seed in the order of the import, by container and file.
 func seedParts(s *seed.Seed) (list []seedFilePart) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {
@@ -184,7 +184,7 @@ func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	return fmt.Errorf("%w; --continue goes on there", err)
 }
 
-// definitionsNote returns the path of the note that the server has begun to store the definitions.
+// definitionsNote returns the path of the marker file that says that storing the definitions has begun.
 func (s *seedImport) definitionsNote() string {
 	if isFile(s.path) {
 		return s.path + ".definitions"
@@ -342,7 +342,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare handles a document that conflicts with an existing one, usually the same document.
+// compare counts a refused document that exists already, and reports one that conflicts with another.
 func (w *importWindow) compare(l importLine, refusal importResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {

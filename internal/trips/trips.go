@@ -161,7 +161,8 @@ func (e *CountingEngine) Horizon(scope []byte) uint64 {
 	return e.Engine.Horizon(scope)
 }
 
-// Settle waits until everything that was read of a scope is durable: see engine.Durability.
+// Settle waits until everything that a reader has seen of a scope, up to LSN seen, is durable: see
+// engine.Durability. It counts as one call.
 func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)

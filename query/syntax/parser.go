@@ -150,14 +150,15 @@ func (p *parser) accept(sym string) bool {
 	return true
 }
 
-// expect advances behind the current token, which must be sym.
+// expect advances behind the current token if it is sym. Otherwise it ends the parse with a syntax error.
 func (p *parser) expect(sym string) {
 	if !p.accept(sym) {
 		p.unexpected()
 	}
 }
 
-// take advances behind the current token, which must be of this kind, and returns it.
+// take returns the current token and advances behind it, if it is of this kind. Otherwise it ends the parse
+// with a syntax error.
 func (p *parser) take(kind tokenKind) token {
 	t := p.tok
 	if t.kind != kind {

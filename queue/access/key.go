@@ -80,7 +80,7 @@ const (
 // EmulatorKey returns the shared access key of Microsoft's emulators.
 func EmulatorKey() Key { return Key{EmulatorName, All, EmulatorText} }
 
-// KeyError reports a description of a key that cannot be parsed.
+// KeyError reports the text of a shared access key or of its rights that cannot be parsed: see ParseKey.
 type KeyError struct{ Reason string }
 
 func (e *KeyError) Error() string { return e.Reason }

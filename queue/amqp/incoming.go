@@ -201,7 +201,8 @@ func (l *Link) nextArrivals() (list []arrivedMessage) {
 	return list
 }
 
-// finishArrival ends the processing of an arrival after the sink has returned its state.
+// finishArrival is called when the sink has processed a received message, with the state of the delivery that
+// the sink has returned. It lets the messages and settlements go on that wait for this one.
 func (l *Link) finishArrival(a *arrivedMessage, state frame.State) {
 	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
 		l.declared(d.TxnID)

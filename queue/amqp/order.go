@@ -97,7 +97,8 @@ func (s *session) order(d *dischargeRequest) {
 	s.c.last = d
 }
 
-// ready reports whether the work may be processed now.
+// ready reports whether the message or settlement may be processed now: every discharge of a transaction that
+// it waits for is done and, if it is a discharge itself, all work of its transaction.
 func (w *processingTurn) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }

@@ -26,7 +26,8 @@ const (
 	spareSize = 16 << 10
 )
 
-// outputBuffer is the data that waits to be written. The connection's lock guards it, except the channel.
+// outputBuffer is the data that waits to be written to a connection. The connection's lock guards its fields,
+// except that the channel wake needs no lock.
 type outputBuffer struct {
 	buf     []byte
 	held    int64 // bytes taken from Options.Memory
@@ -76,10 +77,10 @@ func resumes(raw net.Conn) bool {
 // before it releases the lock in another way.
 func (c *conn) cork() { c.out.corked = true }
 
-// uncork sends the output that was added since cork. A goroutine of a link, or the one that reads, writes a
-// little output itself, so that the writing goroutine need not be woken. What the client does not take within
-// directTime is left to the writing goroutine. If other links are at work, the writing goroutine sends the
-// output of all of them in one piece. The caller holds the lock; uncork may release it.
+// uncork sends the output that was added since cork. If no sink or source is at work (c.busy is 0), the
+// caller writes a little output itself, so that the writing goroutine need not be woken, and leaves to that
+// goroutine what the client does not take within directTime. Otherwise the writing goroutine sends the output
+// of all of them in one piece. The caller holds the lock; uncork may release it.
 func (c *conn) uncork() {
 	c.out.corked = false
 	if len(c.out.buf) == 0 {
@@ -95,7 +96,8 @@ func (c *conn) uncork() {
 	}
 }
 
-// uncorkBusy is uncork for a goroutine that is counted in busy.
+// uncorkBusy does the same as uncork for the goroutine of a sink or source, which c.busy counts. It does not
+// count the caller, so that the caller writes the output itself if no other sink or source is at work.
 func (c *conn) uncorkBusy() {
 	c.busy--
 	c.uncork()

@@ -179,7 +179,8 @@ func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 	return nil
 }
 
-// property reads one property.
+// property checks the value of a property in the file, and returns a function that sets this property of an
+// entity.
 func (c *Config) property(m tree.Member) (func(*entity.Properties), error) {
 	v := m.Value
 	if at := durationOf(m.Name); at != nil {

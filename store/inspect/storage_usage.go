@@ -36,7 +36,7 @@ type RangeStatistics struct {
 	Largest []PartitionKeyStatistics
 }
 
-// PartitionKeyStatistics is the share of one partition key in its range.
+// PartitionKeyStatistics says how many bytes of a partition range the items of one partition key take.
 type PartitionKeyStatistics struct {
 	Key   string // in JSON, as PartitionKey.String writes it
 	Bytes int64  // an estimate, as in Usage

@@ -68,10 +68,11 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 	return d
 }
 
-// scan reads the tags of the fields of a request struct t; at is the index of t in the whole struct. This
-// package defines these tags. A field called _ may have takes, refusal and empty, which are error texts, and
-// body, which is "optional", "documents" or "large" (see the fields of decoder). A required member has
-// missing, the error text if it is missing. A member with first is decoded before the others.
+// scan reads the struct tags of a request struct t; at is the index of t in the whole struct. Besides path,
+// query, header and json, which say where a field comes from, this package defines these tags. A field called
+// _ may have takes, refusal and empty, which are error texts, and body, which is "optional", "documents" or
+// "large" (see the fields of decoder). A required JSON member has missing, the error text if it is missing. A
+// member with the tag first is decoded before the others.
 func (d *decoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)

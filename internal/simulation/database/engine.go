@@ -82,7 +82,8 @@ func (e *Engine) Told() time.Time {
 	return time.UnixMicro(e.told).UTC()
 }
 
-// tell records a time of the database and returns it.
+// tell records now, a time in microseconds that a response of the database contained, for Told. It returns
+// the time that the server is to use.
 func (e *Engine) tell(now int64) int64 {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UnixMicro()

@@ -83,7 +83,7 @@ type aggregateRef struct {
 	Block *QueryBlock
 }
 
-// FromSourceKind says which rows a Step makes of one input row.
+// FromSourceKind says which rows a source of a FROM clause makes for each row of the sources before it.
 type FromSourceKind uint8
 
 const (

@@ -89,7 +89,7 @@ func (b *Binder) embeddings(c *syntax.Call) {
 	b.FailPlain(c, "GenerateEmbeddings needs a model for embeddings, and the account has none.")
 }
 
-// vectorOptions maps the options of VectorDistance to their kinds.
+// vectorOptions maps the names of the options of VectorDistance to the JSON types of their values.
 var vectorOptions = map[string]jsondoc.Kind{
 	"distanceFunction": jsondoc.String, "dataType": jsondoc.String, "searchListSizeMultiplier": jsondoc.Number,
 	"quantizedVectorListMultiplier": jsondoc.Number,

@@ -156,7 +156,7 @@ func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
 
 // ItemRoute returns the path from the item to the value of an expression, in the form that indexing policies
 // use. entered reports whether the path enters all elements of an array. ok is false if the value is not a
-// part of the item, or if a step selects one element of an array.
+// part of the item, or if the expression selects one element of an array, as in c.a[0].
 func (b *Binder) ItemRoute(e syntax.Expr) (route index.Path, entered, ok bool) {
 	a, names, ok := b.DocumentPath(e)
 	if !ok || !a.known || a.Item && len(names) == 0 {

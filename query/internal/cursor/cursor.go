@@ -48,7 +48,8 @@ type PagePosition struct {
 	Begun  bool   // the query has begun
 }
 
-// progress returns the position in the form that a cursor stores. spans are those of the query's sources.
+// progress converts the position to the form in which a continuation token stores it. spans are the key
+// intervals of the query's sources.
 func (p PagePosition) progress(spans []SourceSpan) WalkProgress {
 	one := Begin(spans)
 	switch {
@@ -88,16 +89,17 @@ func (p PagePosition) Encode(hash uint64, spans []SourceSpan) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// KeySum returns the hash of a whole ORDER BY or GROUP BY key. A cursor holds this hash beside the beginning
-// of the key.
+// KeySum returns the hash of a whole ORDER BY or GROUP BY key. A cursor (the text of a continuation token)
+// holds only the beginning of a long key, and this hash.
 func KeySum(key []byte) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(key) // a hash does not fail
 	return h.Sum64()
 }
 
-// Decode decodes a cursor and checks it: hash must be that of the query and its scope, and the spans of the
-// sources must lie within those of the run that made the cursor. Otherwise it returns a *fault.CursorError.
+// Decode decodes a cursor, the text of a continuation token, and checks it: hash must be that of the query
+// and its scope, and the key intervals of the sources (spans) must lie within those of the run that made the
+// cursor. Otherwise it returns a *fault.CursorError.
 func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {

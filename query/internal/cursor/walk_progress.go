@@ -7,8 +7,9 @@ import (
 	"math"
 )
 
-// SourceSpan is the interval [From, To) that a source covers, in an order in which the sources follow one
-// another without gaps. An empty To is the end of that order.
+// SourceSpan is the interval [From, To) of keys that a source of a query covers: effective partition keys, if
+// the source is a partition range. The spans of a query's sources follow one another in order. An empty To is
+// the end of all keys.
 type SourceSpan struct{ From, To []byte }
 
 // holds reports whether s contains o. Every span contains an empty span.
@@ -30,7 +31,8 @@ func whole(spans []SourceSpan) (all SourceSpan) {
 	return all
 }
 
-// NumberedSpans returns spans for n sources whose real spans are unknown.
+// NumberedSpans returns spans for n sources for which no key intervals are given: the i-th goes from i to
+// i+1.
 func NumberedSpans(n int) []SourceSpan {
 	spans := make([]SourceSpan, n)
 	for i := range n - 1 {

@@ -70,7 +70,7 @@ func (g *Grouper) empty() *GroupState {
 	return one
 }
 
-// Add adds the current row of the frame. It returns false if the run has ended.
+// Add adds the row that is in the frame to its group. It returns false if the run has ended.
 func (g *Grouper) Add() bool {
 	one := g.groupOf()
 	if one == nil {

@@ -37,7 +37,7 @@ func (g *Grouper) makeRoom() {
 	}
 }
 
-// halve leaves the upper half of the groups to a later page.
+// halve drops the half of the groups with the greater keys; a later page makes them.
 func (g *Grouper) halve() {
 	g.sortByKey()
 	half := len(g.Groups) / 2

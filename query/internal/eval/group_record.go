@@ -12,7 +12,7 @@ import (
 // The record of a group in a file holds the number in the order in which it was found, its keys, and the
 // state of each aggregate. Integers are varints; a value is its text, preceded by the text's length.
 
-// notFinite replaces the text of a number that JSON cannot represent.
+// notFinite stands in a stored group for a number that JSON cannot represent: NaN or an infinity.
 const notFinite = '#'
 
 // appendKept appends a value to the record of a group: its JSON text, or the bits of a number that JSON

@@ -179,8 +179,8 @@ func (rs *CompiledBlock) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool
 	return rs.admit(f, i, fn)
 }
 
-// admit calls fn if the conditions of the bound i-th step hold. It returns false if fn has returned false or
-// the run has ended.
+// admit calls fn if the conditions of the i-th source of FROM hold, which is already bound to a value. It
+// returns false if fn has returned false or the run has ended.
 func (rs *CompiledBlock) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false

@@ -177,7 +177,8 @@ func (x *Execution) drop() {
 	x.spilled.close()
 }
 
-// Hash returns the hash of the query and its scope, which every cursor holds.
+// Hash returns the hash of the query and its scope. Every continuation token contains it, so that a token of
+// another query is refused.
 func (x *Execution) Hash() uint64 { return x.Plan.HashIn(x.Opts.Scope) }
 
 // begin sets the position at which the page begins: that of the cursor in the options, that of Resume, or the

@@ -52,7 +52,8 @@ func (wk *indexWalker) resumedAt() uint64 {
 	return 0
 }
 
-// unorderedDocuments returns documents in the order in which they come.
+// unorderedDocuments returns the documents of docs unsorted. They all lack the path of the index, so their
+// ORDER BY keys are equal.
 type unorderedDocuments struct {
 	wk    *indexWalker
 	docs  source.Documents

@@ -310,7 +310,8 @@ func (wk *indexWalker) reach(d source.Document, key []byte) bool {
 	return wk.x.isAfterStart(&wk.entry)
 }
 
-// restEvery is the number of entries that a walk skips before it reports its position.
+// restEvery is the number of index entries without a matching document after which a walk checks whether the
+// page must end, and lets it end there.
 const restEvery = 64
 
 // stops returns true from time to time, for an entry without a document: that entry then becomes the current

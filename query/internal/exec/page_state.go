@@ -31,9 +31,9 @@ func (p *PageState) Close() {
 	p.spilled.close()
 }
 
-// PageStateStore stores the PageState of a page until the next page needs it. Its key is the cursor with
-// which the page ended. It may drop and close states at any time; the next page then repeats the work of the
-// pages before it. It must be safe for concurrent use.
+// PageStateStore stores the PageState of a page until the next page needs it. Its key is the continuation
+// token (cursor) of the page. It may drop and close states at any time; the next page then repeats the work
+// of the pages before it. It must be safe for concurrent use.
 type PageStateStore interface {
 	Take(cursor string) *PageState // returns the state, which then belongs to the caller; nil: it was dropped
 	Keep(cursor string, g *PageState)

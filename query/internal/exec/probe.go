@@ -281,8 +281,9 @@ func (p *accessPathProbes) lists() (source.Postings, bool, error) {
 	return p.x.intersect(list), true, nil
 }
 
-// shortest returns the intersection of the access paths that have been read completely. It includes the other
-// posting lists if that reads fewer documents.
+// shortest returns the rids that are in all access paths that have been read completely. If they are many, it
+// also intersects them, while they are iterated, with the posting lists that have not been read, so that
+// fewer documents are read.
 func (p *accessPathProbes) shortest() source.Postings {
 	rids := p.rids()
 	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}

@@ -24,7 +24,8 @@ func (w *accessPath) String() string {
 	return w.access.String()
 }
 
-// isUseless reports whether a path that tests each term drops too few of them to be worth its cost.
+// isUseless reports whether testing each index term of this access path drops too few entries to be worth its
+// cost.
 func (w *accessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
@@ -113,7 +114,8 @@ func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
 	return 0, false, false
 }
 
-// steppers returns functions that open the parts of an access, in order.
+// steppers returns one function for each posting list or key range of an access path. The function opens an
+// iterator over its entries. They are read in this order.
 func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
 	switch a := a.(type) {
 	case *plan.KeysAccess:

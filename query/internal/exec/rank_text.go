@@ -88,7 +88,8 @@ func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
 	return true, nil
 }
 
-// readText scores the texts of all sources for one part.
+// readText computes the score r, one FullTextScore of ORDER BY RANK, for the texts of all sources. sets are
+// the live documents of each source.
 func (x *Execution) readText(r *rankedScore, sets []*liveRIDSet) error {
 	lists := make([][]wordPostings, len(x.sources)) // by source and term
 	for i, src := range x.sources {

@@ -10,8 +10,8 @@ import (
 )
 
 // ResumePosition is the position at which the rows of a query with ORDER BY begin. A client that merges
-// ranges uses it for ranges of which it has no cursor, since it then knows only the last row that it has
-// returned.
+// ranges uses it for a range of which it has no continuation token: it then gives the last row that it has
+// returned, which may be from another range.
 type ResumePosition struct {
 	Values []eval.OrderValue // ORDER BY values of that row, one for each key
 	// begin at the row of this document among the rows with these values; 0: begin at the first of these

@@ -25,7 +25,8 @@ type EstimatedDistance struct {
 	rid      uint64
 }
 
-// estimateSize is the size of an estimate in bytes.
+// estimateSize is the memory in bytes of one estimated distance between a document's vector and that of the
+// query.
 const estimateSize = 16
 
 // vectorDistances iterates over the vectors of a source in the order of their distance from a query's vector.

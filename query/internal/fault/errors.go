@@ -149,7 +149,8 @@ func (e *Error) diagnostic() diagnostic {
 	return d
 }
 
-// CursorError reports a cursor that cannot be read, or that belongs to another query or scope.
+// CursorError reports a continuation token (cursor) that cannot be read, or that belongs to another query or
+// scope.
 type CursorError struct {
 	Reason string
 }

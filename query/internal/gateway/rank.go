@@ -92,7 +92,8 @@ func (g *rewriter) rankPlan() {
 	g.plan.Hybrid = h
 }
 
-// orderedComponents makes component queries whose rows are merged like those of an ORDER BY.
+// orderedComponents makes the component queries of ORDER BY RANK, one for each score: each returns the best
+// rows by its score in the form in which clients merge rows of an ORDER BY.
 func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr

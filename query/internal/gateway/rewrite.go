@@ -113,7 +113,8 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 	return items
 }
 
-// ordered returns the select list of a query whose rows are merged by items.
+// ordered returns the select list for an ORDER BY query whose rows the client merges: the _rid, the ORDER BY
+// values (items) as orderByItems, and the row itself as payload.
 func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
 	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLiteral{Elems: items}, "orderByItems"),
 		as(payload, "payload")}
@@ -212,7 +213,8 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 	return path, was
 }
 
-// inItem returns an expression of the query with the same replacements that enterItem has made.
+// inItem replaces in an expression the name of the first source by its path from the item, if enterItem has
+// done so in the query: for FROM c.a x it turns x.b into c.a.b.
 func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 	if g.part == nil {
 		return e

@@ -161,7 +161,7 @@ func (m *WorkMeter) Fits(text []byte) bool {
 	return m.Err == nil
 }
 
-// Work returns the work of reading the values once.
+// Work returns the amount of work, in the units of WorkMeter.Spend, of reading each of the values once.
 func Work(values ...jsondoc.Value) (n int) {
 	for i := range values {
 		n += 16 + values[i].TextLen()

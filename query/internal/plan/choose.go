@@ -318,8 +318,8 @@ func (p *Planner) noteUse(constraints []*Constraint) {
 	p.noteShown()
 }
 
-// orderedBeside returns the path of ORDER BY if there is only one, it has a condition, and another path has
-// a condition as well. It returns "" otherwise. Cosmos DB does not report the index of that path if the
+// orderedBeside returns the only path of ORDER BY, if it has a condition in WHERE and another path has one
+// too; otherwise "". It is for the index metrics: Cosmos DB does not report the index of that path if the
 // conditions are all of one kind.
 func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	order := p.Plan.Top.Order

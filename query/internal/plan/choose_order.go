@@ -194,8 +194,9 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether an access can list fewer documents than a walk over the
-// index w, because it is not a range of the same keys or of a whole path. w is nil if there is no walk.
+// Beside returns a function that reports whether an access path may find the documents by reading fewer index
+// entries than the walk w. It may not if it reads the same key ranges as the walk, or all entries of a path.
+// w may be nil: then only an access that reads all entries of a path is excluded.
 func Beside(w *OrderedWalk) func(IndexAccess) bool {
 	return func(a IndexAccess) bool {
 		s, ok := a.(*SpansAccess)
@@ -203,8 +204,8 @@ func Beside(w *OrderedWalk) func(IndexAccess) bool {
 	}
 }
 
-// pathsBeside returns the accesses that a run may use instead of the walk, if they turn out to list few
-// documents.
+// pathsBeside returns the access paths of which a run reads the first entries before it decides for the walk
+// w: if one of them finds few documents, the run reads only these.
 func (p *Plan) pathsBeside(w *OrderedWalk) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

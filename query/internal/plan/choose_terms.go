@@ -32,8 +32,8 @@ func (p *Planner) newTermTest(path index.Path, cond syntax.Expr) *IndexTermTest 
 	return t
 }
 
-// LeastAt returns a IndexTermTest without conditions. It only makes the smallest document that has a given
-// value at the path.
+// LeastAt returns an IndexTermTest without conditions. It only makes documents: its Head and Tail are the
+// text before and after a value in the smallest document that has the value at the path.
 func LeastAt(path index.Path) *IndexTermTest {
 	t := &IndexTermTest{}
 	for _, s := range path {

@@ -149,7 +149,8 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 	return ok && p.Idents[id] != nil && p.Idents[id].Item
 }
 
-// about reports whether all aggregates are about the named path.
+// about reports whether every aggregate has as its argument the path with this name, or a value that every
+// document has, as in COUNT(1).
 func (o *indexOnly) about(name string) bool {
 	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
 		return a.Path != nil && a.Path.String() != name

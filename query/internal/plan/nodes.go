@@ -42,10 +42,10 @@ type OrderNode struct{ plan *Plan }
 // RankNode reads the documents in the order of scores.
 type RankNode struct{ plan *Plan }
 
-// GroupNode makes groups of rows and their aggregates, from indexes alone if possible. In the grouping form
-// the groups come in the order of their keys, and a page makes the groups that come after those of the
-// previous page, as many as fit. If all groups fit in one page, they may come in the order in which they are
-// found.
+// GroupNode makes groups of rows and their aggregates, from indexes alone if possible. If the plan's form is
+// Grouping, the groups come in the order of their keys, and a page makes the groups that come after those of
+// the previous page, as many as fit. If all groups fit in one page, they may come in the order in which they
+// are found.
 type GroupNode struct {
 	of        *bind.QueryBlock
 	Rowset    *eval.CompiledBlock
@@ -83,11 +83,11 @@ func (n *GroupNode) String() string {
 }
 
 // LimitNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
-// next page resumes depends on the form of the plan. The cursor is a position among documents (see
-// DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
-// returned, the cursor is a count of rows. These rows are one page if they fit. If they do not, the next
-// page reads the rest from a file that this page has written, or makes all rows again and skips those that
-// were returned.
+// next page resumes depends on the form of the plan. The continuation token is a position among documents
+// (see DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
+// returned, it is a count of rows. These rows are one page if they fit. If they do not, the next page reads
+// the rest from a file that this page has written, or makes all rows again and skips those that were
+// returned.
 type LimitNode struct{ of *bind.QueryBlock }
 
 // String returns the line of the node in the output of a plan.

@@ -36,7 +36,8 @@ type planTemplate struct {
 	written *bind.Query // before the rules
 }
 
-// shapeOf runs ShapeRules and compiles the query.
+// shapeOf returns the part of a plan that does not depend on the values of parameters: it applies ShapeRules
+// to the query and compiles its expressions.
 func shapeOf(b *bind.Query) (*planTemplate, error) {
 	s := &planTemplate{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
 		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]pathFacts{}, written: b.Written()}
@@ -85,7 +86,7 @@ func (s *planTemplate) again(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// plan runs ValueRules for the values in params.
+// plan completes the plan for the values of parameters in params, by applying ValueRules to the template.
 func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
@@ -118,7 +119,8 @@ func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) 
 	return &plan, nil
 }
 
-// pathFacts holds what is known of an expression that may be a path.
+// pathFacts says whether an expression is a path into the item, such as c.a.b, which path it is, and whether
+// a range index covers it.
 type pathFacts struct {
 	value valueIdentity // empty if the expression does not begin with a name
 	// of a path from the item
@@ -128,7 +130,8 @@ type pathFacts struct {
 	indexed     bool // there is a range index
 }
 
-// pathAt computes the properties of an expression once for all plans of a shape.
+// pathAt returns the pathFacts of an expression. They do not depend on the values of parameters, so they are
+// computed once for all plans that are made from the same template.
 func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
 	if at, ok := p.paths[e]; ok {
 		return at

@@ -38,7 +38,8 @@ type amqpSessionState struct {
 	entity      string     // of the first link, in lower case
 }
 
-// groupOf returns the group of a link's session. The caller holds the mutex.
+// groupOf returns the state that the links of l's session share, and creates it if necessary. The caller
+// holds the connection's mutex.
 func groupOf(l *amqp.Link) *amqpSessionState {
 	g, ok := l.Session().Own.(*amqpSessionState)
 	if !ok {

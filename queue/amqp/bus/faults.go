@@ -95,7 +95,8 @@ func (r *managementRequest) withFaults(op inject.Operation, lose func(), do func
 	return managementResponse{}, r.c.applyFault(r.link, &hit, r.at.String())
 }
 
-// endLocksOf returns a function that ends the locks of messages.
+// endLocksOf returns a function that ends the locks with these tokens, for a fault rule that makes locks
+// lost.
 func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 	return func() {
 		for _, token := range tokens {

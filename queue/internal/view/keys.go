@@ -49,7 +49,8 @@ func (s *MessageStore) ExpiryKey(seq int64, h *layout.MessageHeader) []byte {
 	return s.Keys.MomentKey(layout.FamilyDeadline, h.Deadline(host.Never), seq)
 }
 
-// LockIndex returns the index entry of a message's lock.
+// LockIndex returns the key of the index entry by which a message's lock is found: by the end of the lock or,
+// if the lock is covered by that of a session, by the session.
 func (s *MessageStore) LockIndex(seq int64, l *layout.Lock) []byte {
 	if l.Covered {
 		return layout.AppendSeq(s.Keys.HeldPrefix(l.Session), seq)

@@ -13,7 +13,8 @@ type dueKey struct {
 	check func(value []byte) // value is nil if the key is absent
 }
 
-// read reads a key later, and then calls check: see readDue.
+// read notes that a key is to be read, together with others, and that check is then called with its value:
+// see readDue.
 func (k *checker) read(key []byte, check func(value []byte)) {
 	k.due = append(k.due, dueKey{key, check})
 }

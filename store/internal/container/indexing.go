@@ -87,7 +87,7 @@ func (st *State) Compile() error {
 	return st.compileLives()
 }
 
-// compileLives creates the state's LifeRules from its record.
+// compileLives sets st.LifeRules, by which the times to live of items are computed, from the state's record.
 func (st *State) compileLives() (err error) {
 	basis := func(path string) view.TTLBasis {
 		b, perr := view.NewBasis(path)

@@ -39,7 +39,8 @@ var markTexts = [markCount]string{
 // LatestMoments are the latest stored moment of each kind, in seconds since 1970.
 type LatestMoments [markCount]atomic.Int64
 
-// Raise records that an event of kind k is stored with second t.
+// Raise makes t, in seconds since 1970, the latest moment of kind k, unless a later one is recorded. An event
+// of that kind has been stored with t.
 func (m *LatestMoments) Raise(k MomentKind, t int64) { Raise(&m[k], t) }
 
 // Latest returns the latest of the moments, with a description of its event in words. where, a phrase that

@@ -242,8 +242,8 @@ func (f *Reader) addRows(src *scan.Source, at *layout.WriteSequence) (ended bool
 	return ended, err
 }
 
-// reach advances the position to an entry. If the entry belongs to the next page, reach sets the position
-// to the end of this page and returns true.
+// reach sets the reader's position *at to seq, the sequence of an entry that has been read. If the entry
+// belongs to the next page, reach sets *at to the end of this page instead and returns true.
 func (f *Reader) reach(seq layout.WriteSequence, at *layout.WriteSequence) (ended bool) {
 	if f.past(seq) {
 		*at = f.until

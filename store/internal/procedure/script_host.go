@@ -41,7 +41,8 @@ type ScriptHost struct {
 
 var _ script.Host = (*ScriptHost)(nil)
 
-// Links returns the container's links by rids and by names.
+// Links returns the links of the container as scripts get them: self contains rids ("dbs/.../colls/..."), alt
+// contains names.
 func (h *ScriptHost) Links() (self, alt string) {
 	self, alt, _ = h.t.Container()
 	return self, alt

@@ -47,8 +47,9 @@ func Check(r engine.Reader, report func(error) bool) error {
 	return nil
 }
 
-// owners returns the numbers of all possible owners of small resources, by the letter of their records, and
-// the first number that has not been allocated.
+// owners returns, for checks of the data, the numbers of all databases, containers and users, which can own
+// small resources, by the letter of their catalog records. next is the first number that has not been
+// allocated.
 func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err error) {
 	containers, err := record.KnownContainers(r)
 	if err != nil {

@@ -19,7 +19,8 @@ type checkedBody struct {
 	body []byte
 }
 
-// draft checks a body by the rules of its kind and removes the property that the server adds.
+// draft parses the body of a small resource and checks it by the rules of the resource's kind. The result
+// omits the property that the server adds to this kind and clients send back.
 func (r Resources) draft(ctx context.Context, body []byte) (checkedBody, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {

@@ -118,8 +118,8 @@ func (r Resources) Permissions(user string) (Resources, error) {
 	return Of(r.in, record.KindPermission, u.Num, of), nil
 }
 
-// find returns the record of the resource with an id, or nil if there is none. The caller holds in.Lock, or
-// in.Guard at least for reading.
+// find returns the record of the resource with an id, or nil if there is none. The caller holds the catalog's
+// lock, or its mutex (Guard) at least for reading.
 func (r Resources) find(id string) *record.Resource {
 	return r.in.Resources().Find(r.family, id)
 }
@@ -188,7 +188,8 @@ func (r Resources) selfOf(num uint32) string {
 	return r.of.Self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
-// ridBytes returns the rid of the member with a number.
+// ridBytes returns the rid of the resource that has the number num among the resources of this kind and
+// owner.
 func (r Resources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
 	case record.KindUser:

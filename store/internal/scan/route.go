@@ -145,10 +145,10 @@ func firstOver(state *view.ContainerState, over []query.Span, behind *view.Range
 	return nil
 }
 
-// NextToken returns the continuation token that follows a page of the stage. token is the continuation inside
-// of the stage's own range, or "" if that range has been read to its end; the result then begins with the
-// next range. start returns the token for the beginning of a range. At the end of all ranges NextToken
-// returns "".
+// NextToken returns the continuation token for the client after a page that was read in range l.Range. token
+// is the continuation inside that range, or "" if the range has been read to its end; the result then begins
+// with the next range. start returns the token for the beginning of a range. At the end of all ranges
+// NextToken returns "".
 func (l ReadStage) NextToken(state *view.ContainerState, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest

@@ -104,7 +104,8 @@ func (s *Source) countKeys(rg engine.Range, pass func(n int) error) (n int64, er
 	return n, err
 }
 
-// countStep is the number of keys that are counted between two calls of pass.
+// countStep is the number of keys that CountEntries counts before it reports them by a call of its parameter
+// pass.
 const countStep = 256
 
 // CountEntries returns the number of index entries in [lo, hi). It calls pass repeatedly with the number of

@@ -68,8 +68,8 @@ func (w *expirySearch) judge(scope []byte, rid uint64) error {
 	return w.look()
 }
 
-// all checks every item. It is used during a change of ttlPropertyPath, when the times in the expiry index
-// are not yet those at which the items expire.
+// all looks for expired items by checking every item. It is used during a change of ttlPropertyPath, when the
+// times in the expiry index are not yet those at which the items expire.
 func (w *expirySearch) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {

@@ -41,8 +41,8 @@ func (t *Tx) Create(point []byte, item *StoredItem) error {
 	return t.put(nil, item)
 }
 
-// ensureFree makes sure that no item has an id. It fails with CodeConflict if a live item has it, and purges
-// a ghost, an expired item that is not purged yet.
+// ensureFree makes sure that an id can be given to an item; point is the point key with that id. It fails
+// with CodeConflict if a live item has the id, and purges an expired item that has it.
 func (t *Tx) ensureFree(point []byte) error {
 	holder, ghost, err := t.Find(point)
 	if err != nil || holder == nil {

@@ -27,7 +27,8 @@ type PreparedOperation struct {
 	Patch   *PreparedPatch
 }
 
-// PointAfter returns the point key that the item has after the operation.
+// PointAfter returns the point key of the item after the operation, which differs from Point if a replace
+// changes the id. A point key is the key that a point read looks up first.
 func (p *PreparedOperation) PointAfter() []byte {
 	if p.renamed != nil {
 		return p.renamed

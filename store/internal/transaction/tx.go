@@ -54,7 +54,8 @@ type Tx struct {
 	judging    time.Duration // spent on conditions of patches
 }
 
-// StoredItem is an item in its stored form.
+// StoredItem is an item as a transaction reads and writes it: its header, its body, and what was computed for
+// its keys.
 type StoredItem struct {
 	view.Item
 
@@ -265,7 +266,8 @@ func containsEntry(in []view.KeyValue, e view.KeyValue, values bool) bool {
 	return false
 }
 
-// del deletes a live item with all its keys. The change has the sequence that take returned last.
+// del deletes a live item with all its keys. The caller has called take, which allocates the sequence of this
+// change.
 func (t *Tx) del(item *StoredItem) error {
 	keys, err := t.owned(t.changed[:0], item)
 	if err != nil {

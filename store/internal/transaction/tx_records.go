@@ -46,7 +46,8 @@ func (t *Tx) SetLease(item *StoredItem, until int64) {
 	t.Set(layout.LeasedKey(t.Range.Scope), layout.Number(uint64(t.Now)))
 }
 
-// setItem writes the item's own key. fresh is passed to set.
+// setItem writes the item's own key, whose value is its header and body. fresh means that the key is not
+// stored yet.
 func (t *Tx) setItem(item *StoredItem, fresh bool) {
 	value := slices.Grow(t.value[:0], item.Head.Len()+len(item.Body))
 	t.value = append(item.Head.Append(value), item.Body...)

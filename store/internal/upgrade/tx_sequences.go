@@ -26,8 +26,8 @@ import (
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
 // old one, in the part that has been read already.
 
-// sequenceProgress is the position of PlaceSequences: all entries before it, in the order of the method
-// compare, have been changed.
+// sequenceProgress says how far PlaceSequences has come: all entries before it, in the order of the method
+// compare, have been converted to format 2.
 type sequenceProgress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
@@ -46,8 +46,9 @@ func (p sequenceProgress) compare(q sequenceProgress) int {
 	return cmp.Or(cmp.Compare(p.CID, q.CID), cmp.Compare(p.Slot, q.Slot), cmp.Compare(p.Family, q.Family))
 }
 
-// sequenceFamilies are the families with sequences: moves reports whether their keys contain one, and at
-// returns where the value does.
+// sequenceFamilies are the families (kinds of keys) of a container whose keys or values contain a sequence.
+// moves reports whether a key ends with one, so that the entry gets another key. at lists the offsets of
+// sequences in the value.
 var sequenceFamilies = [...]struct {
 	family byte
 	moves  bool
@@ -133,7 +134,8 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 	return nil
 }
 
-// placeFamily changes the sequences in the keys and values of one family of a range, from the progress on.
+// placeFamily converts the LSNs in the keys and values of one family (kind of key) of a range to sequences,
+// as PlaceSequences describes. It begins at p.
 func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
@@ -221,7 +223,8 @@ func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceProgress) er
 	return err
 }
 
-// placePositions changes the sequences of positions such as "12" and "0:12,3:7".
+// placePositions converts a stored feed position of format 1, such as "12" or "0:12,3:7" (LSNs, by range), to
+// format 2: each LSN becomes the first sequence of that LSN.
 func placePositions(text string) (string, error) {
 	parts := strings.Split(text, ",")
 	for i, part := range parts {

@@ -49,7 +49,8 @@ func CodeVectors(ctx context.Context, e engine.Engine) error {
 	return err
 }
 
-// withoutVectors returns a stored spec without its vector indexes, or nil if none of them has codes.
+// withoutVectors returns a stored container spec without its vector indexes. It returns nil if all of them
+// have the type flat, which needs no codes (compressed vectors), so that the spec need not change.
 func withoutVectors(raw json.RawMessage) (json.RawMessage, error) {
 	spec, _, err := definition.ParseContainerSpec(raw, false)
 	if err != nil {

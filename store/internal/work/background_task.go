@@ -51,7 +51,7 @@ func (x *BackgroundTask) Close() {
 	defer x.Turn.Unlock()
 }
 
-// Wake requests a pass without waiting for it.
+// Wake makes the task do its work once more, soon. It does not wait for that.
 func (x *BackgroundTask) Wake() {
 	select {
 	case x.wake <- struct{}{}:

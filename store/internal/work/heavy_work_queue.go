@@ -61,7 +61,8 @@ func (w *HeavyWorkQueue) Run(fn func(*priority.LongOperation)) {
 	priority.Run(fn)
 }
 
-// long records that a long query or script has run.
+// long records that a long query or script has run: the next watchedAfterLong run in goroutines whose
+// priority can be lowered.
 func (w *HeavyWorkQueue) long() { w.watched.Store(watchedAfterLong) }
 
 // NewHeavy returns the queue of a process with a number of processors.
@@ -145,8 +146,9 @@ type QueuedQuery struct {
 	BegunAnew    bool // the query must not be restarted, for instance because it has been restarted already
 }
 
-// Run runs fn, which calls Turn repeatedly. The query may continue in another call of Run. If the query
-// is the first long one in a while, fn is ended once and run again, so fn must be restartable.
+// Run runs fn, one part of a long query, which calls Turn repeatedly; a later call of Run may continue the
+// query. If the query is the first long one in a while, fn is ended once and run again, in a goroutine whose
+// priority can be lowered. So fn must be restartable.
 func (h *QueuedQuery) Run(fn func() error) (err error) {
 	once := func(w *priority.LongOperation) {
 		if h.work = w; h.placed && w != nil {

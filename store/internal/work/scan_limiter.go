@@ -38,7 +38,8 @@ const LookBudget = time.Second
 // step counts a step. It returns false if the scan must fail with err.
 func (w *ScanLimiter) step() bool { return w.steps(1) }
 
-// steps counts n steps. It returns false if the work must end: see Check.
+// steps counts n steps (keys or entries) of the scan and checks the limits from time to time. It returns
+// false if the scan must end because its context has ended or its time is over: see Check.
 func (w *ScanLimiter) steps(n int) bool {
 	before := w.n
 	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
@@ -131,7 +132,8 @@ type limitedIterator struct {
 // Next moves to the next key, unless the stopwatch has ended the scan.
 func (it *limitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
-// SeekGE moves to the first key at or after key, unless the stopwatch has ended the scan.
+// SeekGE moves to the first key at or after key. It returns false if there is none, or if the time limit or
+// the context has ended the scan.
 func (it *limitedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
