@@ -33,8 +33,8 @@ type dataset struct {
 	rids       work.RIDCache
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
-	pageStates *work.PageStateCache // the state that a page of results keeps for the next page
-	tallies    *work.KeyCountCache  // the numbers of index entries that queries have counted
+	pageStates *work.PageStateCache       // the state that a page of results keeps for the next page
+	tallies    *work.IndexEntryCountCache // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  rangeSplitter
@@ -88,7 +88,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewTallies(),
+		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
 	db.rids.Seed()
