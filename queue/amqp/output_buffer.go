@@ -95,7 +95,9 @@ func (c *conn) uncork() {
 	}
 }
 
-// uncorkBusy is uncork for a goroutine that is counted in busy.
+// uncorkBusy is uncork for the goroutine of a sink or source that is counted in busy. It leaves itself out of
+// the count, so that uncork does not take it for another link at work and can write the output at once. The
+// caller holds the lock.
 func (c *conn) uncorkBusy() {
 	c.busy--
 	c.uncork()
