@@ -2,7 +2,7 @@
 // SDKs work against it unchanged. A request passes these files in order:
 //
 //	listener.go           HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
-//	fast_path_conn.go     reads of items over HTTP/1.1, without net/http; shortcut_*.go: its parser and writer
+//	fast_path_conn.go     reads of items over HTTP/1.1, without net/http; shortcut_*.go: parser and writer
 //	direct.go             direct mode: package rntbd turns frames into requests
 //	incoming_request.go   a request of either protocol -> the form that both have in common
 //	chain.go              the chain: call, log, recover, CORS; then serve (server.go)

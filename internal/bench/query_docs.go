@@ -90,9 +90,9 @@ const queryTurns = 16
 // queryTurns runs.
 func (l documentLayout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew returns the number of a small group of documents (see fewDocs), which the k-th run of a query reads.
-// The number repeats after queryTurns runs. It ends in 1, because no small partition has a number that ends in
-// 0: see partition.
+// askedFew returns the number of a small group of documents (see fewDocs), which the k-th run of a query
+// reads. The number repeats after queryTurns runs. It ends in 1, because no small partition has a number that
+// ends in 0: see partition.
 func (l documentLayout) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // IndexEntryCountCache caches counts of index entries, which queries use for COUNT and to choose an index. A
-// count belongs to an interval of the index entries of a partition range, given as a range of engine keys, and
-// to an IndexEntryCountVersion of the partition range. A caller may store a count only if all states of that
-// version have the same index entries in the interval. The cache is safe for concurrent use.
+// count belongs to an interval of the index entries of a partition range, given as a range of engine keys,
+// and to an IndexEntryCountVersion of the partition range. A caller may store a count only if all states of
+// that version have the same index entries in the interval. The cache is safe for concurrent use.
 type IndexEntryCountCache struct {
 	recent *lru.Cache[countedKeyRange, cachedEntryCount]
 }
@@ -23,8 +23,9 @@ type cachedEntryCount struct {
 	entries int64
 }
 
-// IndexEntryCountVersion identifies the set of index entries of a partition range. Two states of the range with
-// the same version have the same index entries, so a count that was cached for one is valid for the other.
+// IndexEntryCountVersion identifies the set of index entries of a partition range. Two states of the range
+// with the same version have the same index entries, so a count that was cached for one is valid for the
+// other.
 type IndexEntryCountVersion struct {
 	LSN, Mark     uint64
 	Swept, Leased uint64 // the seconds of the last purge and of the last change of a lease
