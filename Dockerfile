@@ -1,7 +1,7 @@
-# The image of Mayfly: the binary, the certificates of public authorities, and nothing else.
+# The image of Mayfly. It contains only the binary and the certificates of public authorities.
 #
 #   docker build -t mayfly .                              from these sources
-#   docker build -t mayfly --build-arg BINARY=prebuilt .  from linux/amd64/mayfly and linux/arm64/mayfly, as a release has them
+#   docker build -t mayfly --build-arg BINARY=prebuilt .  from the binaries linux/amd64/mayfly and linux/arm64/mayfly
 ARG BINARY=source
 
 FROM --platform=$BUILDPLATFORM golang:1.26-alpine AS build
@@ -23,8 +23,8 @@ FROM scratch AS prebuilt
 ARG TARGETPLATFORM
 COPY $TARGETPLATFORM/mayfly /mayfly
 
-# What the binary finds around itself: certificates for webhooks and telemetry over TLS, a folder for what is
-# large and passing, and one for the data, which is the user's alone.
+# The files beside the binary: certificates for webhooks and telemetry over TLS, a folder for temporary files, and
+# a folder for the data, which only the user of the image can read.
 FROM --platform=$BUILDPLATFORM alpine:3.22 AS around
 RUN mkdir -p /around/etc/ssl/certs /around/tmp /around/data \
     && cp /etc/ssl/certs/ca-certificates.crt /around/etc/ssl/certs/ \
@@ -33,13 +33,13 @@ RUN mkdir -p /around/etc/ssl/certs /around/tmp /around/data \
 FROM ${BINARY}
 COPY --from=around /around/ /
 LABEL org.opencontainers.image.title="Mayfly" \
-      org.opencontainers.image.description="A document store whose documents can be mortal, on the wire of Azure Cosmos DB, with Service Bus queues and topics" \
+      org.opencontainers.image.description="A document store whose documents can expire, with the wire protocol of Azure Cosmos DB, and with Service Bus queues and topics" \
       org.opencontainers.image.source="https://github.com/mayflydb/mayfly" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-# The data go to /data/mayfly. The address is that of the container, which others reach only where its ports
-# are published: publish them on 127.0.0.1, or give MAYFLY_KEY_FILE a key of your own. The names are those by
-# which containers usually call an emulator; MAYFLY_SAN takes others.
+# The data is stored in /data/mayfly. The server listens on all addresses of the container, which other machines
+# reach only at published ports: publish them on 127.0.0.1, or set your own key with MAYFLY_KEY_FILE. MAYFLY_SAN
+# has the usual names of emulator containers; set it to replace them.
 ENV XDG_DATA_HOME=/data \
     MAYFLY_HOST=0.0.0.0 \
     MAYFLY_ALLOW_WELL_KNOWN_KEY=true \
@@ -51,7 +51,7 @@ ENV XDG_DATA_HOME=/data \
 
 USER 65532:65532
 VOLUME /data
-# Cosmos DB, health probes, the same as the first for the explorer, AMQP, AMQP in TLS, management, management in TLS
+# Cosmos DB, health probes, the explorer (the same as 8081), AMQP, AMQP over TLS, management, management over TLS
 EXPOSE 8081 8080 1234 5672 5671 5300 5301
 HEALTHCHECK --interval=5s --timeout=6s --start-period=30s --retries=3 CMD ["/mayfly", "health"]
 ENTRYPOINT ["/mayfly"]

@@ -1,8 +1,8 @@
 // Package httpapi serves Azure Cosmos DB's REST protocol (gateway mode) over a store, so that the official
 // SDKs work against it unchanged. A request passes these files in order:
 //
-//	listener.go   HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
-//	shortcut*.go          reads of items over HTTP/1.1, without net/http
+//	listener.go           HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
+//	fast_path_conn.go     reads of items over HTTP/1.1, without net/http; shortcut_*.go: parser and writer
 //	direct.go             direct mode: package rntbd turns frames into requests
 //	incoming_request.go   a request of either protocol -> the form that both have in common
 //	chain.go              the chain: call, log, recover, CORS; then serve (server.go)
@@ -10,7 +10,7 @@
 //	auth.go               authorization header -> a credential, or 401, 403
 //	headers.go            request headers -> typed fields, or 400
 //	dispatch.go           target, method and headers -> operation
-//	active_request.go       reading the body
+//	active_request.go     reading the body
 //	faults.go             injected faults
 //	write.go              the operation's response -> headers and body
 //	head.go               headers -> text or net/http's map

@@ -20,8 +20,9 @@ type expiryProgress struct {
 // restart makes the reaper's next sweep of the store begin again at the message that expires first.
 func (e *expiryProgress) restart() { e.again.Store(true) }
 
-// noteArrival makes the next sweep begin at the first index entry again, if the message h that has arrived
-// has its entry, which is ordered by expiry, before the position that the reaper has reached.
+// noteArrival must be called after the commit of each message that is added to the store. If the reaper has
+// already read past the message's entry in the index of messages that can expire, its next sweep begins again
+// at the start of the index; otherwise it would miss the message.
 func (e *expiryProgress) noteArrival(h *layout.MessageHeader) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {

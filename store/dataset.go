@@ -33,8 +33,8 @@ type dataset struct {
 	rids       work.RIDCache
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
-	pageStates *work.PageStateCache // the state that a page of results keeps for the next page
-	tallies    *work.KeyCountCache  // the numbers of index entries that queries have counted
+	pageStates *work.PageStateCache       // the state that a page of results keeps for the next page
+	tallies    *work.IndexEntryCountCache // the numbers of index entries that queries have counted
 
 	reindexer reindexer
 	splitter  rangeSplitter
@@ -88,7 +88,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 // moveIn loads the catalog of an instance into a new dataset.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
-		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewTallies(),
+		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
 	db.rids.Seed()
@@ -234,7 +234,7 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 }
 
 // awaited returns the engine scopes of the containers that somebody waits for, so that the host watches them
-// for changes by other servers (host.OpenTenant.Awaited).
+// for changes by other servers (host.TenantState.Awaited).
 func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -247,7 +247,7 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 }
 
 // changedElsewhere wakes those who wait for a change of an engine scope, to which another server has written
-// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have ended.
+// (host.TenantState.Changed). It also wakes the splitter, which undoes the splits of servers that have ended.
 func (ds *dataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()

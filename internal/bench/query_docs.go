@@ -86,11 +86,13 @@ func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 // documents each time.
 const queryTurns = 16
 
-// asked returns the k-th of queryTurns numbers below the size of the set.
+// asked returns the number of the document that the k-th run of a query reads. The number repeats after
+// queryTurns runs.
 func (l documentLayout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew returns, for the k-th run of a query, the number of a partition with few documents (see
-// smallPartition). The numbers end in 1, because documents whose number ends in 0 are in another partition.
+// askedFew returns the number of a small group of documents (see fewDocs), which the k-th run of a query
+// reads. The number repeats after queryTurns runs. It ends in 1, because no small partition has a number that
+// ends in 0: see partition.
 func (l documentLayout) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }

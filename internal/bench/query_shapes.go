@@ -36,7 +36,7 @@ func last(count int) queryParametersFunc {
 	}
 }
 
-// one returns @v, a text formatted from the k-th of the numbers below fewGroups.
+// one returns the parameter @v: a text formatted from the number of a small group, see askedFew.
 func one(format string) queryParametersFunc {
 	return func(l documentLayout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}

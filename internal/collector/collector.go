@@ -17,9 +17,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector stores what it receives.
+// Collector is an HTTP server that receives traces and metrics in the OpenTelemetry protocol (OTLP, as
+// protobuf) and stores them for a test. It is safe for concurrent use.
 type Collector struct {
-	URL string // without a slash at the end
+	URL string // address of the server, without a slash at the end
 
 	mu       sync.Mutex
 	spans    []*trace.Span

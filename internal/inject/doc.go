@@ -3,8 +3,8 @@
 // operation, and applies the returned fault before or after it carries out the operation.
 //
 //	operation.go       the operations on documents and messages, by name
-//	fault_rule.go            the definition and validation of a rule
-//	fault_rules.go       the list of rules, and the choice of the fault for an operation
+//	fault_rule.go      the definition and validation of a rule
+//	fault_rules.go     the list of rules, and the choice of the fault for an operation
 //	matched_fault.go   the result for one operation
 //
 // # Rules

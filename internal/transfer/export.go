@@ -55,8 +55,8 @@ const exportLong = "Write the items of a container to the standard output, or to
 	"settings, throughput, scripts, users, queues and topics, documents. The folder is a seed, which\n" +
 	"`mayfly serve --seed` loads at its start and `mayfly import` imports. At the end, export lists what\n" +
 	"it could not include, such as messages.\n\n" +
-	"The first row of CSV has the members of all items; a.b is the member b of the object a. An import\n" +
-	"restores equal items. The only exception are members with a dot in their name at the top level.\n\n" +
+	"The first row of CSV has the properties of all items; a.b is the property b of the object a. An\n" +
+	"import restores equal items. Items with a dot in the name of a top-level property are refused.\n\n" +
 	"Items are written with their _ts, so that an import keeps their age. Other system properties (_rid,\n" +
 	"_self, _etag) are omitted. Exporting imported items again gives the same bytes, if the partition\n" +
 	"ranges are the same.\n\n" +
@@ -81,14 +81,14 @@ func ExportCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	e.Register(flags)
-	flags.StringVar(&e.to, "to", "", "file, or folder for a database")
+	flags.StringVar(&e.to, "to", "", "file; or a folder, for a database or the whole server")
 	flags.StringVar(&e.format, "format", "auto",
-		"ndjson, json for one array, csv, or auto: as the name of the file --to says, else ndjson")
+		"ndjson, json (an array), csv, or auto: by the name of the file --to, else ndjson")
 	flags.StringSliceVar(&e.text, "text", nil,
-		"columns of CSV whose texts are written as they are; an import with the same --text takes them")
+		"columns of CSV whose strings are written without quotes; an import then needs the same --text")
 	flags.BoolVar(&e.resume, "continue", false,
-		"go on with an export to the same --to that has not come to its end")
-	flags.BoolVar(&e.JSON, "json", false, "with --to: print what the files hold as JSON, for programs")
+		"resume an interrupted export to the same --to")
+	flags.BoolVar(&e.JSON, "json", false, "with --to: print the content of the files as JSON, for programs")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		e.warnings = cmd.ErrOrStderr()
 		if err := e.chooseFormat(); err != nil {
@@ -102,7 +102,7 @@ func ExportCommand() *cobra.Command {
 		}
 		switch {
 		case e.resume:
-			return cli.Misuse("--continue goes with --to: what has gone to the standard output cannot be looked at")
+			return cli.Misuse("--continue needs --to: an export to the standard output cannot be resumed")
 		case e.Container == "":
 			return errExport
 		}

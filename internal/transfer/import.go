@@ -66,10 +66,10 @@ const importLong = "Read the documents of a file, or of the standard input for -
 	"without --db and\n" +
 	"--container, a whole seed: a folder that an export of everything has written, or any other seed.\n\n" +
 	"A file has one JSON value per line, or is one JSON array or CSV; it may be compressed by gzip or\n" +
-	"zstd. The format is detected from the file name and the first bytes. The first row of CSV names the\n" +
-	"members: a.b is the member b of the object a. A cell with JSON is that value; other cells are\n" +
-	"strings, and so are ids and the columns --text in any case. An empty cell is no member.\n\n" +
-	"The age of a document is that of its _ts, which exported documents have, or of its member _mayfly,\n" +
+	"zstd. The format is detected from the file name and the first bytes. The first row of CSV has the\n" +
+	"property names: a.b is the property b of the object a. A cell with JSON is that value; other cells\n" +
+	"are strings, and so are ids and the columns of --text. An empty cell creates no property.\n\n" +
+	"The age of a document is that of its _ts, which exported documents have, or of its property _mayfly,\n" +
 	"which has precedence and is not stored: {\"timestamp\": 1700000000}, {\"age\": \"29d\"} or\n" +
 	"{\"expiresIn\": \"5m\"}. A document with neither is new.\n\n" +
 	"A document replaces the one with its id, unless --create is given. A document that has already\n" +
@@ -81,20 +81,7 @@ const importLong = "Read the documents of a file, or of the standard input for -
 	"A seed creates what does not exist: databases, containers with policies and settings, scripts,\n" +
 	"users, queues and topics, then documents. If the server has a different definition, nothing is\n" +
 	"written, and each difference is reported with file and line. A document that exists with different\n" +
-	"content or _ts is refused. With --replace, everything is changed to the content of the seed." +
-	`{"timestamp": 1700000000}, {"age": "29d"} or {"expiresIn": "5m"}` +
-	".\nWithout either it is new.\n\n" +
-	"A document whose id exists replaces it, unless --create is given. One that has expired on\n" +
-	"arrival is stored, and is at once what an expired item is that the reaper has not purged yet: no\n" +
-	"read sees it. The documents are taken in their order; one that is refused is told of, and does\n" +
-	"not stop the others. What the server has no room for now is sent again later.\n\n" +
-	"While a file is imported, FILE.imported tells how far that is. An import that has stopped, or\n" +
-	"was killed, goes on there with --continue: nothing is lost, and nothing is there twice.\n\n" +
-	"Of a seed, what is not there is made: databases, containers with policies and settings, scripts,\n" +
-	"users, queues and topics, then the documents. Where the server has some of its definitions\n" +
-	"another way nothing is written, and each difference is told with file and line; a document that\n" +
-	"is there and another one is refused, as is one of another _ts. --replace changes all that to\n" +
-	"what the seed says."
+	"content or _ts is refused. With --replace, everything is changed to the content of the seed."
 
 // registerImport adds the flags of an import of documents.
 func (i *importer) registerImport(flags *pflag.FlagSet) {
@@ -103,7 +90,7 @@ func (i *importer) registerImport(flags *pflag.FlagSet) {
 	cli.RegisterResultJSON(flags, &i.JSON)
 	flags.BoolVar(&i.create, "create", false, "refuse a document whose id exists instead of replacing it")
 	flags.BoolVar(&i.resume, "continue", false,
-		"go on with an import of the same file that has not come to its end")
+		"resume an interrupted import of the same file")
 	flags.IntVar(&i.Parallel, "parallel", 1,
 		"requests of up to 100 documents under way at once, up to 32; with more than one, feeds and\n"+
 			"exports have the documents in another order than the file")
@@ -126,7 +113,7 @@ func ImportCommand() *cobra.Command {
 	}
 	i.registerImport(cmd.Flags())
 	cmd.Flags().BoolVar(&replace, "replace", false,
-		"of a seed: change what is there another way, instead of refusing it")
+		"with a seed: change what differs to the content of the seed, instead of refusing it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
 		i.began = ttl.Real{}.Now()

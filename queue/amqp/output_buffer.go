@@ -26,8 +26,7 @@ const (
 	spareSize = 16 << 10
 )
 
-// outputBuffer is the data that waits to be written to a connection. The connection's lock guards its fields,
-// except that the channel wake needs no lock.
+// outputBuffer is the data that waits to be written. The connection's lock guards it, except the channel.
 type outputBuffer struct {
 	buf     []byte
 	held    int64 // bytes taken from Options.Memory
@@ -77,10 +76,10 @@ func resumes(raw net.Conn) bool {
 // before it releases the lock in another way.
 func (c *conn) cork() { c.out.corked = true }
 
-// uncork sends the output that was added since cork. If no sink or source is at work (c.busy is 0), the
-// caller writes a little output itself, so that the writing goroutine need not be woken, and leaves to that
-// goroutine what the client does not take within directTime. Otherwise the writing goroutine sends the output
-// of all of them in one piece. The caller holds the lock; uncork may release it.
+// uncork sends the output that was added since cork. A goroutine of a link, or the one that reads, writes a
+// little output itself, so that the writing goroutine need not be woken. What the client does not take within
+// directTime is left to the writing goroutine. If other links are at work, the writing goroutine sends the
+// output of all of them in one piece. The caller holds the lock; uncork may release it.
 func (c *conn) uncork() {
 	c.out.corked = false
 	if len(c.out.buf) == 0 {
@@ -96,8 +95,9 @@ func (c *conn) uncork() {
 	}
 }
 
-// uncorkBusy does the same as uncork for the goroutine of a sink or source, which c.busy counts. It does not
-// count the caller, so that the caller writes the output itself if no other sink or source is at work.
+// uncorkBusy is uncork for the goroutine of a sink or source that is counted in busy. It leaves itself out of
+// the count, so that uncork does not take it for another link at work and can write the output at once. The
+// caller holds the lock.
 func (c *conn) uncorkBusy() {
 	c.busy--
 	c.uncork()

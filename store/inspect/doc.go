@@ -5,9 +5,9 @@
 //	explain.go         Expiry: of one item, live, expired or purged
 //	dryrun.go          DryRun: what a change of the default does to the items
 //	forecast.go        Forecast: how many items expire when
-//	storage_usage.go           Usage and RangeStatistics: documents, bytes, large partition keys
+//	storage_usage.go   StorageUsage and RangeStatistics: documents, bytes, large partition keys
 //	usage_version.go   Version: a text that differs whenever the set of stored items differs
-//	purge_backlog.go         Backlog: items that have expired and are not purged
+//	purge_backlog.go   PurgeBacklog: items that have expired and are not purged
 //	expiry_census.go   reads when all items expire, for a dry run or a forecast
 //
 // Its types are the results of methods of store.Container and store.DB. Its functions work on a

@@ -13,10 +13,10 @@ table{border-collapse:collapse;width:100%}
 td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid #ddd}
 code{font-size:.9em}small{color:#666}</style></head><body>
 <h1>Mayfly</h1>
-<p>A document store whose documents can be mortal, on the wire of Azure Cosmos DB. This is what it has beside
-that protocol; <a href="/_mayfly/openapi.json">openapi.json</a> says the same for programs. Paths marked &#8226;
-need the master key.</p>
-<table><tr><th>Request</th><th>What it does</th></tr>
+<p>A document store whose documents can expire, with the wire protocol of Azure Cosmos DB. This page lists
+the routes of Mayfly's own API; <a href="/_mayfly/openapi.json">openapi.json</a> describes them for programs.
+Paths marked &#8226; need the master key.</p>
+<table><tr><th>Request</th><th>Effect</th></tr>
 {{range .}}<tr><td><code>{{.Method}} {{.Path}}</code>{{if .Key}} &#8226;{{end}}</td>
 <td>{{.Summary}}.{{range .Takes}}<br><small><code>{{.}}</code></small>{{end}}</td></tr>
 {{end}}</table></body></html>

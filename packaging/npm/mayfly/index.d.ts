@@ -1,32 +1,32 @@
-/** What a server is started with. Without any: in memory, on a free port, with a clock that can be moved. */
+/** Options of a server. The default is a server in memory, on a free port, with a clock that can be moved. */
 export interface StartOptions {
-  /** Keep everything in memory. By default true, unless there is `data`. */
+  /** Keep all data in memory. The default is true, unless `data` is set. */
   memory?: boolean;
   /** Folder for the data. */
   data?: string;
-  /** Port for HTTP and HTTPS alike; 0, the default, is a free one. */
+  /** Port for HTTP and HTTPS; 0, the default, means any free port. */
   port?: number;
-  /** Master key in base64; by default the emulators', which everybody knows. */
+  /** Master key in base64; by default the public key of the emulators. */
   key?: string;
-  /** Let the clock be moved. By default true. */
+  /** Allow the clock to be moved. The default is true. */
   virtualClock?: boolean;
-  /** File or folder with what there is from the start. */
+  /** File or folder with the initial data (a seed). */
   seed?: string;
-  /** Answer for Service Bus, too; a string is the emulator's Config.json. */
+  /** Also serve Service Bus; a string is the path of the emulator's Config.json. */
   servicebus?: boolean | string;
   /** More flags of `mayfly serve`. */
   args?: string[];
-  /** Milliseconds that the start may take. By default 15,000. */
+  /** Time limit for the start, in milliseconds. The default is 15,000. */
   timeout?: number;
-  /** Gets the server's log. */
+  /** Called with the text of the server's log. */
   log?: (text: string) => void;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface Mayfly {
   /** http://localhost:port/, for CosmosClient. */
   readonly endpoint: string;
-  /** The same port in TLS, by a certificate of the server's own. */
+  /** The same port over TLS, with the server's own certificate. */
   readonly httpsEndpoint: string;
   readonly key: string;
   readonly connectionString: string;
@@ -35,19 +35,19 @@ export interface Mayfly {
   /** For ServiceBusAdministrationClient; undefined without `servicebus`. */
   readonly serviceBusAdministrationConnectionString?: string;
 
-  /** Asks Mayfly's own API below /_mayfly/ and gives its answer. Rejects where that is an error. */
+  /** Sends a request to Mayfly's own API under /_mayfly/; resolves to the answer, rejects if it is an error. */
   request(method: string, path: string, body?: unknown): Promise<any>;
-  /** Moves the clock on; resolves when all that has expired by then is purged and told. */
+  /** Advances the clock; resolves when everything that has expired by then is purged and its expiry recorded. */
   advance(seconds: number): Promise<void>;
-  /** Goes back to the state after the start: that of the seed, or the snapshot called "seeded". */
+  /** Restores the state after the start: that of the seed, or the snapshot `seeded`. */
   reset(): Promise<void>;
-  /** Ends the server; resolves when it is gone. It may be called more than once. */
+  /** Stops the server; resolves when it has ended. It can be called more than once. */
   stop(): Promise<void>;
 }
 
 /** Starts a server and resolves when it is ready. */
 export function start(options?: StartOptions): Promise<Mayfly>;
-/** The path of the binary of this platform. Throws where there is none. */
+/** Returns the path of the binary for this platform. Throws if there is none. */
 export function binaryPath(): string;
 /** The key of the emulators. */
 export const WELL_KNOWN_KEY: string;

@@ -27,9 +27,9 @@ type Source struct {
 	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
 	Seen uint64               // the highest LSN returned from the range; 0: none
 
-	Tallies *work.KeyCountCache // numbers of index entries that earlier queries have counted; nil: no such cache
-	Before  uint64              // the highest LSN that was known to be durable before the snapshot was opened
-	Indexed bool                // all documents are indexed by the current policy
+	Tallies *work.IndexEntryCountCache // counts of earlier queries; nil: no such cache
+	Before  uint64                     // the highest LSN known to be durable before the snapshot was opened
+	Indexed bool                       // all documents are indexed by the current policy
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
@@ -37,7 +37,7 @@ type Source struct {
 	fetching bool   // Fetch has been called
 	key      []byte // scratch
 	scratch  []byte
-	version  work.KeyCountVersion
+	version  work.IndexEntryCountVersion
 	tallied  sourceVersionState // whether version has been determined
 	err      error              // error of an iterator that a method could not return
 }

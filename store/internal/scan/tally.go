@@ -31,9 +31,9 @@ import (
 // A cached number counts index entries, including those of expired documents. Each run of a query subtracts
 // the expired documents itself.
 
-// tallyVersion returns the TallyVersion of the snapshot, under which counts of index entries are cached; ok
-// is false if it has none.
-func (s *Source) tallyVersion() (v work.KeyCountVersion, ok bool) {
+// tallyVersion returns the version of the snapshot, for which counts of index entries are cached; ok is false
+// if it has none.
+func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	if s.tallied == tallyUnknown {
 		s.tallied = tallyNone
 		v, ok, err := s.findTallyVersion()
@@ -55,12 +55,12 @@ const (
 	tallyKnown
 )
 
-func (s *Source) findTallyVersion() (v work.KeyCountVersion, ok bool, err error) {
+func (s *Source) findTallyVersion() (v work.IndexEntryCountVersion, ok bool, err error) {
 	if s.Tallies == nil || s.ahead() != nil || !s.Indexed || !s.At.Settled || s.Before != s.At.LSN ||
 		len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return v, false, nil
 	}
-	v = work.KeyCountVersion{LSN: s.At.LSN, Mark: s.At.Mark}
+	v = work.IndexEntryCountVersion{LSN: s.At.LSN, Mark: s.At.Mark}
 	for _, second := range []struct {
 		key []byte
 		to  *uint64
