@@ -57,12 +57,12 @@ func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) 
 	if !w.ds.in.Sweeps(ctx) {
 		return nil, nil
 	}
-	if err := w.ds.followStates(ctx); err != nil {
-		return nil, classify.ToFault(err)
-	}
 	w.ds.mu.RLock()
 	containers := w.ds.cat.containers
 	w.ds.mu.RUnlock()
+	if err := w.ds.followStates(ctx, containers...); err != nil {
+		return nil, classify.ToFault(err)
+	}
 	var out []ttl.SweepRange
 	for _, c := range containers {
 		st := c.state.Load()

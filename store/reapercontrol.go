@@ -87,6 +87,9 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
+	if err := c.ds.followStates(ctx, c); err != nil {
+		return 0, classify.ToFault(err)
+	}
 	if err := c.ds.settleLives(ctx); err != nil {
 		return 0, err
 	}
