@@ -106,7 +106,9 @@ func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *
 	})
 }
 
-// property visits one property.
+// property appends the index entries of one member of an object, name with the value v, and of everything
+// inside v. at is the position of the object's member in the tree of indexing policy paths, and more that
+// in the tree of special indexes; nil: none.
 func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPosition,
 	more *specialIndexNode) {
 	first := w.depth == 0

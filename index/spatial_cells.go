@@ -99,8 +99,8 @@ func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	return merge(ranges)
 }
 
-// merge joins ranges that overlap or almost do: between the numbers of two adjacent leaves lies at most
-// one number.
+// merge joins ranges that overlap or are adjacent. The ranges are sorted. Two ranges are adjacent if the
+// second begins at most 2 above the end of the first: the number between them is then no leaf cell.
 func merge(ranges []CellRange) []CellRange {
 	var merged []CellRange
 	for _, r := range ranges {

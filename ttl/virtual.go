@@ -247,8 +247,8 @@ func (v *Virtual) rebased() ClockState {
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
-// change counts the clock's state from the current moment, lets f modify it, and fires the timers that are
-// then due.
+// change rewrites the state of the clock so that it counts from the current moment, lets f modify that
+// state, and fires the timers that are then due.
 func (v *Virtual) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()

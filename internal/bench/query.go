@@ -118,7 +118,8 @@ func (b *Bench) chosen(list []queryShape) (some []queryShape) {
 	return some
 }
 
-// openSets opens the stores of sets. The caller closes them even if there is an error.
+// openSets opens the stores with the sets of documents that queries are measured on. The caller closes the
+// returned stores even if there is an error.
 func (b *Bench) openSets(ctx context.Context, sets []queryStore) (open []io.Closer,
 	containers []*store.Container, err error) {
 	for _, s := range sets {

@@ -34,7 +34,8 @@ func last(count int) queryParametersFunc {
 	}
 }
 
-// one returns @v, a text formatted from the k-th of the numbers below fewGroups.
+// one returns a function that returns the parameter @v: format with a number below fewGroups, another one
+// for each run k.
 func one(format string) queryParametersFunc {
 	return func(l documentLayout, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
@@ -199,7 +200,8 @@ func orderShapes() []queryShape {
 	}
 }
 
-// skip returns @skip, the number of documents that is percent of the set.
+// skip returns a function that returns the parameter @skip: the given percentage of the number of
+// documents, which the query skips by OFFSET.
 func skip(percent int) queryParametersFunc {
 	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}

@@ -17,7 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector stores what it receives.
+// Collector is an OpenTelemetry collector for tests. It keeps the spans and metrics that a server sends to
+// its URL in memory.
 type Collector struct {
 	URL string // without a slash at the end
 

@@ -42,7 +42,8 @@ func (p *SweepPassPosition) Survived(at int64) {
 	}
 }
 
-// holdBack records an entry that the pass skips because it may not be purged before until.
+// holdBack records that the reaper skips an entry of the index, whose moment is at, because its item may
+// not be purged before the moment until.
 func (p *SweepPassPosition) holdBack(at, until int64) {
 	p.Survived(at)
 	if p.retryAt == 0 || until < p.retryAt {

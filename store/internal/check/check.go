@@ -200,7 +200,8 @@ func (k *checker) checkBase(item *view.Item) {
 	}
 }
 
-// expect checks, when the due keys are read, that a key of an item has its value.
+// expect checks that the key e.Key of an item exists and has the value e.Value. The key is read later,
+// together with others: see readDue.
 func (k *checker) expect(item *view.Item, e view.KeyValue) {
 	k.read(e.Key, func(v []byte) {
 		switch {

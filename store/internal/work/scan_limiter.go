@@ -77,7 +77,8 @@ func (w *ScanLimiter) count(value []byte) {
 	}
 }
 
-// Leave ends the scan's turn, if it has one. It is called after the scan, or when the scan waits.
+// Leave gives back the permission to use a processor that the scan may hold (its priority.Turn). It is
+// called after the scan, and before the scan waits for something.
 func (w *ScanLimiter) Leave() {
 	w.turn.Leave()
 	w.turn = nil
@@ -98,8 +99,8 @@ type LimitedReader struct {
 	watch *ScanLimiter
 }
 
-// Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
-// need them.
+// Far returns the methods by which r, or the reader inside r if r is a LimitedReader, prefetches keys. It
+// returns nil if the engine is local, since prefetching is only for remote engines.
 func Far(r engine.Reader) engine.Prefetcher {
 	if w, ok := r.(LimitedReader); ok {
 		r = w.Reader
