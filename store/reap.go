@@ -216,8 +216,8 @@ func (c *Container) clearPurged(ctx context.Context, s *container.Partition, fir
 
 // purge deletes those candidates that have expired by the policy and the moment of the deleting
 // transaction. It does not wait for the disk: a purge that a crash undoes is repeated later. survivors are
-// the candidates that have not expired, because of a lease or a newer policy, and whose entry in the index
-// of expiry is still correct.
+// the candidates that have not expired, because a client has suspended their expiry (a lease) or by a newer
+// policy, and whose entry in the index of expiry is still correct.
 func (c *Container) purge(ctx context.Context, s *container.Partition,
 	items []sweep.ExpiryCandidate) (purged int,
 	survivors []sweep.ExpiryCandidate,

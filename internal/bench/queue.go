@@ -153,8 +153,8 @@ func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration,
 	return p.size, took, err
 }
 
-// runBaseline writes the transactions of as many messages to bare Pebble. It computes the size of the next
-// slice from the time that this took.
+// runBaseline writes to bare Pebble the transactions that Mayfly's store writes for the messages of one
+// slice. From the time that this took, it computes the number of messages of the next slice.
 func (p *pingPongComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {

@@ -139,7 +139,8 @@ func (f Figure) with(c *Cost) Figure {
 	return f
 }
 
-// rate returns the same Figure as speed, but as operations per second.
+// rate returns the result of a comparison as a Figure in operations per second. Its ratio is, as in speed,
+// Mayfly's speed divided by bare Pebble's.
 func (d workSliceTimes) rate(name string, limit *figureLimit) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// State is one state of a container. It is immutable.
+// State is the definition of a container, its partition ranges, and what is computed from them, as of one
+// version. It is immutable: a change of the container makes a new State.
 type State struct {
 	Rec           record.Container
 	Spec          definition.ContainerSpec

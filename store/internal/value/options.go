@@ -93,8 +93,8 @@ type ListOptions struct {
 	ByRange bool
 }
 
-// ImportOptions give the age of an imported item. At most one field may be set. If none is set, the item
-// is written with the current time.
+// ImportOptions determine the _ts of an imported item, the time from which its time to live counts. At most
+// one field may be set. If none is set, the item is written with the current time.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
