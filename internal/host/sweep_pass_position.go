@@ -154,7 +154,8 @@ func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit 
 	return found, it.Close()
 }
 
-// Stopped reports whether the limit stopped Walk before the cutoff.
+// Stopped reports whether Walk has ended before the step's cutoff, because it has found as many entries as
+// its limit.
 func (s *SweepPassStep) Stopped() bool { return s.more }
 
 // Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if

@@ -145,7 +145,8 @@ type RemoteDatabase interface {
 	engine.CommitNotifier
 }
 
-// QuietOf returns a database whose background calls wait while an operation holds turn.
+// QuietOf returns a database that behaves like e, except that calls of background work wait while an
+// operation whose round trips are counted is running: the operation holds turn.
 func QuietOf(e RemoteDatabase, turn *CountedTurn) *QuietDatabase {
 	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
 }

@@ -217,8 +217,8 @@ func (wk *indexWalker) Next() (bool, error) {
 	}
 }
 
-// tooManySkips reports whether the walk has skipped so many entries that it may be cheaper to find the
-// documents in another way.
+// tooManySkips reports whether the walk has skipped so many index entries, whose documents do not match,
+// that it may be cheaper to find the matching documents in another way.
 func (wk *indexWalker) tooManySkips() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
@@ -337,7 +337,8 @@ func (wk *indexWalker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	return true
 }
 
-// values returns the current entry's values for the ORDER BY keys. The entry's key is exact.
+// values returns the current entry's values for the ORDER BY keys. The entry's key must be exact, that is,
+// hold these values completely.
 func (wk *indexWalker) values() []jsondoc.Value {
 	if c := wk.w.Composite; c != nil {
 		values, _ := c.Values(wk.found)

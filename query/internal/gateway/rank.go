@@ -155,7 +155,9 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 	return skip, &taken, &n
 }
 
-// component returns the score of a part and appends the statistics that the score needs.
+// component returns one score of ORDER BY RANK in the form for component queries. For the score of a text,
+// it also appends the statistics that the score needs to statistics: the number of words of all texts, and
+// the number of texts that have each term.
 func (g *rewriter) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
 	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr

@@ -92,8 +92,8 @@ func chooseIndex(p *Planner) {
 	p.noteUse(constraints)
 }
 
-// access returns the access of a constraint. It returns nil if the constraint also matches documents that
-// have no index entry.
+// access returns the index access that finds the documents matching a constraint. It returns nil if the
+// constraint also matches documents that have no index entry.
 func (l *Constraint) access() IndexAccess {
 	if l.undefined {
 		return nil

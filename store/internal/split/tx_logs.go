@@ -101,8 +101,8 @@ func (m *RangeCopier) copyEntry(i int, seq layout.WriteSequence, value []byte) e
 }
 
 // Inherit copies the records of the range itself (its last purge, for instance) to both halves. The halves
-// issue LSNs from the range's ceiling on, so that their writes have higher LSNs than the writes before the
-// split.
+// issue LSNs from the ceiling of the range's LSNs on (the first LSN that the range must not issue), so that
+// their writes have higher LSNs than the writes before the split.
 func (m *RangeCopier) Inherit(t engine.Txn) error {
 	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {
