@@ -94,7 +94,8 @@ func (w *documentWalk) document(body []byte, ts int64) {
 	w.steps = w.steps[:0]
 }
 
-// members visits the members of an object.
+// members appends the index entries of all members of an object, and of everything inside them: see
+// property.
 func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {

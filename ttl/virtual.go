@@ -172,7 +172,7 @@ func (v *Virtual) Restore(s ClockState) error {
 	return nil
 }
 
-// Base returns the base of the clock.
+// Base returns the clock from which v derives its time.
 func (v *Virtual) Base() Clock {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -336,7 +336,8 @@ func (v *Virtual) arm() {
 	v.disarm = AfterFunc(v.base, d, v.wake)
 }
 
-// release stops the timer of the base. The caller holds the lock.
+// release stops the timer that v has set on its base, the clock from which it derives its time. The caller
+// holds the lock.
 func (v *Virtual) release() {
 	if v.disarm != nil {
 		v.disarm()

@@ -23,8 +23,8 @@ type EngineOptions struct {
 	Seconds float64
 }
 
-// comparedStore is one of the compared stores. It has the operations by their names. The argument of an
-// operation is a number that increases with each call.
+// comparedStore is one of the compared stores. ops holds the functions that carry out the operations, by
+// the operations' names. Their argument n is a number that increases with each call.
 type comparedStore struct {
 	name  string
 	ops   map[string]func(ctx context.Context, n int) error

@@ -62,8 +62,8 @@ type RunState struct {
 	Udfs   int
 }
 
-// FrameLayout holds the sizes of the frames of a compiled query, and what every run of the query needs
-// besides.
+// FrameLayout holds the sizes of the frames of a compiled query, the values of its parameters, and the kind
+// of its geometries.
 type FrameLayout struct {
 	Slots  int // number of values that aliases are bound to
 	Aggs   int

@@ -18,9 +18,9 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// emitAll makes a page of a query whose rows are all made before the first is returned (cursor.Blocking). It
-// skips the rows that earlier pages have returned. It returns false if the page has ended, or the run has
-// failed.
+// emitAll makes a page of a query whose rows are all made before the first is returned (cursor.Blocking).
+// in is the index of the plan node that makes the rows. Rows that earlier pages have returned are skipped.
+// emitAll returns false if the page has ended, or the run has failed.
 func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {

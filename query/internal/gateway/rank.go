@@ -114,8 +114,9 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *
 	}
 }
 
-// plainComponents makes component queries whose rows are not merged: the client computes ranks from them.
-// Such a client takes a greater score as the better one.
+// plainComponents makes one query for each score of ORDER BY RANK, for clients that compute the ranks from
+// the rows of these queries without merging the ranges first. Such a client takes a greater score as the
+// better one.
 func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr

@@ -128,8 +128,8 @@ func (k *checker) checkRange(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the lower bound of the sequences that a partition range is not yet allowed to issue. All
-// sequences stored in the range must be lower.
+// ceiling returns the first sequence that a partition range must not issue yet. All sequences stored in the
+// range must be lower.
 func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {

@@ -8,9 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families that are ordered by sequence alone. In a split, each entry goes to the half of
-// its partition key. Entries are appended at the end and never change. They are removed from the front; the
-// first entry then may become a floor, which stands for the removed ones.
+// splitLogs are the families (kinds of keys) of a range whose keys are ordered by sequence alone: its feed
+// of all versions and its log of expiries. In a split, each entry goes to the half of its partition key.
+// Entries are appended at the end and never change. They are removed from the front; the first entry then
+// may become a floor, which stands for the removed ones.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
