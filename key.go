@@ -13,9 +13,9 @@ import (
 // NonePartitionKey. If the container is partitioned by several paths, it is a HierarchicalKey.
 type PartitionKey = any
 
-// HierarchicalKey is a hierarchical partition key, the outermost level first: Levels{"contoso", "ada"}. In a
-// query, a list or a feed it can have fewer levels than the container. It then stands for all partition keys
-// that begin with these levels.
+// HierarchicalKey is a hierarchical partition key, the outermost level first: HierarchicalKey{"contoso",
+// "ada"}. In a query, a list or a feed it can have fewer levels than the container. It then stands for all
+// partition keys that begin with these levels.
 type HierarchicalKey []any
 
 // NonePartitionKey is the partition key of documents that have no value at the container's path.

@@ -95,7 +95,7 @@ func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at 
 	return nil
 }
 
-// awaitedScopes implements host.OpenTenant.Awaited: it returns the engine scopes of the entities for whose
+// awaitedScopes implements host.TenantState.Awaited: it returns the engine scopes of the entities for whose
 // changes callers of this server wait. The host tells the dataset when another server has written to one of
 // them.
 func (m *dataset) awaitedScopes() (list [][]byte) {

@@ -234,7 +234,7 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 }
 
 // awaited returns the engine scopes of the containers that somebody waits for, so that the host watches them
-// for changes by other servers (host.OpenTenant.Awaited).
+// for changes by other servers (host.TenantState.Awaited).
 func (ds *dataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -246,8 +246,9 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 	return scopes
 }
 
-// changedElsewhere wakes those who wait for a change of an engine scope, to which another server has written
-// (host.OpenTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have ended.
+// changedElsewhere wakes those who wait for a change of an engine scope, to which another server has
+// written (host.TenantState.Changed). It also wakes the splitter, which undoes the splits of servers that
+// have ended.
 func (ds *dataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()

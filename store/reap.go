@@ -38,9 +38,9 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
-// rescanEvery is the number of seconds of the container's clock after which a pass starts again at the
-// beginning of the index of expiry. So an entry that was skipped by mistake is found after this time. A pass
-// that finds nothing to purge costs two seeks.
+// rescanEvery is the number of seconds of the container's clock after which the reaper's pass over a range
+// starts again at the beginning of the index of expiry. So an entry that was skipped by mistake is found
+// after this time. A pass that finds nothing to purge costs two seeks.
 const rescanEvery = 60
 
 // containerSweeper is the store as the reaper uses it.

@@ -76,7 +76,8 @@ const (
 	maxQueryDocs     = 100_000_000
 )
 
-// validateQueries checks the options of the section query: a layout must be able to divide each set.
+// validateQueries checks the options of the section query. The size of each set of documents must be a
+// multiple of minQueryDocs, so that documentLayout can divide the set.
 func (b *Bench) validateQueries() error {
 	for _, n := range b.queryDocs() {
 		if n < minQueryDocs || n > maxQueryDocs || n%minQueryDocs != 0 {

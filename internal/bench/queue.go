@@ -19,7 +19,8 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// comparedQueue is one side of measureQueue: a store with a queue, and a receiver of the queue.
+// comparedQueue is Mayfly's side of the comparisons of measureQueue: a store with a queue, and a receiver
+// of the queue.
 type comparedQueue struct {
 	db     *store.DB
 	queues *queue.Queues

@@ -83,7 +83,7 @@ type aggregateRef struct {
 	Block *QueryBlock
 }
 
-// FromSourceKind says which rows a Step makes of one input row.
+// FromSourceKind says which rows a FromSource makes of one input row.
 type FromSourceKind uint8
 
 const (

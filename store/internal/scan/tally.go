@@ -31,8 +31,8 @@ import (
 // A cached number counts index entries, including those of expired documents. Each run of a query subtracts
 // the expired documents itself.
 
-// tallyVersion returns the TallyVersion of the snapshot, under which counts of index entries are cached; ok
-// is false if it has none.
+// tallyVersion returns the version of the snapshot under which counts of index entries are cached; ok is
+// false if it has none.
 func (s *Source) tallyVersion() (v work.KeyCountVersion, ok bool) {
 	if s.tallied == tallyUnknown {
 		s.tallied = tallyNone

@@ -61,8 +61,8 @@ func (m *RangeCopier) copyLog(r engine.Reader, i int, room *int) (left uint64, e
 	return left, err
 }
 
-// freeLog removes the copies of entries before the first entry of the range's log. If first is 0, the
-// range's log is empty.
+// freeLog removes from both halves the copies of those log entries that the range itself has removed since:
+// the ones before first, the first entry of its log, or all if first is 0 (the log is empty).
 func (m *RangeCopier) freeLog(at *logCopyProgress, family byte, first layout.WriteSequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {

@@ -90,9 +90,9 @@ func (t *Tx) claimUnique(item, old *StoredItem) error {
 	return nil
 }
 
-// Named reports whether value, the stored value of an item, has the id of p. A cached rid may lead to an item
-// whose id has been changed. The header marks such items (layout.Header.Renamed), so Named compares the ids
-// of these only.
+// Named reports whether value, the stored value of an item, has the id of p. A cached rid may lead to an
+// item whose id has been changed. The header marks such items (layout.ItemHeader.Renamed), so Named
+// compares the ids of these only.
 func (p *ItemLocation) Named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
