@@ -108,8 +108,8 @@ func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *
 }
 
 // property appends the index entries of one member of an object, name with the value v, and of everything
-// inside v. at is the position of the object's member in the tree of indexing policy paths, and more that
-// in the tree of special indexes; nil: none.
+// inside v. at is the member's position in the indexing policy. more is its node in the tree of the special
+// indexes (composite, spatial and so on); nil: it has none.
 func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPosition,
 	more *specialIndexNode) {
 	first := w.depth == 0
