@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// DefaultLimit is the time limit of a run if Env.Limit is not set.
+// DefaultLimit is the time limit of a run if eval.Env.Limit is not set.
 const DefaultLimit = 30 * time.Second
 
 const (
@@ -49,7 +49,7 @@ type WorkMeter struct {
 	NoTemp bool // there are no temporary files
 
 	Most    int                  // limit of Used and Retained; 0: MaxHeld
-	Request func(bytes int) bool // see Env.Hold; nil: memory need not be requested
+	Request func(bytes int) bool // see eval.Env.Hold; nil: memory need not be requested
 	Granted int                  // bytes that have been granted
 
 	Used     int // bytes that DISTINCT, GROUP BY and lists use

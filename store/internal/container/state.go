@@ -118,7 +118,8 @@ func (st *State) Webhooks() []definition.Webhook {
 	return st.Rec.Settings.ExpiryEvents.Webhooks
 }
 
-// ChangesPrefix precedes the path of a queue in Subscription.Name. No URL of a webhook begins with it.
+// ChangesPrefix precedes the path of a queue in store.EventSubscription.Name. No URL of a webhook begins
+// with it.
 const ChangesPrefix = "changes:"
 
 // Subscribers returns the names of the subscriptions whose positions are stored.
