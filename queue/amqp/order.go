@@ -40,8 +40,8 @@ type dischargeRequest struct {
 	done bool
 }
 
-// processingTurn says when a message or a settlement that has arrived may be processed, and which transaction
-// waits for it.
+// processingTurn says when a message or a settlement that has arrived may be processed (after the
+// discharges behind), and which transaction cannot end before it has been processed.
 type processingTurn struct {
 	behind []*dischargeRequest
 	of     *transaction      // the transaction in whose pending it is counted; nil: none
