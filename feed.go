@@ -9,8 +9,8 @@ import (
 )
 
 // FeedPosition is a position in a change feed or in a log of expirations, between two entries. It is text
-// that a program can store. A reader that resumes from a Position gets every later entry. A reader of changes
-// may also get some earlier entries again: see Change. The empty Position is the beginning.
+// that a program can store. A reader that resumes from a FeedPosition gets every later entry. A reader of
+// changes may also get some earlier entries again: see Change. The empty FeedPosition is the beginning.
 type FeedPosition string
 
 // ChangeKind says how a change has changed a document.

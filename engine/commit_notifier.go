@@ -16,6 +16,6 @@ type CommitNotifier interface {
 	Listen(ctx context.Context, fn func(scope []byte))
 }
 
-// AwaitTime is how long a call of Notifier.Await keeps reports of commits coming. A caller that wants more
-// reports must call it again.
+// AwaitTime is how long a call of CommitNotifier.Await keeps reports of commits coming. A caller that wants
+// more reports must call it again.
 const AwaitTime = 30 * time.Second

@@ -252,8 +252,9 @@ func CeilingKey(scope []byte) []byte {
 	return append(append(k, scope...), 's')
 }
 
-// MarkKey returns the key under which a scope's mark is stored (see TxnControl.SetMark): the scope's bytes
-// and 'M'. The value is the mark, 8 bytes, big-endian. Only the engine writes it.
+// MarkKey returns the key under which a scope's mark is stored: a number by which callers notice that
+// cached data about the scope are outdated (see TxnControl.SetMark). The key is the scope's bytes and 'M'.
+// The value is the mark, 8 bytes, big-endian. Only the engine writes it.
 func MarkKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 'M')

@@ -14,8 +14,8 @@ type SizeAdvice struct {
 	PurgeBatch int
 }
 
-// SizeAdviceOf returns the Advice of an engine that is an Adviser, or the zero Advice, which recommends
-// nothing.
+// SizeAdviceOf returns the Advice of an engine that is a SizeAdviser, or the zero SizeAdvice, which
+// recommends nothing.
 func SizeAdviceOf(e Engine) SizeAdvice {
 	if a, ok := e.(SizeAdviser); ok {
 		return a.Advice()

@@ -32,7 +32,7 @@ type Snapshotter interface {
 	Restore(ctx context.Context, name string, adopt func(next Engine) error) (Engine, error)
 }
 
-// Snapshot is one of an engine's snapshots.
+// Snapshot describes a stored, named state of all data of an engine: see Snapshotter.
 type Snapshot struct {
 	Name  string
 	Note  []byte // the caller's

@@ -20,7 +20,7 @@ func (s *fastPathConn) WriteHeader(status int) {
 		return
 	}
 	s.status = status
-	b := s.c.head // see call.passHead
+	b := s.c.head // see passHead
 	if s.c.head = nil; b == nil {
 		b = headBuffers.Get().(*headerBuffer)
 		b.text = b.text[:statusRoom]

@@ -16,9 +16,9 @@
 // a document, the most precise one applies: the longest, or of two of the same length the one that ends in
 // a question mark.
 //
-// Compile converts a policy to a Matcher: a tree of the patterns that is walked together with the document. A
-// PolicyMatcherPosition is a position in both. Each step into the document is one step in the tree, for any
-// number of patterns.
+// Compile converts a policy to a PolicyMatcher: a tree of the patterns that is walked together with the
+// document. A PolicyMatcherPosition is a position in both. Each step into the document is one step in the
+// tree, for any number of patterns.
 //
 //	m, err := index.Compile(policy)
 //	c := m.Root().Property("tags").Element()

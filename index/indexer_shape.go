@@ -28,8 +28,8 @@ const ShapeSize = 16
 // maxShapeRecord is the maximum length in bytes of the list of a shape's paths that is stored.
 const maxShapeRecord = 16 << 10
 
-// Unlisted returns the shape name that all documents get whose paths are not stored in a list (see
-// AppendShape), because the list is too long or there are too many lists.
+// Unlisted returns the common shape name of all documents whose shape (set of paths) is not stored as a
+// list, because the list is too long or there are too many lists: see AppendShape.
 func Unlisted() (name [ShapeSize]byte) {
 	for i := range name {
 		name[i] = 0xFF
@@ -71,8 +71,9 @@ func appendShapePath(dst, key []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(path))), path...)
 }
 
-// ShapeOf returns the index in entries of the document's shape entry, which says which paths the document
-// has, or -1. lead is the number of bytes before the index key in each entry's key.
+// ShapeOf returns the position, in a document's index entries, of the entry that names the document's shape
+// (the set of its paths), or -1 if there is none. lead is the number of bytes before the index key in each
+// entry's key.
 func ShapeOf(entries []Entry, lead int) int {
 	return slices.IndexFunc(entries, func(e Entry) bool {
 		return e.Key[lead] == FamilyTerms && e.Key[lead+1] == shapePosting
@@ -108,8 +109,8 @@ func ShapeRecordKey(name []byte) []byte {
 	return append([]byte{FamilyTerms, shapeRecord}, name...)
 }
 
-// ShapeFits reports whether name is the name of the shape with this record: the first 16 bytes of the
-// record's SHA-256. If it is not, the record is corrupt.
+// ShapeFits reports whether name is the name that belongs to the record of a shape (a list of the paths of
+// a document): the first 16 bytes of the record's SHA-256. If it is not, the record is corrupt.
 func ShapeFits(name, record []byte) bool {
 	want := nameOf(record)
 	return bytes.Equal(name, want[:])

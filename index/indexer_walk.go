@@ -94,7 +94,8 @@ func (w *documentWalk) document(body []byte, ts int64) {
 	w.steps = w.steps[:0]
 }
 
-// members visits the members of an object.
+// members appends the index entries of all members of an object, and of everything inside them: see
+// property.
 func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -106,7 +107,9 @@ func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *
 	})
 }
 
-// property visits one property.
+// property appends the index entries of one member of an object, name with the value v, and of everything
+// inside v. at is the member's position in the indexing policy. more is its node in the tree of the special
+// indexes (composite, spatial and so on); nil: it has none.
 func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPosition,
 	more *specialIndexNode) {
 	first := w.depth == 0

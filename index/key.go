@@ -62,7 +62,8 @@ const (
 // property.
 type Path []PathSegment
 
-// PathTo returns the Path of a jsondoc.Path, which has only properties.
+// PathTo converts a jsondoc.Path, which consists of property names only, to a Path of this package, which
+// may also enter arrays.
 func PathTo(p jsondoc.Path) Path {
 	path := make(Path, 0, len(p.Segments()))
 	for _, name := range p.Segments() {

@@ -54,8 +54,8 @@ func Compile(p Policy) (*PolicyMatcher, error) {
 	return m, nil
 }
 
-// add records the decision of a pattern. It returns false if the same pattern has already been given the
-// opposite decision.
+// add records whether a pattern includes or excludes the paths that it matches. It returns false if the
+// opposite has already been recorded for the same pattern.
 func (n *patternNode) add(p PathPattern, says inclusion) bool {
 	for _, s := range p.segments {
 		n.hasIncluded = n.hasIncluded || says == included
@@ -91,8 +91,8 @@ func (n *patternNode) grow(s PathSegment) *patternNode {
 	return child
 }
 
-// PolicyMatcherPosition is a position in documents together with its node in the Matcher. It is a small
-// value. Nothing is indexed at the zero PolicyMatcherPosition.
+// PolicyMatcherPosition is a position in documents together with its node in the PolicyMatcher. It is a
+// small value. Nothing is indexed at the zero PolicyMatcherPosition.
 type PolicyMatcherPosition struct {
 	node      *patternNode // nil if no pattern continues to this position
 	inherited bool         // the decision of the last /* on the way

@@ -118,7 +118,7 @@ func (p geoParser) geometry(v jsondoc.Value) (*Geometry, error) {
 	return g, nil
 }
 
-// The service's messages for values that are not GeoJSON.
+// The service's error messages for values that are not GeoJSON.
 const (
 	noPositions = "Position array cannot be empty."
 	noRings     = "A polygon must have array of rings with at least one ring. A ring must be represented as an array of GeoJSON positions."

@@ -99,8 +99,8 @@ func (g *Geometry) QueryCells(box *Box, distance float64) []CellRange {
 	return merge(ranges)
 }
 
-// merge joins ranges that overlap or almost do: between the numbers of two adjacent leaves lies at most
-// one number.
+// merge joins ranges that overlap or are adjacent. The ranges are sorted. Two ranges are adjacent if the
+// second begins at most 2 above the end of the first: the number between them is then no leaf cell.
 func merge(ranges []CellRange) []CellRange {
 	var merged []CellRange
 	for _, r := range ranges {
@@ -152,7 +152,8 @@ func (c *cellCoverer) cover(limit, step int) []s2.CellID {
 	return cells
 }
 
-// descendants returns the cells step levels below a cell that are within reach.
+// descendants returns those cells, step levels below a cell, that are at most c.reach away from the
+// geometry.
 func (c *cellCoverer) descendants(cell s2.CellID, step int) []s2.CellID {
 	cells := []s2.CellID{cell}
 	for range step {
@@ -275,9 +276,9 @@ func (c *cellCoverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect reports whether a rectangle is within reach. The corners of the widened rectangle are not
-// rounded off, so it may also return true for a rectangle that is slightly out of reach diagonally.
-// finite is the part of the rectangle inside the bounding box.
+// nearRect reports whether a rectangle is at most c.reach away from the geometry. The corners of the
+// widened rectangle are not rounded off, so it may also return true for a rectangle that is slightly
+// farther away diagonally. finite is the part of the rectangle inside the bounding box.
 func (c *cellCoverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true

@@ -69,7 +69,7 @@ func firstRune(s string) rune {
 	return r
 }
 
-// runeClass is the class of a character for the analysis.
+// runeClass is the class of a character, by which full-text indexing divides a text into words.
 type runeClass uint8
 
 const (

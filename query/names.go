@@ -58,7 +58,8 @@ const (
 	DefaultLimit = lang.DefaultLimit
 )
 
-// The position of a query over several sources.
+// The position of a query that reads several sources one after the other, and the span of partition keys of
+// a source.
 type (
 	Progress = cursor.WalkProgress
 	Span     = cursor.SourceSpan
@@ -77,7 +78,7 @@ type (
 	OrderValue = eval.OrderValue
 )
 
-// The use of indexes.
+// Which indexes a query uses, and which would be useful.
 type (
 	IndexUse = plan.IndexUse
 )

@@ -43,9 +43,9 @@ func (s *messageStore) forget(c *messageClaim) {
 	}
 }
 
-// unclaim ends the claim on a message and makes the message available to receivers again. It wakes one
-// waiting receiver, or schedules the forwarding if the store forwards its messages. A deferred message only
-// loses its claim, because receivers read it by its number.
+// unclaim ends the claim on a message (its reservation in memory for one operation) and makes the message
+// available to receivers again. It wakes one waiting receiver, or schedules the forwarding if the store
+// forwards its messages. A deferred message only loses its claim, because receivers read it by its number.
 func (s *messageStore) unclaim(c *messageClaim) {
 	s.forget(c)
 	if c.deferred {

@@ -232,9 +232,9 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*messageClaim) error
 	return err
 }
 
-// purge removes expired messages or moves them to the dead-letter queue, and ends the claims on them, which
-// the caller owns. Messages that have not expired become available again, unchanged. n is the number of
-// messages that were purged.
+// purge removes expired messages or moves them to the dead-letter queue. The caller has claimed the
+// messages (reserved them in memory); purge ends the claims. Messages that have not expired become
+// available again, unchanged. n is the number of messages that were purged.
 func (s *messageStore) purge(ctx context.Context, list []*messageClaim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {

@@ -58,7 +58,8 @@ func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list
 	return list, nil
 }
 
-// readNumbers reads the messages of claims. It fails if one cannot be read.
+// readNumbers reads messages that a receive by sequence number has reserved in memory (claims). It fails if
+// one of them cannot be received; then it ends all claims.
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
 	how *sequenceNumberReceive) ([]storedMessage,
 	error) {
@@ -180,8 +181,9 @@ func (s *memorySettleStep) end(err error) {
 	s.s.endSettle(s.claim, s.outcome, err)
 }
 
-// settleClaim settles the message of a claim. It uses the header that was read when the message was handed
-// out, since no other operation changes a claimed message.
+// settleClaim settles a message that is claimed, that is, reserved in memory for one operation. It uses the
+// header that was read when the message was handed out, since no other operation can change a claimed
+// message.
 func (w *messageTx) settleClaim(s *messageStore, c *messageClaim, st *Settlement) (endedLockOutcome, error) {
 	p, err := w.partOf(s)
 	if err != nil {

@@ -157,7 +157,8 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 	return n, wrap(err)
 }
 
-// deleteClaimed deletes claimed messages and returns how many of them still existed.
+// deleteClaimed deletes messages that the caller has claimed (reserved in memory), and returns how many of
+// them still existed.
 func (s *messageStore) deleteClaimed(ctx context.Context, claims []*messageClaim) (n int, err error) {
 	if len(claims) == 0 {
 		return 0, nil

@@ -30,7 +30,9 @@ type storedMessage struct {
 	body []byte
 }
 
-// take receives up to max messages that are available now.
+// take receives up to max messages that are available now. If the memory limit leaves too little memory for
+// the first message, need is the number of bytes that it needs, otherwise 0; the caller takes them and
+// calls again with paid set to that number.
 func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delivery, need int64, err error) {
 	s := r.s
 	s.e.m.in.Enter()
@@ -181,7 +183,8 @@ func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode R
 	return out, nil
 }
 
-// claimedMessageReader reads claimed messages and selects those that may be handed out.
+// claimedMessageReader reads messages that a receive has claimed (reserved in memory), and selects those
+// that may be handed out.
 type claimedMessageReader struct {
 	s      *messageStore
 	now    int64
@@ -350,7 +353,8 @@ func (s *messageStore) removeAll(ctx context.Context, list []storedMessage, out 
 	return nil
 }
 
-// lockAll turns the claims in list into locks, and sets the token and the end of each lock in out.
+// lockAll locks the messages of list, which the caller has claimed (reserved in memory), and sets the token
+// and the end of each lock in out.
 func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()

@@ -101,8 +101,8 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 	return got, nil
 }
 
-// operations returns claims with the sequence numbers seqs. They only carry the numbers: the running
-// transaction excludes all other operations on the messages.
+// operations returns a messageClaim for each of the sequence numbers seqs. Unlike other claims they reserve
+// nothing: the running transaction excludes all other operations on the messages.
 func operations(seqs []int64) []*messageClaim {
 	list := make([]*messageClaim, len(seqs))
 	for i, seq := range seqs {

@@ -24,7 +24,9 @@ const useAhead = 3 * retryIdle / 2
 // errInUse is returned by a transaction that was to delete an idle entity and found that it is in use.
 var errInUse = errors.New("queue: the entity is in use")
 
-// storeUses stores the uses of entities, unless the stored uses already cover them.
+// storeUses stores the time of the last use of each entity with AutoDeleteOnIdle, so that other servers do
+// not delete it as idle. It skips an entity if the stored time (LastUse.Until) is not earlier than the last
+// use.
 func (m *dataset) storeUses(ctx context.Context, now int64) error {
 	if !m.shared {
 		return nil
@@ -67,8 +69,8 @@ func (e *entityState) noteUse(u view.LastUse) {
 	raiseTo(&e.elsewhere, u.Until)
 }
 
-// learnUse reads the stored uses of an entity by other servers. It also reads those of its topic and its
-// subscriptions, since the entity is idle only if these are.
+// learnUse reads the times at which other servers have last used an entity. It also reads those of its
+// topic and its subscriptions, since the entity is idle only if these are.
 func (e *entityState) learnUse(r engine.Reader) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	if e.topic != nil {

@@ -118,11 +118,11 @@ func (w clockedItems) Moved(clocks []*host.Clock) {
 	}
 }
 
-// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there is
-// none. A clock that is set back behind that second would revive the item. It does not find purged items, for
-// which the second of the purge is recorded (recordTime). So a clock cannot be set back behind the last
-// expiry, whether the item is purged or not, and this does not depend on the speed of the reaper. The caller
-// holds the container's gate.
+// diedSince returns the latest second after to in which an item expired that is not purged yet; 0 if there
+// is none. A clock that is set back behind that second would revive the item. It does not find purged
+// items, for which the second of the purge is recorded (recordTime). So a clock cannot be set back behind
+// the last expiry, whether the item is purged or not, and this does not depend on the speed of the reaper.
+// The caller holds the container's gate (its lock).
 func (c *Container) diedSince(ctx context.Context, to int64) (died int64, err error) {
 	state := c.viewState(c.state.Load(), c.moment())
 	err = c.ds.view(ctx, func(r engine.Reader) (err error) {

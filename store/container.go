@@ -62,7 +62,7 @@ type Container struct {
 // next write.
 type cachedItemCount struct {
 	host.Mutex        // held while counting or reading the last count
-	version    string // what was counted, see usageVersion; empty: not known
+	version    string // what was counted, see inspect.Version; empty: not known
 	usage      inspect.StorageUsage
 	text       atomic.Pointer[string] // the usage as text; nil before the first count
 }

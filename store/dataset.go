@@ -168,13 +168,13 @@ func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChang
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
-// startWatch returns a stopwatch that limits the time spent on an inspection of a container, such as a dry
-// run.
+// startWatch returns a ScanLimiter that limits the time spent on an inspection of a container, such as a
+// dry run.
 func (ds *dataset) startWatch(ctx context.Context) *work.ScanLimiter {
 	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
-// pageWatch returns a stopwatch that limits the time spent on one page of results.
+// pageWatch returns a ScanLimiter that limits the time spent on one page of results.
 func (ds *dataset) pageWatch(ctx context.Context) *work.ScanLimiter {
 	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime, Turns: ds.db.turns,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}

@@ -142,7 +142,7 @@ func (db *DB) Large(ctx context.Context, n int, fn func()) error {
 	return db.heavy.Large(ctx, db.opts.QueryTime, n, fn)
 }
 
-// Turn is a turn to process a piece of a large response.
+// Turn is the permission to process one piece of a large response: see TakeTurn.
 type Turn = priority.Turn
 
 // TakeTurn waits until the caller may make or send the next piece, of about 256 KB, of a large response. Few

@@ -70,7 +70,8 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// noExpirySink is used for a container without an expiry sink: its expired items are only deleted.
+// noExpirySink is used for a container whose expired items are only deleted, and not moved to an archive or
+// a queue (an expiry sink).
 type noExpirySink struct{ c *Container }
 
 func (noExpirySink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
@@ -156,8 +157,9 @@ func (h *tenantExpirySink) begin(t *transaction.Tx) error {
 	return nil
 }
 
-// take moves a ghost (an expired item that is not purged yet) to the other tenant's sink. If the sink refuses
-// the first ghost of a transaction, a new transaction would not help, and the purge fails.
+// take moves a ghost (an expired item that is not purged yet) to the place in another tenant that receives
+// the container's expired items, such as a queue (the expiry sink). taken is false if the sink refuses the
+// ghost. If that is the first ghost of the transaction, a new transaction would not help, and take fails.
 func (h *tenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {

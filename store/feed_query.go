@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// ChangesQueryPage is one page of a change feed through a query.
+// ChangesQueryPage is one page of the rows that a query returns for the changes of a change feed.
 type ChangesQueryPage struct {
 	Rows     [][]byte // JSON values; empty if no change after the start matches the query
 	Position string   // as in ChangesPage
@@ -80,7 +80,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	}
 }
 
-// add appends the rows of some changes.
+// add runs the query over some changes and appends its rows to the page.
 func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.Env, changes []Change) error {
 	list := make([]query.InMemoryObject, len(changes))
 	for i := range changes {

@@ -165,7 +165,8 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 	return err
 }
 
-// keepUses stores when containers were last used, if their settings ask for it. No request is running.
+// keepUses stores when containers with AutoDeleteOnIdle were last used. It is called when the data are
+// closed and no request is running any more.
 func (ds *dataset) keepUses(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers

@@ -14,7 +14,8 @@ import (
 // in a split and survives replaces. Reads, counts and the reaper use ttl.Policy.Expired, which takes leases
 // into account. A lease does not prevent writes or deletes of the item.
 
-// MaxLease is the longest lease in seconds: a week. A lease can be renewed.
+// MaxLease is the maximum number of seconds for which one lease suspends the expiry of an item: a week. A
+// lease can be renewed.
 const MaxLease = 7 * 24 * 3600
 
 // ItemLease describes a granted lease.
@@ -54,8 +55,8 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 	return err
 }
 
-// lease sets the end of an item's lease to the result of until, which is called with the current second; 0
-// removes the lease.
+// lease sets the second up to which the expiry of an item is suspended to the result of until, which is
+// called with the current second. 0 ends the suspension.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
 	p, err := c.items.Address(c.state.Load(), pk, Operation{Kind: OperationRead, ID: id})

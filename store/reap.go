@@ -38,9 +38,9 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 	return sweepLimits{step: 32, items: 16, bytes: 32 << 10, clear: 1024}
 }
 
-// rescanEvery is the number of seconds of the container's clock after which a pass starts again at the
-// beginning of the index of expiry. So an entry that was skipped by mistake is found after this time. A pass
-// that finds nothing to purge costs two seeks.
+// rescanEvery is the number of seconds of the container's clock after which the reaper's pass over a range
+// starts again at the beginning of the index of expiry. So an entry that was skipped by mistake is found
+// after this time. A pass that finds nothing to purge costs two seeks.
 const rescanEvery = 60
 
 // containerSweeper is the store as the reaper uses it.
@@ -216,8 +216,8 @@ func (c *Container) clearPurged(ctx context.Context, s *container.Partition, fir
 
 // purge deletes those candidates that have expired by the policy and the moment of the deleting
 // transaction. It does not wait for the disk: a purge that a crash undoes is repeated later. survivors are
-// the candidates that have not expired, because of a lease or a newer policy, and whose entry in the index
-// of expiry is still correct.
+// the candidates that have not expired, because a client has suspended their expiry (a lease) or by a newer
+// policy, and whose entry in the index of expiry is still correct.
 func (c *Container) purge(ctx context.Context, s *container.Partition,
 	items []sweep.ExpiryCandidate) (purged int,
 	survivors []sweep.ExpiryCandidate,

@@ -18,7 +18,7 @@ import (
 // continues with what is written from now on. (The feed does not show that documents have earlier versions
 // again.)
 
-// Snapshot describes one snapshot.
+// Snapshot describes a stored state of the whole store, which can be restored by its name.
 type Snapshot struct {
 	Name      string
 	Time      time.Time // of the server's clock, at the snapshot

@@ -42,7 +42,8 @@ import (
 // the gate and copies without it first. So the gate is never held for longer than one such piece and two
 // small transactions take, whatever the size of the range.
 //
-// A container has maxSlots ranges in its whole life, since rids contain the range's number. A split uses two.
+// A container has layout.MaxRanges ranges in its whole life, since rids contain the range's number. A split
+// uses two.
 //
 // Other changes of the container do not wait for the copy, only for the piece of it that is being written.
 // A change of the indexing policy makes the copy start again, since its index entries are those of the

@@ -15,7 +15,7 @@
 //	own ttl k        never          _ts + k <= now    _ts + k <= now
 //
 // An item may count from another second than its _ts, which its container reads from a property of the
-// document. Life.Base then replaces _ts everywhere. policy_era.go explains how a change of that property
+// document. Lifetime.Base then replaces _ts everywhere. policy_era.go explains how a change of that property
 // affects items.
 //
 // Expiry is final: an item that has expired once, under the policy in force at that second, stays

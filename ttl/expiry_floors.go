@@ -54,8 +54,9 @@ func (f expiryFloors) raise(n expiryFloor) expiryFloors {
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// expires reports whether an item has expired by an earlier default: whether its deadline, ts + own, is at or
-// below the At of a floor that applies to items of the generation.
+// expires reports whether an item of the given generation, with the time to live own, has expired under a
+// default that has been changed since: whether its deadline, ts + own, is at or below the field At of a
+// record of a change that applies to that generation.
 func (f expiryFloors) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)

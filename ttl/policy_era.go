@@ -15,8 +15,9 @@ type PolicyEra struct {
 	Until  int64  `json:"until"`  // the second of the change; the era's policy still applied in it
 }
 
-// Rebase returns the first policy of the next era, with the default next, and the era that ends in second
-// now. A now before p.ChangedAt counts as p.ChangedAt.
+// Rebase is called when a container's times to live begin to count from another property, in second now. It
+// returns the first policy after the change, with the default next, and the PolicyEra that the change ends.
+// A now before p.ChangedAt counts as p.ChangedAt.
 func (p *Policy) Rebase(next Seconds, now int64) (Policy, PolicyEra) {
 	now = max(now, p.ChangedAt)
 	return Policy{Default: next, Generation: p.Generation + 1, ChangedAt: now, BasedAt: now},

@@ -218,8 +218,8 @@ func (r *Reaper) pass(ctx context.Context, queue []SweepRange, digest func(sweep
 	return left, nil
 }
 
-// sweep waits for its turn, sweeps one batch of rg and records the result. It returns an error only if
-// ctx has ended; an error of the Sweeper is in the batch.
+// sweep waits until no other sweep of the reaper is running, sweeps one batch of rg and records the result.
+// It returns an error only if ctx has ended; an error of the Sweeper is in the batch.
 func (r *Reaper) sweep(ctx context.Context, rg SweepRange) (b sweepBatch, err error) {
 	if err := r.acquire(ctx); err != nil {
 		return b, err

@@ -172,7 +172,7 @@ func (v *Virtual) Restore(s ClockState) error {
 	return nil
 }
 
-// Base returns the base of the clock.
+// Base returns the clock from which v derives its time.
 func (v *Virtual) Base() Clock {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -247,8 +247,8 @@ func (v *Virtual) rebased() ClockState {
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
-// change counts the clock's state from the current moment, lets f modify it, and fires the timers that are
-// then due.
+// change rewrites the state of the clock so that it counts from the current moment, lets f modify that
+// state, and fires the timers that are then due.
 func (v *Virtual) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()
@@ -336,7 +336,8 @@ func (v *Virtual) arm() {
 	v.disarm = AfterFunc(v.base, d, v.wake)
 }
 
-// release stops the timer of the base. The caller holds the lock.
+// release stops the timer that v has set on its base, the clock from which it derives its time. The caller
+// holds the lock.
 func (v *Virtual) release() {
 	if v.disarm != nil {
 		v.disarm()

@@ -137,8 +137,9 @@ func applyServeVariables(flags *pflag.FlagSet,
 	return sources, err
 }
 
-// applyEmulatorVariables sets the flags that neither the command line nor one of Mayfly's own variables has
-// set. A flag that is a list gets the value as one more member even if it is set.
+// applyEmulatorVariables sets flags from the environment variables of Microsoft's emulators: those flags
+// that neither the command line nor one of Mayfly's own variables has set. A flag that is a list gets the
+// value as one more member even if it is set.
 func applyEmulatorVariables(flags *pflag.FlagSet, lookup func(string) (string, bool),
 	sources map[string]cli.SettingSource) error {
 	for _, v := range emulatorTable() {

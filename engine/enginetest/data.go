@@ -324,8 +324,8 @@ func testCloseWaits(t *testing.T, s *testedEngine) {
 	s.want("a/1", "x")
 }
 
-// testOpenIterator leaves iterators open. They must not outlive their function, whether or not the engine
-// returns an error.
+// testOpenIterator checks that iterators which a function leaves open do not work after its end, whether or
+// not the engine returns an error.
 func testOpenIterator(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator

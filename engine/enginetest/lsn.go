@@ -32,8 +32,8 @@ func testLSNs(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testLSNsOfOneTransaction takes two LSNs in one transaction and checks that no reader gets a Position whose
-// LSN lies between them: both become visible together.
+// testLSNsOfOneTransaction takes two LSNs in one transaction and checks that no reader gets a position
+// whose LSN lies between them: both become visible together.
 func testLSNsOfOneTransaction(t *testing.T, s *testedEngine) {
 	scope := []byte("a")
 	first := s.next("a")

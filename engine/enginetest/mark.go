@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// mark returns the mark of a scope, the number set by TxnControl.SetMark, as a View reports it.
+// mark returns the mark of a scope, the number set by engine.TxnControl.SetMark, as a View reports it.
 func (s *testedEngine) mark(scope string) (mark uint64) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {

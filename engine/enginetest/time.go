@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// timeless returns a copy of a Position with Now set to 0, for comparisons.
+// timeless returns a copy of a position with Now set to 0, for comparisons.
 func timeless(at engine.ScopePosition) engine.ScopePosition {
 	at.Now = 0
 	return at

@@ -19,8 +19,8 @@ import (
 // program fills the disk or the file system reports a wrong number. Then diskSpace delays the next attempt
 // until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After a
 // failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
-// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or the fence
-// trips. So no writer waits for ever.
+// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or fenceFS
+// cuts off the disk. So no writer waits for ever.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on others. So
 // diskSpace asks once for each mebibyte written and once a second if there is a clock. It asks at every

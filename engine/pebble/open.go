@@ -119,7 +119,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 // The replay of a log flushes tables, and for each of them Pebble 2.1.7 starts a goroutine that measures it.
 // If a later step of Open fails, the data that this goroutine reads are closed under it, and it panics where
 // no caller can recover. So the first open does not measure, and the second has nothing to replay and starts
-// to measure only when no step can fail any more. Neither compacts (see scheduler).
+// to measure only when no step can fail any more. Neither compacts (see compactionScheduler).
 func (e *Engine) openTwice(o Options) (*pebble.DB, error) {
 	replay, err := hasLog(o)
 	if err != nil {

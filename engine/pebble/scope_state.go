@@ -160,7 +160,8 @@ func (s *scopeState) start(ceiling uint64) {
 	s.known.Store(true)
 }
 
-// promote makes the pending ceiling the ceiling of the scope if the commit that stores it has become durable.
+// promote raises the ceiling of the scope's LSNs (the first LSN that must not be issued yet) to the pending
+// ceiling, if the commit that stores the latter has become durable.
 func (s *scopeState) promote() {
 	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
 		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0

@@ -295,7 +295,8 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
+// Mark returns the mark of a scope (a number by which callers notice that cached data are outdated), as
+// this transaction may have set it: see engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {

@@ -263,7 +263,7 @@ func (s *cachedReader) share(ctx context.Context) *cachedReader {
 	return &cachedReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
-// adopt copies the error of a cachedReader that share has returned, so that reads of s fail as well.
+// adopt makes the reads of s fail with the error, if any, of a cachedReader that s.share has returned.
 func (s *cachedReader) adopt(shared *cachedReader) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.

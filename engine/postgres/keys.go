@@ -54,8 +54,8 @@ func load(k, v []byte) (keyValue, bool) {
 	return keyValue{v[:n:n], v[n:]}, true
 }
 
-// lowest returns a key that sorts, in the table, at or below the stored keys (see storedKey) of all keys >=
-// key.
+// lowest returns a key at which a scan of the table for all keys >= key can begin: no such key is stored
+// (see storedKey) under a lower key of the table.
 func lowest(key []byte) []byte {
 	if len(key) < longKey {
 		return key

@@ -28,7 +28,8 @@ func (i *iterator) Skip(most int) (n int) {
 	return n
 }
 
-// skip counts up to most keys after the page.
+// skip moves the iterator past up to most keys that follow the current page of rows, without fetching them,
+// and returns their number.
 func (i *iterator) skip(most int) int {
 	condition, args := i.rest()
 	rows := fmt.Sprintf("SELECT k FROM mayfly_kv WHERE %s ORDER BY k LIMIT $%d", condition, len(args)+1)

@@ -165,7 +165,7 @@ func (a *txnAttempt) lockedUnmade(results pgx.BatchResults) error {
 	return nil
 }
 
-// read reads the ceilings and the keys. It returns the ceilings of the scopes that are not locked yet.
+// read reads the scopes' ceilings, and keys. It returns the keys of those ceilings that are not stored yet.
 func (a *txnAttempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][]byte, err error) {
 	ceilings, _, err := a.e.collect(results.Query())
 	if err != nil {

@@ -192,8 +192,8 @@ func (g *updateGroup) finish() {
 	}
 }
 
-// begin begins a transaction. If that fails and is not retried, all members get the error. It returns false
-// if no transaction has begun.
+// begin begins the database transaction of the group. If that fails and is not retried, all Updates of the
+// group get the error. It returns false if no transaction has begun.
 func (g *updateGroup) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {
@@ -283,7 +283,8 @@ func (g *updateGroup) settle() {
 	g.announce()
 }
 
-// retryOrFail decides whether a failed transaction is run once more. If not, all members get the error.
+// retryOrFail decides whether a failed transaction is run once more. If not, all Updates of the group get
+// the error.
 func (g *updateGroup) retryOrFail(err error) {
 	var give error
 	switch {

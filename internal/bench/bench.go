@@ -96,7 +96,8 @@ type OptionError struct{ Flag, Reason string }
 // Error returns the message, with the flag's name.
 func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 
-// minBenchDocs is the smallest data set that the sections can divide.
+// minBenchDocs is the smallest number of documents with which the sections of the benchmark can run, since
+// they divide the documents among partitions, times and slices.
 const minBenchDocs = 100
 
 // docs returns the size of the data set of the sections start, ttl and purge.

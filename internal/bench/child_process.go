@@ -112,7 +112,7 @@ func (c *childProcess) line() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// end waits until the process has ended. The caller has closed its input or interrupted it.
+// end waits until the process has ended. The caller must have closed its input or interrupted it before.
 func (c *childProcess) end() error {
 	_, _ = io.Copy(io.Discard, c.out) // the pipe must be empty before Wait closes it
 	if err := c.cmd.Wait(); err != nil {

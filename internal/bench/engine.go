@@ -23,8 +23,8 @@ type EngineOptions struct {
 	Seconds float64
 }
 
-// comparedStore is one of the compared stores. It has the operations by their names. The argument of an
-// operation is a number that increases with each call.
+// comparedStore is one of the compared stores. ops holds the functions that carry out the operations, by
+// the operations' names. Their argument n is a number that increases with each call.
 type comparedStore struct {
 	name  string
 	ops   map[string]func(ctx context.Context, n int) error
@@ -120,8 +120,9 @@ func (s *comparedStore) tripsSoFar() uint64 {
 	return s.trips()
 }
 
-// tripsSince returns the text for the round trips that each of n operations has taken since there were
-// before. The text is empty if they are not counted.
+// tripsSince returns the average number of round trips of n operations as text, such as " 1.5 trips".
+// before is the number of round trips counted when the operations began. The text is empty if round trips
+// are not counted.
 func (s *comparedStore) tripsSince(before uint64, n int) string {
 	if s.trips == nil || n == 0 {
 		return ""

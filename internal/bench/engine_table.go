@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// benchSchema is the schema in which the comparison works.
+// benchSchema is the PostgreSQL schema with the tables of the comparison.
 const benchSchema = "mayfly_bench"
 
 // tableStatements create the plain table: one row per document, as jsonb, with an index for each way to

@@ -45,8 +45,9 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 	return b.measureWave(ctx, d)
 }
 
-// openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets the
-// default TTL by which one epoch after the other expires.
+// openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets a
+// default time to live. When the clock is moved, the documents expire in groups, each written in one
+// second: see sweepEpoch.
 func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (*store.DB, *store.Container,
 	*ttl.Virtual, error) {
 	clock := ttl.NewManual(at)
@@ -67,8 +68,8 @@ func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (
 	return db, c, clock, nil
 }
 
-// sweepEpoch moves the clock so that the documents of one epoch, written in the same second, expire, and
-// purges them.
+// sweepEpoch moves the clock so that the documents e, which were all written in the same second, expire,
+// and purges them.
 func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual,
 	e sameSecondDocuments) (n int,
 	took time.Duration, err error) {

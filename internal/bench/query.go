@@ -76,7 +76,8 @@ const (
 	maxQueryDocs     = 100_000_000
 )
 
-// validateQueries checks the options of the section query: a layout must be able to divide each set.
+// validateQueries checks the options of the section query. The size of each set of documents must be a
+// multiple of minQueryDocs, so that documentLayout can divide the set.
 func (b *Bench) validateQueries() error {
 	for _, n := range b.queryDocs() {
 		if n < minQueryDocs || n > maxQueryDocs || n%minQueryDocs != 0 {
@@ -118,7 +119,8 @@ func (b *Bench) chosen(list []queryShape) (some []queryShape) {
 	return some
 }
 
-// openSets opens the stores of sets. The caller closes them even if there is an error.
+// openSets opens the stores with the sets of documents that queries are measured on. The caller closes the
+// returned stores even if there is an error.
 func (b *Bench) openSets(ctx context.Context, sets []queryStore) (open []io.Closer,
 	containers []*store.Container, err error) {
 	for _, s := range sets {

@@ -19,8 +19,8 @@ type fullScanQuery struct {
 	limit      *figureLimit
 }
 
-// scans filter by a property in the middle of the documents, and by a property that no document has. Neither
-// path is indexed.
+// scans returns queries that must read all documents, because they filter by a path that is not indexed:
+// one whose property is in the middle of each document, and one whose property no document has.
 func scans() []fullScanQuery {
 	return []fullScanQuery{
 		{"filter, field found", `SELECT * FROM c WHERE c.weight = -1`, ratioAtLeast(0.45)},

@@ -115,7 +115,8 @@ func target(_ documentLayout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
-// hereParam returns @here, the location of the k-th group.
+// hereParam returns the parameter @here of the k-th run of a query: a GeoJSON point at the location of a
+// group of documents, another group for each k.
 func hereParam(l documentLayout, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",

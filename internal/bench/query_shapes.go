@@ -202,7 +202,8 @@ func orderShapes() []queryShape {
 	}
 }
 
-// skip returns @skip, the number of documents that is percent of the set.
+// skip returns a function that returns the parameter @skip: the given percentage of the number of
+// documents, which the query skips by OFFSET.
 func skip(percent int) queryParametersFunc {
 	return func(l documentLayout, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}

@@ -25,7 +25,8 @@ func (r *runningReport) shapeRow(name string, columns ...string) {
 	r.printf("%s\n", strings.TrimRight(line, " "))
 }
 
-// addShape prints and keeps the times of a query on each set.
+// addShape adds the measurements of one query to the report and prints them, a row for each set of
+// documents on which the query ran.
 func (r *runningReport) addShape(found []QueryTime) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
@@ -43,7 +44,9 @@ func (r *runningReport) addShape(found []QueryTime) {
 	}
 }
 
-// growthOf returns the text for the column growth, and counts a value over its budget.
+// growthOf returns the cell of the column growth: how much more CPU time the query needs than on the
+// smallest set of documents; "" if there is only one set. A value above its limit is marked, and counted in
+// r.over.
 func (r *runningReport) growthOf(s QueryTime) string {
 	if s.Growth == nil {
 		return ""

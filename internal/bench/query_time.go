@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// QueryTime is the time of one kind of query on one set. Times are medians, in seconds.
+// QueryTime is the measurement of one kind of query on one set of documents. Times are medians, in seconds.
 type QueryTime struct {
 	Name      string  `json:"name"`
 	Query     string  `json:"query"`
@@ -44,7 +44,7 @@ const (
 	shapeCut = 2
 )
 
-// queryRun is a query of one shape that is run repeatedly on a set.
+// queryRun is one kind of query that is run repeatedly on one set of documents.
 type queryRun struct {
 	queryShape
 	documentLayout
@@ -55,7 +55,8 @@ type queryRun struct {
 	first     QueryTime // the result of the first run
 }
 
-// measureShapes runs the selected queries of a list on all sets in turn.
+// measureShapes measures those queries of a list that the user has selected, each on all sets of documents,
+// one set after the other.
 func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShape,
 	sets []queryStore) (err error) {
 	if list = b.chosen(list); len(list) == 0 {

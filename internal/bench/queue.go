@@ -19,7 +19,8 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// comparedQueue is one side of measureQueue: a store with a queue, and a receiver of the queue.
+// comparedQueue is Mayfly's side of the comparisons of measureQueue: a store with a queue, and a receiver
+// of the queue.
 type comparedQueue struct {
 	db     *store.DB
 	queues *queue.Queues
@@ -153,8 +154,8 @@ func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration,
 	return p.size, took, err
 }
 
-// runBaseline writes the transactions of as many messages to bare Pebble. It computes the size of the next
-// slice from the time that this took.
+// runBaseline writes to bare Pebble the transactions that Mayfly's store writes for the messages of one
+// slice. From the time that this took, it computes the number of messages of the next slice.
 func (p *pingPongComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {

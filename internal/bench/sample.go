@@ -21,8 +21,8 @@ const benchSlices = 10
 // time.
 type workSliceFunc func() (ops int, took time.Duration, err error)
 
-// workSliceTimes holds the seconds per operation of both sides, slice by slice, and the resources that
-// Mayfly's side has used in this process.
+// workSliceTimes holds the seconds per operation of Mayfly and of the baseline (bare Pebble), one value for
+// each slice, and the resources that Mayfly's slices have used in this process.
 type workSliceTimes struct {
 	mayfly, baseline []float64
 	ops              int
@@ -139,7 +139,8 @@ func (f Figure) with(c *Cost) Figure {
 	return f
 }
 
-// rate returns the same Figure as speed, but as operations per second.
+// rate returns the result of a comparison as a Figure in operations per second. Its ratio is, as in speed,
+// Mayfly's speed divided by bare Pebble's.
 func (d workSliceTimes) rate(name string, limit *figureLimit) Figure {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against

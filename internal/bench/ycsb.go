@@ -55,8 +55,9 @@ var ycsbWorkloads = []ycsbWorkload{
 	{"F: 50 % reads, 50 % read and update", map[ycsbKind]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
-// ycsb is the state of measureYCSB. The twin is a second store, in memory. It records the keys and values of
-// each write, so that bare Pebble writes the same.
+// ycsb is the state of measureYCSB. Each write is also carried out in twin, a second store in memory, over
+// an engine (rec) that records the keys and values of the write. So bare Pebble can write the same keys and
+// values.
 type ycsb struct {
 	b           *Bench
 	rng         *rand.Rand

@@ -162,8 +162,8 @@ func (c *activeOperation) wireResult(op *store.Operation, r *store.OperationResu
 	return out
 }
 
-// sendBatch responds with the results. The status is 207 if at least one operation failed. rows says that the
-// response is a stream of rows, as the request was.
+// sendBatch responds with the results. The status is 207 if at least one operation failed. If rows is set,
+// the response is a stream of HybridRows, like the request, otherwise JSON.
 func (c *activeOperation) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {

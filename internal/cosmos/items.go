@@ -162,7 +162,8 @@ type itemsPage struct {
 // Reset drops the items.
 func (p *itemsPage) Reset() { p.b, p.n = p.b[:p.empty], 0 }
 
-// Add appends an item. The store takes the turns for large pages.
+// Add appends an item to the page. It need not give way to other requests while a large page is made:
+// package store, which calls Add, does that.
 func (p *itemsPage) Add(it store.Item) {
 	p.grow(len(it.Body()) + systemRoom)
 	p.comma()

@@ -25,7 +25,8 @@ func ParsePartitionKey(header string) (definition.PartitionKey, error) {
 	return definition.ParsePartitionKey(text)
 }
 
-// plainJSON reports whether a header need not be rewritten.
+// plainJSON reports whether a partition key header contains only printable ASCII characters and no
+// backslash, so that normalisePartitionKey need not rewrite it.
 func plainJSON(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c == '\\' || c < ' ' || c >= utf8.RuneSelf {

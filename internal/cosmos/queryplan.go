@@ -73,8 +73,8 @@ func decodeResume(filter jsondoc.Value) (*store.ResumePosition, error) {
 	return r, nil
 }
 
-// decodeOrderValue parses one value of a resume filter. The halves of a hash are signed integers. known is
-// false if the value is malformed.
+// decodeOrderValue parses one ORDER BY value of a resume filter. An array or an object is given by its
+// hash, whose two halves, low and high, are signed integers. known is false if the value is malformed.
 func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
 	switch {
 	case v.Kind() < jsondoc.Array:

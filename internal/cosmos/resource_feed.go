@@ -102,7 +102,8 @@ type listBody struct {
 	next int         // length of the buffer at which the next turn begins
 }
 
-// pieceSize is the number of bytes of a large page that are made in one turn.
+// pieceSize is the number of bytes of a large page that are made at a time. Between two pieces other
+// requests may use the processor: see store.DB.TakeTurn.
 const pieceSize = 256 << 10
 
 // newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,

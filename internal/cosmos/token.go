@@ -81,7 +81,7 @@ type ResourceTokens struct {
 	macs sync.Pool // hash.Hash, pooled because initializing one with the key costs as much as using it
 }
 
-// NewResourceTokens returns Tokens for the account's decoded key.
+// NewResourceTokens returns the ResourceTokens of an account with the given decoded key.
 func NewResourceTokens(key []byte) *ResourceTokens {
 	t := new(ResourceTokens)
 	t.macs.New = func() any { return hmac.New(sha256.New, key) }

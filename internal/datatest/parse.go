@@ -17,9 +17,9 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
 
-// A fileSection is a part of a file: lines that are never changed (comments, blank lines, a case down to its
-// line of dashes), and the case to which the last of these lines belong. The case is nil for the lines after
-// the last case.
+// A fileSection is a piece of a test file: a case, and the lines before its expected output, which stay as
+// they are when the file is rewritten (comments, blank lines, the command and the input of the case, its
+// line of dashes). The last piece of a file has no case (nil).
 type fileSection struct {
 	kept []string
 	c    *Case

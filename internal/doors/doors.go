@@ -37,7 +37,8 @@ func (s *SharedEngine) Door() engine.Engine {
 	return &engineHandle{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
-// leave is called when a door is closed. It closes the engine after the last door.
+// leave is called when one of the stores that share the engine closes its door (its Engine value). It
+// closes the engine after the last door.
 func (s *SharedEngine) leave() error {
 	s.mu.Lock()
 	s.open--

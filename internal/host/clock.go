@@ -273,7 +273,8 @@ func (in *Instance) followClocks(r engine.Reader) error {
 	return nil
 }
 
-// followStored sets the clock of a group to its stored state, or makes it follow the server's clock.
+// followStored sets the clock of a group of data (a database, for example) to its stored state, or makes it
+// follow the server's clock if the group has none.
 func (c *Clock) followStored(r engine.Reader) error {
 	s, found, err := readClock(r, c.number)
 	if err != nil {

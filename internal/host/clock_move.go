@@ -76,9 +76,9 @@ func (in *Instance) followers() (list []*Clock) {
 	return slices.DeleteFunc(list, (*Clock).Own)
 }
 
-// Set moves the clock of a group. The first call gives the group its own clock, which begins as the server's
-// and is then independent of it. exists is called with the catalog's lock held and checks that the group
-// still exists. The errors are those of SetClock and of exists.
+// Set moves the clock of a group of data (a database, for example). The first call gives the group its own
+// clock, which begins as the server's and is then independent of it. exists is called with the catalog's
+// lock held and checks that the group still exists. The errors are those of SetClock and of exists.
 func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() error) (ttl.ClockState,
 	error) {
 	v := c.virtual()
@@ -223,8 +223,8 @@ func (m *clockMove) observers() (list []ClockedData) {
 	return list
 }
 
-// hold blocks all operations that the clocks date until release is called. It locks the tenants in the order
-// given to Open.
+// hold blocks all operations that take their time from one of the clocks until release is called. It locks
+// the tenants in the order given to Open.
 func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {

@@ -12,7 +12,7 @@ import (
 // report the same failure in the same way, each in the terms of its protocol.
 type ErrorClass uint8
 
-// The classes of errors.
+// The classes into which the host divides errors of engines and contexts, so that tenants can report them.
 const (
 	Unclassified   ErrorClass = iota // none of the other classes: a tenant's own error, or a defect
 	Canceled                         // the caller's context was cancelled

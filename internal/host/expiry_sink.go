@@ -24,7 +24,7 @@ import (
 // the same order and takes them exclusively. So there is no deadlock. The order depends on the tenants, not
 // on which is source and sink, so items can expire in both directions.
 
-// ExpiredItem is an expired item as its sink receives it.
+// ExpiredItem is an expired item in the form in which an ExpirySink receives it.
 type ExpiredItem struct {
 	From      string    // where it was stored: "shop/carts"
 	ID        string    // id of the item in its source
@@ -32,7 +32,8 @@ type ExpiredItem struct {
 	ExpiredAt time.Time // by the clock of the source
 }
 
-// ExpirySink receives items that have expired in another tenant or container.
+// ExpirySink is a place to which expired items of another tenant or container are moved: an archive
+// container, for example, or a queue.
 type ExpirySink interface {
 	// Enter takes the sink's locks, shared, until ExpirySinkTx.Leave. It returns the error of ctx, or an
 	// error if the sink is deleted or accepts no items at the moment; then the items are not purged.
@@ -70,7 +71,8 @@ type OrderedExpirySink struct {
 	First bool
 }
 
-// expirySinkTable maps the kinds of sinks to the tenants that have them.
+// expirySinkTable maps each kind of ExpirySink (a queue, for example) to the tenant that has sinks of this
+// kind.
 type expirySinkTable map[string]expirySinkKind
 
 // expirySinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function
@@ -80,7 +82,8 @@ type expirySinkKind struct {
 	find   FindExpirySinkFunc
 }
 
-// add registers the kinds of sinks of a tenant.
+// add registers the kinds of ExpirySink that a tenant has. tenant is its index. It fails if another tenant
+// has the same kind.
 func (h expirySinkTable) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {

@@ -83,7 +83,8 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Shut takes the gate exclusively. It returns the error of ctx if ctx ends before the sharers have left.
+// Shut takes the gate's lock exclusively. It returns the error of ctx if ctx ends before all shared holders
+// have left.
 func (g *Gate) Shut(ctx context.Context) error {
 	if err := g.closing.Lock(ctx); err != nil {
 		return err
@@ -150,6 +151,6 @@ func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
 // Unchanged reports whether the gate has not been shut since Stamp.
 func (g *Gate) Unchanged(at uint64) bool { return g.stamp.Load() == at }
 
-// State returns the number of sharers, minus gateClosed while the gate is shut or being shut, and the
-// number that Stamp returns.
+// State returns the number of goroutines that hold the gate shared, minus gateClosed while the gate is held
+// exclusively or a caller of Shut waits, and the number that Stamp returns.
 func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.stamp.Load() }

@@ -39,7 +39,7 @@ type Instance struct {
 	sinks       expirySinkTable
 }
 
-// GetFunc reads one key outside of any view, like engine.Getter's method.
+// GetFunc reads one key without opening a snapshot, like the method of engine.Getter.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error)
 
 // hostState is the state of a host that outlasts its instances: a restore keeps it.
@@ -191,7 +191,7 @@ func (in *Instance) Host() *Host { return in.host }
 // Engine returns the engine with the data.
 func (in *Instance) Engine() engine.Engine { return in.eng }
 
-// Get returns the engine's fastest function that reads one key outside of any view.
+// Get returns the engine's fastest function that reads one key without opening a snapshot.
 func (in *Instance) Get() GetFunc { return in.get }
 
 // Catalog returns the catalog of all tenants.

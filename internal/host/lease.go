@@ -94,7 +94,8 @@ type leaseRecord struct {
 	ServerInfo        // of a server
 }
 
-// readLease reads a record; found is false if there is none.
+// readLease reads the record of a lease, or of a running server, under a key; found is false if there is
+// none.
 func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err error) {
 	v, err := r.Get(key)
 	if errors.Is(err, engine.ErrNotFound) {

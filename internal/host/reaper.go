@@ -76,7 +76,8 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err e
 	return all, nil
 }
 
-// Sweep sweeps a range through its tenant.
+// Sweep lets the tenant to which the range r belongs purge at most limit expired items of it: see
+// ttl.Sweeper.
 func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	if r == unlisted(r.Tenant) {
 		return ttl.SweepResult{Next: Never}, s.failed[r.Tenant]

@@ -65,8 +65,8 @@ func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter,
 	return keeper.Snapshot(ctx, name, note)
 }
 
-// note returns the note that is stored with a snapshot, a JSON object: the time, then the members of the
-// tenants in their order.
+// note returns the JSON object that is stored as the note of a snapshot: the time of the clock, then one
+// member for each tenant that has something to add (SnapshotNote), in the order of the tenants.
 func (in *Instance) note() ([]byte, error) {
 	b := []byte("{")
 	add := func(member string, value any) error {

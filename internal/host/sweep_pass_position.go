@@ -43,7 +43,8 @@ func (p *SweepPassPosition) Survived(at int64) {
 	}
 }
 
-// holdBack records an entry that the pass skips because it may not be purged before until.
+// holdBack records that the reaper skips an entry of the index, whose moment is at, because its item may
+// not be purged before the moment until.
 func (p *SweepPassPosition) holdBack(at, until int64) {
 	p.Survived(at)
 	if p.retryAt == 0 || until < p.retryAt {
@@ -156,7 +157,8 @@ func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit 
 	return found, it.Close()
 }
 
-// Stopped reports whether the limit stopped Walk before the cutoff.
+// Stopped reports whether Walk has ended before the step's cutoff, because it has found as many entries as
+// its limit.
 func (s *SweepPassStep) Stopped() bool { return s.more }
 
 // Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if

@@ -31,7 +31,7 @@ type ReminderTenant struct {
 // Kind is the name of books as a kind of expiry sink.
 const Kind = "book"
 
-// ErrNoBook is returned for a book that does not exist.
+// ErrNoBook is returned for a book (a named set of reminders) that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
 // reminderBookRecord is the stored record of a book.

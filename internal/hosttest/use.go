@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// Make creates a book.
+// Make creates an empty book, that is, a named set of reminders.
 func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	m := t.live.Load()
 	if err := m.in.Catalog().Lock(ctx); err != nil {
@@ -106,8 +106,8 @@ func (m *reminderTenantState) texts(ctx context.Context, name string, is func(du
 	return list, err
 }
 
-// sink returns a book as an expiry sink: it stores items that have expired elsewhere as reminders that are
-// never due.
+// sink returns the expiry sink that moves items which have expired elsewhere into a book of reminders.
+// There they are reminders that are never due.
 func (m *reminderTenantState) sink(name string) (host.ExpirySink, error) {
 	b, err := m.book(name)
 	return &reminderSinkTx{m: m, b: b}, err
@@ -125,7 +125,8 @@ func (h *reminderSinkTx) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
 	return &reminderSinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
-// Scopes returns the book's scope: see host.ExpirySinkTx.
+// Scopes returns the engine scope of the book (a set of reminders) that receives the items: see
+// host.ExpirySinkTx.
 func (h *reminderSinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // str reads the string whose opening quote is at pos and reports whether it has escapes. Clients send raw
-// control characters, which Cosmos DB accepts; in the copy they are escaped.
+// control characters, which Cosmos DB accepts; in the parser's output they are escaped.
 func (p *parser) str() (escaped bool, err error) {
 	src := p.src
 	for i := p.pos + 1; i < len(src); {
@@ -57,8 +57,8 @@ func escapeLen(s []byte) int {
 	return 0
 }
 
-// number reads a number according to the grammar and checks that a double can hold it. In the copy it has
-// the form of appendNumber.
+// number reads a number according to the grammar and checks that a double can hold it. In the parser's
+// output it has the form of appendNumber.
 func (p *parser) number() error {
 	start := p.pos
 	if p.src[p.pos] == '-' {

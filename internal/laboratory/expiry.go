@@ -62,7 +62,8 @@ func itemExpiry(e inspect.Expiry) ItemExpiry {
 	return out
 }
 
-// defaultTTL returns the default of a container for JSON. It returns nil if time to live is off.
+// defaultTTL returns the default time to live of a container in the form of JSON; nil if time to live is
+// off.
 func defaultTTL(s ttl.Seconds) *int64 {
 	if s == ttl.Absent {
 		return nil

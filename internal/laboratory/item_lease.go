@@ -18,7 +18,8 @@ type ItemLease struct {
 
 const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
 
-// leaseSeconds is the length of a lease in seconds. The store checks the maximum.
+// leaseSeconds is the number of seconds for which a lease suspends the expiry of an item. The store checks
+// the maximum.
 type leaseSeconds int
 
 // DecodeMember implements route.JSONMemberDecoder.

@@ -21,10 +21,10 @@ const (
 )
 
 // ConcurrentOperation is an operation that runs concurrently with a step: a Sweep, a List, an Advance, a
-// Back, a Default, a Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls of
-// the engine. Gaps are numbered from 0. If the act would have to wait for a lock in its gap, it runs in the
-// first later gap in which it need not wait, or at the latest after the step. An act that changes something
-// runs after the acts before it.
+// Back, a Default, a Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls
+// of the engine. Gaps are numbered from 0. If the operation would have to wait for a lock in its gap, it
+// runs in the first later gap in which it need not wait, or at the latest after the step. An operation that
+// changes something runs after the concurrent operations before it.
 type ConcurrentOperation struct {
 	Gap  int
 	Verb string

@@ -105,8 +105,8 @@ func (w *Model) state() string {
 	return b.String()
 }
 
-// agreeing returns the models after those outcomes whose answer is got. Of models with equal states it
-// returns one.
+// agreeing returns the models after those possible outcomes of a step whose answer equals got, the answer
+// of the store. Of models with equal states it returns one.
 func agreeing(possible []stepOutcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {

@@ -24,7 +24,7 @@ type Subject interface {
 // SubjectOpener creates an empty Subject with one container.
 type SubjectOpener func(Config) (Subject, error)
 
-// Mismatch is a step to which the subject has given a wrong answer.
+// Mismatch is a step to which the tested store (the Subject) has given another answer than the model.
 type Mismatch struct {
 	Step      Step
 	Got, Want string

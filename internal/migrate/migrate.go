@@ -252,8 +252,8 @@ func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
 	}
 }
 
-// Finish copies the last changes and makes the target the current data. Nobody may write to the source any
-// more.
+// Finish copies the last changes and makes the target the current data. The caller must make sure that
+// nobody writes to the source any more.
 func (m *Migration) Finish(ctx context.Context) error {
 	for {
 		n, err := m.CatchUp(ctx)

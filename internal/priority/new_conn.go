@@ -20,8 +20,8 @@ func NewConnTurns() *TurnLimiter {
 	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.Real{})
 }
 
-// NewConn is the input of a new connection, which takes turns until it is established. Read must not be
-// called concurrently.
+// NewConn is a new connection. Until it is established, it takes a Turn (a permission to be served) after
+// each read, so that only a few new connections are served at a time. Read must not be called concurrently.
 type NewConn struct {
 	net.Conn
 	ctx         context.Context
@@ -51,8 +51,8 @@ func (n *NewConn) Read(p []byte) (int, error) {
 	return read, err
 }
 
-// Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
-// than input, and when it is closed.
+// Leave gives back the turn (the permission to be served) of the connection, if it has one. It is called
+// before the connection waits for anything else than input, and when it is closed.
 func (n *NewConn) Leave() { n.turn.Swap(nil).Leave() }
 
 // Establish records that the connection is no longer new, because the client's handshake is complete or its

@@ -66,8 +66,8 @@ func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 	return list, lost || r.lost
 }
 
-// decodedEntry is a decoded entry without its headers and bodies, and the results that were computed from
-// them.
+// decodedEntry is a decoded log entry without its headers and bodies, and the results that were computed
+// from these before.
 type decodedEntry struct {
 	record  *LoggedEntry
 	key     uint64 // the result of folder.key

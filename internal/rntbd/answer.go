@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The text fields of a response head.
+// The numbers of the RNTBD tokens in the head of a response.
 const (
 	answerPayloadPresent = 0x00
 	answerContinuation   = 0x03

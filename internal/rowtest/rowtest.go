@@ -74,8 +74,8 @@ func Results(t testing.TB, stream []byte) (list []BatchResult) {
 	return list
 }
 
-// result decodes a body row: presence, status, substatus, then etag and body if they are present, then sparse
-// columns; the last of these is the charge.
+// result decodes the HybridRow with the result of one operation of a batch: presence bits, status,
+// substatus, then etag and body if they are present, then sparse columns; the last of these is the charge.
 func result(row []byte) (r BatchResult, err error) {
 	fields, ok := bytes.CutPrefix(row, resultRow)
 	if !ok || len(fields) < 9 {

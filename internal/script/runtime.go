@@ -178,7 +178,7 @@ func (r *Runtime) newError(kind, text string) goja.Value {
 	return o
 }
 
-// asError converts the value of a panic to an error: an error or exception of the interpreter, or a
+// asError converts the value of a panic to an error: an error or exception of the interpreter, or an
 // InterpreterPanicError.
 func asError(x any) error {
 	switch x := x.(type) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// container is the state that a container should have.
+// container is the state that a container should have according to a seed.
 type container struct {
 	place      tree.FilePosition
 	spec       definition.ContainerSpec

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// database is the state that a database should have.
+// database is the state that a database should have according to a seed.
 type database struct {
 	place      tree.FilePosition
 	id         string

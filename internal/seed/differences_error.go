@@ -31,9 +31,9 @@ func (d *DifferencesError) Error() string {
 // Unwrap returns the differences, for errors.Is and errors.As.
 func (d *DifferencesError) Unwrap() []error { return d.List }
 
-// Check returns the error with which Apply would refuse the seed if Target.Keep is set: a *DifferencesError
-// or a *tree.Error. It returns nil if there is none. Nothing is written. Errors that only occur during
-// writing are not found.
+// Check returns the error with which Apply would refuse the seed if ApplyTarget.Keep is set: a
+// *DifferencesError or a *tree.Error. It returns nil if there is none. Nothing is written. Errors that only
+// occur during writing are not found.
 func (s *Seed) Check(ctx context.Context, to ApplyTarget) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues

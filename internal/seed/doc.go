@@ -34,7 +34,7 @@
 // Open reads and checks all files before anything is written, and Apply compares the seed with the server
 // before its first write. Some errors only occur during writing, for example if a limit of the store is
 // exceeded. The caller can find them beforehand with DryRun, or let Apply restore the previous state: see
-// Target.Undo.
+// ApplyTarget.Undo.
 //
 // Every error in a file is a *tree.Error, with file, line and column.
 package seed

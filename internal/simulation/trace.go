@@ -27,7 +27,8 @@ func (w *World) traceLocked(line string) {
 	w.writeStepLocked(line)
 }
 
-// step adds a line to the steps.
+// step writes a line with the current time to the log of the simulation's steps, Config.Steps, if there is
+// one.
 func (w *World) step(format string, args ...any) {
 	if w.config.Steps == nil {
 		return
@@ -38,7 +39,7 @@ func (w *World) step(format string, args ...any) {
 	w.writeStepLocked(line)
 }
 
-// writeStepLocked writes a line to the steps. The caller holds mu.
+// writeStepLocked writes a line to the log of the simulation's steps, Config.Steps. The caller holds mu.
 func (w *World) writeStepLocked(line string) {
 	if w.config.Steps != nil {
 		_, _ = io.WriteString(w.config.Steps, line+"\n") // lost lines do not change the simulation

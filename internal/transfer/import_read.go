@@ -229,7 +229,7 @@ func (a *jsonArraySource) Next() (tree.FilePosition, []byte, error) {
 	return a.place(), nil, err
 }
 
-// end reads the end of the array, and checks what follows it.
+// end reads the end of the array. It returns io.EOF, or another error if something follows the array.
 func (a *jsonArraySource) end() (tree.FilePosition, []byte, error) {
 	if _, err := a.decoder.Token(); err != nil {
 		return a.place(), nil, fmt.Errorf("the array does not end: %w", err)

@@ -273,8 +273,9 @@ const (
 	same
 )
 
-// isThere reports whether the server has a document with the same id. If the document in the file has an
-// age, the server's document must also have the same age to count as the same.
+// isThere says whether the server has a document with the same id and partition key, and whether that is
+// the same document or another one. If the file gives the document's time of writing (_mayfly.timestamp),
+// the server's document counts as the same only with that time.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (documentPresence, error) {
 	body, asked, err := store.ParseImport(document)

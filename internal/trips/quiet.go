@@ -11,8 +11,8 @@ import (
 // are counted.
 type operationContextKey struct{}
 
-// Counted returns a context that marks the calls of an operation whose round trips are counted. They do not
-// wait for a Turn.
+// Counted returns a context that marks the calls of an operation whose round trips are counted. Unlike
+// calls of background work, they do not wait.
 func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operationContextKey{}, true)
 }
@@ -26,7 +26,7 @@ type CountedTurn struct {
 	taken   bool // an operation is being counted
 }
 
-// NewCountedTurn returns a Turn that no operation has taken.
+// NewCountedTurn returns a CountedTurn that no operation has taken.
 func NewCountedTurn() *CountedTurn {
 	u := &CountedTurn{}
 	u.changed = sync.NewCond(&u.mu)
@@ -145,7 +145,8 @@ type RemoteDatabase interface {
 	engine.CommitNotifier
 }
 
-// QuietOf returns a database whose background calls wait while an operation holds turn.
+// QuietOf returns a database that behaves like e, except that calls of background work wait while an
+// operation whose round trips are counted is running: the operation holds turn.
 func QuietOf(e RemoteDatabase, turn *CountedTurn) *QuietDatabase {
 	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
 }

@@ -75,7 +75,7 @@ func (e *CountingEngine) Advice() engine.SizeAdvice { return engine.SizeAdvice{P
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *CountingEngine { return &CountingEngine{Engine: e} }
 
-// Take returns the numbers of trips since its last call.
+// Take returns the numbers of round trips, by kind, since its last call.
 func (e *CountingEngine) Take() RoundTripCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()

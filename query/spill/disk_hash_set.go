@@ -30,7 +30,7 @@ type DiskHashSet struct {
 	page  []byte
 }
 
-// hashTier is one file of a DiskHashSet: n sums, sorted, with a Bloom filter in memory.
+// hashTier is one file of a DiskHashSet: n hashes (sums), sorted, with a Bloom filter in memory.
 type hashTier struct {
 	f      *tempFile
 	n      int
@@ -91,7 +91,8 @@ func (s *DiskHashSet) Add(sums []Hash128, spend func(int) bool) error {
 	return s.merge(spend)
 }
 
-// merge merges all tiers into one.
+// merge merges all tiers (files of sorted hashes) into one. It ends with ErrStopped when spend, which
+// receives the work done, returns false.
 func (s *DiskHashSet) merge(spend func(int) bool) error {
 	total := 0
 	heads := make([]*hashTierReader, 0, len(s.tiers))
@@ -125,7 +126,7 @@ func (s *DiskHashSet) merge(spend func(int) bool) error {
 	return nil
 }
 
-// write makes a tier of n sums, which next returns in order.
+// write makes a tier (a file of sorted hashes) of n hashes, which next returns in ascending order.
 func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error), spend func(int) bool) (*hashTier,
 	error) {
 	f, err := s.dir.create()
@@ -166,7 +167,8 @@ func (s *DiskHashSet) Close() {
 	s.tiers = nil
 }
 
-// filterBit returns the position of the i-th filter bit of a sum.
+// filterBit returns the position of the i-th bit of a hash in the Bloom filter: the index of the word and
+// the mask of the bit.
 func (t *hashTier) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
 	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
 	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
@@ -189,7 +191,8 @@ func (t *hashTier) mayContain(sum Hash128) bool {
 	return true
 }
 
-// readPage reads one page and returns its sums.
+// readPage reads the i-th page of a tier (a file of sorted hashes) and returns the hashes in it, one after
+// the other.
 func readPage(t *hashTier, i int, page []byte) ([]byte, error) {
 	if err := t.f.read(page, int64(i)*pageSize); err != nil {
 		return nil, err
@@ -200,8 +203,8 @@ func readPage(t *hashTier, i int, page []byte) ([]byte, error) {
 	return page[:16*min(perPage, t.n-i*perPage)], nil
 }
 
-// in reports whether a tier contains a sum. Sums are evenly distributed, so the first bytes of a sum give
-// its approximate position in the file.
+// in reports whether a tier (a file of sorted hashes) contains the hash sum. Hashes are evenly distributed,
+// so the first bytes of sum give its approximate position in the file.
 func (s *DiskHashSet) in(t *hashTier, sum Hash128) (bool, error) {
 	pages := (t.n + perPage - 1) / perPage
 	lo, hi := 0, pages

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// fanIn is the maximum number of runs that are merged at a time.
+// fanIn is the maximum number of sorted runs (parts of files) that are merged at a time.
 const fanIn = 16
 
 // recordSize is the approximate memory of a record in bytes, without its key and its payload.

@@ -14,7 +14,8 @@ var (
 	ErrCorrupt = errors.New("an intermediate result was not read as it was written")
 )
 
-// ErrStopped ends an operation if spend returns false.
+// ErrStopped is returned by an operation on temporary files when the function spend that the caller has
+// passed to it returns false, because the query has exceeded a limit.
 var ErrStopped = errors.New("spill: stopped")
 
 // Error reports a temporary file that could not be created, written or read.

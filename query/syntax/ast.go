@@ -3,13 +3,13 @@ package syntax
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
 // TextSpan is the part of the text that a node was parsed from, in characters (Unicode code points) from 0;
-// End is exclusive. Parentheses around an expression are not part of it. Nodes that were not parsed have the
-// zero Span.
+// End is exclusive. Parentheses around an expression are not part of it. Nodes that were not parsed have
+// the zero TextSpan.
 type TextSpan struct {
 	Start, End int
 }
 
-// Extent returns the span itself. Every node embeds a Span, which makes it a Node.
+// Extent returns the span itself. Every node embeds a TextSpan, which makes it a Node.
 func (s TextSpan) Extent() TextSpan { return s }
 
 // Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an
@@ -66,7 +66,7 @@ type RowCount struct {
 // Source is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
 type Source struct {
 	TextSpan
-	// Path is an Ident followed by steps, each a Member or an Index with a string or an integer: PathOf
+	// Path is an Ident followed by steps, each a MemberExpr, or an IndexExpr with a string or integer: PathOf
 	// splits it. It is nil if Sub is set.
 	Path  Expr
 	Sub   *Query // FROM (SELECT ...)

@@ -10,7 +10,8 @@ type partialMessage struct {
 	refusal *frame.Error // why the message is refused; further frames are discarded; nil: not refused
 }
 
-// arrivedMessage is a complete message that waits for its sink.
+// arrivedMessage is a message that has arrived completely on a link and waits to be passed to the link's
+// MessageSink.
 type arrivedMessage struct {
 	IncomingMessage
 	processingTurn

@@ -40,8 +40,8 @@ type dischargeRequest struct {
 	done bool
 }
 
-// processingTurn says when a message or a settlement that has arrived may be processed, and which transaction
-// waits for it.
+// processingTurn says when a message or a settlement that has arrived may be processed (after the
+// discharges behind), and which transaction cannot end before it has been processed.
 type processingTurn struct {
 	behind []*dischargeRequest
 	of     *transaction      // the transaction in whose pending it is counted; nil: none
@@ -76,8 +76,9 @@ func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingT
 	return w
 }
 
-// barriers returns the discharges for whose end work that arrives on the session now must wait: the last ones
-// of the session and of the connection, if they are not done.
+// barriers returns the discharges (requests to end a transaction) that must be done before work that
+// arrives on the session now may be processed: the last discharge of the session and the last one of the
+// connection, without those that are done.
 func (s *session) barriers() (list []*dischargeRequest) {
 	for _, d := range []*dischargeRequest{s.last, s.c.last} {
 		if d != nil && !d.done {

@@ -36,8 +36,9 @@ const (
 	maxHeader = 64 << 10
 )
 
-// serve detects the protocol of a connection and serves it until it ends. in is the connection, read by turns
-// until the protocol is detected.
+// serve detects the protocol of a connection and serves it until it ends. in is the same connection as raw.
+// Until the protocol is detected, its reads wait for a turn, so that few new connections are served at a
+// time.
 func (s *Server) serve(raw net.Conn, in *priority.NewConn, p *connPermit) {
 	stop := s.closeWith(raw)
 	defer stop()

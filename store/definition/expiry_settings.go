@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ExpiryEvents are the settings of a container's log of expiries: see Container.Expirations.
+// ExpiryEvents are the settings of a container's log of expiries: see store.Container.Expirations.
 type ExpiryEvents struct {
 	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
 	Retention int `json:"retention,omitempty"`

@@ -4,7 +4,7 @@ import "slices"
 
 // ContainerSettings are Mayfly's own settings of a container, besides the ContainerSpec of Cosmos DB. They
 // are stored in the container's record and deleted with it; replacing the container does not change them.
-// The zero value is that of a new container. Callers must not change a value that a Container has returned.
+// The zero value is that of a new container. Callers must not change a value that a container has returned.
 type ContainerSettings struct {
 	OnExpire *OnExpire `json:"onExpire,omitempty"`
 	// TTLCeiling makes the container's default the upper limit of its items' own ttl, too: a write silently

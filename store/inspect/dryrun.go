@@ -62,8 +62,8 @@ type DryRunEffect struct {
 	Examples []DryRunExample // empty for EffectNone
 }
 
-// DryRun describes the effects that a change of a container's default would have now. The dry run itself
-// changes nothing.
+// DryRun describes the effects that a change of a container's default time to live would have now. The dry
+// run itself changes nothing.
 type DryRun struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds

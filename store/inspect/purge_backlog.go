@@ -18,9 +18,9 @@ type PurgeBacklog struct {
 
 // Ghosts counts the ghosts of a partition range, up to a limit: the items that have expired and are not
 // purged. It finds them by their keys in the index of expiry. An item that has expired by its key may be
-// alive, because of a lease or a newer policy. So Ghosts reads the first view.MaxGhosts of these items, and
-// counts the others as expired without reading them. During a change of ttlPropertyPath, items that the
-// reindexer has not reached yet may be missing.
+// alive, because a client has suspended its expiry (a lease) or by a newer policy. So Ghosts reads the
+// first view.MaxGhosts of these items, and counts the others as expired without reading them. During a
+// change of ttlPropertyPath, items that the reindexer has not reached yet may be missing.
 func Ghosts(state *view.ContainerState, s *view.Range, r engine.Reader, limit int64) (b PurgeBacklog,
 	err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)

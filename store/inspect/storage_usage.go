@@ -74,8 +74,8 @@ func MeasureRanges(state *view.ContainerState, r engine.Reader) ([]RangeStatisti
 	return list, nil
 }
 
-// largest returns the keys that have at least a hundredth of the bytes of a sample. It extrapolates their
-// sizes to the whole range.
+// largest returns the partition keys that have at least a hundredth of the bytes of a sample. It
+// extrapolates their sizes to the whole range.
 func largest(sample map[string]int64, whole StorageUsage) (list []PartitionKeyStatistics) {
 	var measured int64
 	for _, n := range sample {

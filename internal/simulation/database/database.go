@@ -178,7 +178,8 @@ func (d *Database) changes() uint64 {
 	return d.version
 }
 
-// reportLocked sends notifications for scopes. The caller holds mu.
+// reportLocked notifies servers that a commit has changed the given scopes, for those scopes for which a
+// server waits. The caller holds mu.
 func (d *Database) reportLocked(scopes [][]byte) {
 	if d.o.Defects.Silent {
 		return

@@ -33,7 +33,7 @@ type Exchange struct {
 // ExchangeOperation is the purpose of an exchange.
 type ExchangeOperation string
 
-// The purposes of exchanges.
+// The purposes of exchanges between a server and the simulated database.
 const (
 	ExchangeBegin   ExchangeOperation = "begin"   // of a transaction
 	ExchangeRead    ExchangeOperation = "read"    // of keys

@@ -345,7 +345,8 @@ func (a *txnAttempt) issued() (list []IssuedLSNs) {
 	return list
 }
 
-// positions returns the LSN and the mark that each scope has after the transaction.
+// positions returns the LSN and the mark (a number that callers store with a scope: see SetMark) that each
+// scope has after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
 	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {

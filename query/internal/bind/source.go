@@ -99,8 +99,8 @@ func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
 	}
 }
 
-// bind appends a step to a block. The name that the step binds (a) gets an index of its own in the frame,
-// where the values of the current row are.
+// bind appends a step (a source of FROM) to a block. The name that the step binds, a, gets an index of its
+// own in the frame, where the values of the current row are.
 func (b *Binder) bind(bl *QueryBlock, s *nameScope, st *FromSource, a *Alias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++

@@ -10,19 +10,19 @@ import (
 )
 
 // A cursor is the content of a query's continuation token: the position at which a page ended, so that the
-// next page resumes there. It stays valid after writes and in another process, and never expires. It holds no
-// data of the documents except, for ORDER BY, the key of the last row:
+// next page resumes there. It stays valid after writes and in another process, and never expires. It holds
+// no data of the documents except, for ORDER BY, the key of the last row:
 //
 //	version · form · hash of query and scope (8) · progress · offset · limit + 1 ·
 //	key, cut at 256 bytes · hash of the whole key (8)
 //
 // Numbers without a size are varints. If the query reads one source after the other, the progress holds the
 // position (see WalkProgress). With ORDER BY, equal rows come in the order of their rids, whichever source
-// they are in; the progress then has one mark, which holds the rid of the last row and applies to all
-// sources. In the blocking form the progress counts rows of the result, and holds a hash of the spans in
-// place of the rid. If a source is divided, the rows may come in another order, so such a cursor is then
-// refused. A cursor of groups holds the beginning of the last group's key, and the number of groups returned
-// so far whose keys have this beginning.
+// they are in; the progress then has one entry, which holds the rid of the last row and applies to all
+// sources. If all rows are made before the first is returned (the form Blocking), the progress counts rows
+// of the result, and holds a hash of the spans of the sources in place of the rid. A split of a range may
+// change the order of such rows, so the cursor is then refused. A cursor of groups holds the beginning of
+// the last group's key, and the number of groups returned so far whose keys have this beginning.
 //
 // If the key was cut, the next page reads the whole key from the document. If the document no longer exists
 // or has changed, the page begins with the first row whose key has the same beginning: rows may be returned

@@ -102,8 +102,8 @@ func (p WalkProgress) Reach(spans []SourceSpan, i int, rid uint64, rows int) Wal
 	return next
 }
 
-// mark appends the mark of the next section. If the mark has the same rid and rows as the last one, the last
-// section is extended instead.
+// mark appends the position of the walk in the next section. If the last section has the same rid and rows,
+// it is extended to m.to instead.
 func (p *WalkProgress) mark(m SectionPosition) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to

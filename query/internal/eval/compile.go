@@ -275,7 +275,8 @@ func stepsPath(steps []syntax.PathStep) jsondoc.Path {
 	return jsondoc.PathOf(names...)
 }
 
-// follow returns a function that takes constant steps, starting at a value.
+// follow returns a function that leads from a value to the value inside it at a path of constant steps,
+// such as .a[0].
 func follow(steps []syntax.PathStep) func(jsondoc.Value) jsondoc.Value {
 	n := 0
 	for n < len(steps) && !steps[n].IsIndex {

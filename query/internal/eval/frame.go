@@ -62,7 +62,8 @@ type RunState struct {
 	Udfs   int
 }
 
-// FrameLayout holds the sizes of the frames and runs of a compiled query.
+// FrameLayout holds the sizes of the frames of a compiled query, the values of its parameters, and the kind
+// of its geometries.
 type FrameLayout struct {
 	Slots  int // number of values that aliases are bound to
 	Aggs   int

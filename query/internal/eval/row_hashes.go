@@ -22,7 +22,7 @@ type RowHashes struct {
 // RowHashSize is the approximate size of a row in a RowHashes, in bytes.
 const RowHashSize = 48
 
-// NewRowHashes returns an empty set with random seeds of its own.
+// NewRowHashes returns a RowHashes without rows. Its hash function has random seeds of its own.
 func NewRowHashes() *RowHashes {
 	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		Rows: map[spill.Hash128]struct{}{}}

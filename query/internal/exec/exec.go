@@ -181,8 +181,8 @@ func (x *Execution) drop() {
 // another query is refused.
 func (x *Execution) Hash() uint64 { return x.Plan.HashIn(x.Opts.Scope) }
 
-// begin sets the position at which the page begins: that of the cursor in the options, that of Resume, or the
-// beginning of the result.
+// begin sets the position at which the page begins: that of the continuation token (Opts.Cursor), that of
+// Resume, or the beginning of the result.
 func (x *Execution) begin() (err error) {
 	if x.spans = x.Opts.Spans; x.spans == nil {
 		x.spans = cursor.NumberedSpans(len(x.sources))

@@ -78,8 +78,9 @@ type orderedDocuments interface {
 	close() error
 }
 
-// completeKey restores a key that was cut for the cursor, by reading the document that it came from. If the
-// document no longer exists or has changed, the page begins with the first key that begins with the cut key.
+// completeKey restores the ORDER BY key of the last row of the previous page, which was cut if it was too
+// long for the continuation token. It reads the document of that row. If the document no longer exists or
+// has changed, the page begins with the first key that begins with the cut key.
 func (x *Execution) completeKey() error {
 	x.resume = cursor.SectionPosition{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {

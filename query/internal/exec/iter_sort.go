@@ -32,7 +32,7 @@ type sortedBatch struct {
 
 const maxRoom = 10_000
 
-// entrySize is the approximate size of an entry in bytes, without its key.
+// entrySize is the approximate size of a sortEntry in bytes, without its key.
 const entrySize = 64
 
 // room returns how many documents a page can need, plus one: the additional one shows whether there is

@@ -83,8 +83,8 @@ func (t *textScoreOrder) Next() (bool, error) {
 	return ok, err
 }
 
-// propose returns the document whose text has the next best score. It may be dead or may not match the
-// conditions. ok is false at the end.
+// propose returns the document whose text has the next best score. The document may be dead (expired, or
+// deleted with its partition key), or may not match the conditions. ok is false at the end.
 func (t *textScoreOrder) propose() (e EstimatedDistance, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)

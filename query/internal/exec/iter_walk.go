@@ -114,7 +114,8 @@ func (wk *indexWalker) resume() {
 	wk.parts = left
 }
 
-// resumeUndefined drops all parts before the one with the documents that do not have the path.
+// resumeUndefined makes the walk continue with the documents that have no value at the path of the index:
+// it drops all parts of the walk before them.
 func (wk *indexWalker) resumeUndefined() {
 	for i, p := range wk.parts {
 		if p.undefined {
@@ -140,7 +141,8 @@ func (wk *indexWalker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until returns the key at which a backward walk resumes: see from.
+// until returns the key at which a backward walk resumes if the previous page has ended at key: see from,
+// which does the same for a forward walk.
 func (wk *indexWalker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -215,15 +217,16 @@ func (wk *indexWalker) Next() (bool, error) {
 	}
 }
 
-// tooManySkips reports whether the walk has skipped so many entries that it may be cheaper to find the
-// documents in another way.
+// tooManySkips reports whether the walk has skipped so many index entries, whose documents do not match,
+// that it may be cheaper to find the matching documents in another way.
 func (wk *indexWalker) tooManySkips() bool {
 	wanted := int(wk.x.page.Stats.Matched - wk.wanted)
 	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
 }
 
-// step advances to the next entry of the part and its document. It returns false at the end and before a
-// run.
+// step advances to the next index entry with a live document. It returns false at the end of the key span
+// that is being walked, and at a key that is inexact: the documents of such keys must first be sorted (see
+// run).
 func (wk *indexWalker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
@@ -335,7 +338,8 @@ func (wk *indexWalker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	return true
 }
 
-// values returns the current entry's values for the ORDER BY keys. The entry's key is exact.
+// values returns the current entry's values for the ORDER BY keys. The entry's key must be exact, that is,
+// hold these values completely.
 func (wk *indexWalker) values() []jsondoc.Value {
 	if c := wk.w.Composite; c != nil {
 		values, _ := c.Values(wk.found)
@@ -345,10 +349,11 @@ func (wk *indexWalker) values() []jsondoc.Value {
 	return []jsondoc.Value{v}
 }
 
-// runOf returns the interval of keys of the run that an inexact key belongs to. In a range index the run is
-// that key alone. In a composite index the order of the paths behind the inexact one is lost, so the run has
-// all keys that are equal in the paths before. If the inexact value is an array or an object, the run has
-// only the keys that have a value of that type at that path.
+// runOf returns the interval [lo, hi) of the index keys whose documents the walker has to sort, because key
+// does not hold the whole value and so does not determine the order (it is inexact). In a range index this
+// is key alone. In a composite index the order of the paths behind the inexact value is lost, so it is all
+// keys with the same values at the paths before. If the inexact value is an array or an object, it is only
+// the keys that have a value of that type at that path.
 func (wk *indexWalker) runOf(key []byte) (lo, hi []byte) {
 	c := wk.w.Composite
 	if c == nil {

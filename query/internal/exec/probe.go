@@ -53,9 +53,9 @@ type accessPathProbes struct {
 	held  int // memory in bytes
 }
 
-// newProbes returns a accessPathProbes with those access paths of the plan for which leave returns true; nil
-// stands for all of them. If the scope is one logical partition, the posting list of the partition is an
-// access path too.
+// newProbes returns probes of those access paths of the plan for which the function leave returns true; of
+// all access paths if leave is nil. If the scope is one logical partition, the posting list of the
+// partition is an access path too.
 func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathProbes {
 	p := &accessPathProbes{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
@@ -116,8 +116,8 @@ func (p *accessPathProbes) dropUseless() (err error) {
 	return err
 }
 
-// countOn continues to read the paths that have not been read completely, until the given number of entries
-// (most) has been read of each.
+// countOn continues to count the index entries of each access path that has not been read to its end, until
+// the given number of entries (most) has been read of each.
 func (p *accessPathProbes) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {

@@ -30,7 +30,8 @@ func (w *accessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
 
-// testsTerms reports whether all terms of a path are tested.
+// testsTerms reports whether the access path reads the index entries of all values at its path, so that
+// only the test of each value excludes documents.
 func (w *accessPath) testsTerms() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole

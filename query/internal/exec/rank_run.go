@@ -156,7 +156,8 @@ func (x *Execution) rankSource(source int, docs source.Documents, parts []ranked
 	return list, docs.Err()
 }
 
-// hasRow reports whether the current document has a row.
+// hasRow reports whether the query makes at least one row from the current document: it may make none,
+// because of its conditions, or several, because of a JOIN.
 func (x *Execution) hasRow() bool {
 	return !x.rows(x.Plan.Rows, func() bool { return false })
 }
@@ -203,7 +204,8 @@ func (c *textCollectionStats) add(length int, counts []int) {
 	}
 }
 
-// score computes the scores from the counts.
+// score computes the document's text scores for ORDER BY RANK (BM25) from the length of each text and the
+// counts of the terms in it.
 func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {

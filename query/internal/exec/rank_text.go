@@ -60,8 +60,8 @@ func (s *textScores) of(rid uint64) float64 {
 	return 0
 }
 
-// readTexts scores the texts of all sources from the index. It returns false if a part has no index, or if
-// reading the documents is cheaper.
+// readTexts computes the text scores of ORDER BY RANK for all sources from the index. It returns false, and
+// has computed nothing, if one of the scores has no index or if reading the documents is cheaper.
 func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
 	texts := 0
 	for i := range parts {

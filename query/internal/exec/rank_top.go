@@ -89,7 +89,8 @@ func (b *topRankedDocuments) addTexts(source int) {
 	}
 }
 
-// refill adds the next vector of a source to the heap.
+// refill adds the source's next document in the order of the distance of vectors to the heap. It does
+// nothing if the documents are not found by an index of vectors.
 func (b *topRankedDocuments) refill(source int) error {
 	if b.near == nil {
 		return nil

@@ -39,7 +39,8 @@ func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bo
 	return false, nil
 }
 
-// groupPage makes the groups of one page. It returns false if the page has ended, or the run has failed.
+// groupPage makes the groups of one page from the rows of the plan node with the index in, and calls row
+// for each group. It returns false if the page has ended, or the run has failed.
 func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	g := eval.NewGrouper(n.Rowset, x.f, new(int))
 	g.From, g.Paged = x.from.Key, true

@@ -18,9 +18,9 @@ func (x *Execution) runPage(in int) bool {
 	return x.rowsOf(in, func() bool { return x.wasReturned() || x.emit(x.out) })
 }
 
-// emitAll makes a page of a query whose rows are all made before the first is returned (cursor.Blocking). It
-// skips the rows that earlier pages have returned. It returns false if the page has ended, or the run has
-// failed.
+// emitAll makes a page of a query whose rows are all made before the first is returned (cursor.Blocking).
+// in is the index of the plan node that makes the rows. Rows that earlier pages have returned are skipped.
+// emitAll returns false if the page has ended, or the run has failed.
 func (x *Execution) emitAll(in int) bool {
 	skip := x.from.Rows
 	if x.spilled != nil && x.spilled.rows != nil {
@@ -113,8 +113,9 @@ const (
 	rowSlack  = 256 // bytes that a row may need while it is made, beyond its length
 )
 
-// makeRow makes the row in unused memory of the page that is enough for another row like the previous one.
-// The first row, and one that is too long, get memory of their own.
+// makeRow calls write to make a row in the page's shared memory. It first allocates more of that memory if
+// the rest is too small for a row as long as the previous one. The first row, and a row that turns out
+// longer than the rest, get memory of their own. defined is the second result of write.
 func (x *Execution) makeRow(write func(dst []byte) ([]byte, bool)) (defined bool) {
 	if need := x.rowBytes + rowSlack; x.rowBytes > 0 && cap(x.arena)-len(x.arena) < need {
 		n := len(x.page.Rows)

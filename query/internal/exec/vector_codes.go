@@ -104,8 +104,9 @@ func leastDistance(v *plan.VectorOrder, code []byte) (distance float64, ok bool)
 	}
 }
 
-// settle calls lookAt for candidates until the nearest vector found is nearer than the lower bounds of all
-// others.
+// settle computes exact distances of candidates, the one with the lowest lower bound first, until the
+// nearest vector found is nearer than the lower bounds of all other vectors, so that it is the next result.
+// If too many candidates have been looked at, it reads all vectors.
 func (d *vectorDistances) settle() error {
 	r := &d.candidates
 	for r.begun {

@@ -57,9 +57,9 @@ func (g *rewriter) groupByItems() syntax.Expr {
 	return &syntax.ArrayLiteral{Elems: keys}
 }
 
-// orderedGroups makes the plan for ordered groups without aggregates, which are merged like the rows of any
-// ORDER BY. If a query has aggregates, each range returns its groups in order, and clients collect them in
-// the order in which they arrive.
+// orderedGroups makes the plan for ordered groups without aggregates, which clients merge like the rows of
+// any ORDER BY. It is not for queries with aggregates: there each range returns its groups in order, and
+// clients collect them in the order in which they arrive.
 func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
 	var defined []syntax.Expr

@@ -115,8 +115,9 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *
 	}
 }
 
-// plainComponents makes component queries whose rows are not merged: the client computes ranks from them.
-// Such a client takes a greater score as the better one.
+// plainComponents makes one query for each score of ORDER BY RANK, for clients that compute the ranks from
+// the rows of these queries without merging the ranges first. Such a client takes a greater score as the
+// better one.
 func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
@@ -156,7 +157,9 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 	return skip, &taken, &n
 }
 
-// component returns the score of a part and appends the statistics that the score needs.
+// component returns one score of ORDER BY RANK in the form for component queries. For the score of a text,
+// it also appends the statistics that the score needs to statistics: the number of words of all texts, and
+// the number of texts that have each term.
 func (g *rewriter) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
 	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr

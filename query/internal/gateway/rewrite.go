@@ -130,8 +130,8 @@ func (g *rewriter) itemRID() *syntax.SelectItem {
 	return &syntax.SelectItem{X: &syntax.MemberExpr{X: x, Name: "_rid"}}
 }
 
-// resumable returns a condition together with the placeholder of the filter by which a client resumes, and
-// with the conditions in defined.
+// resumable joins by AND a condition (which may be nil), the placeholder of the filter by which a client
+// resumes the query, and the conditions in defined.
 func (g *rewriter) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
 	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
 		defined...))

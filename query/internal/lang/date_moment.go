@@ -223,7 +223,8 @@ func asPart(v jsondoc.Value) datePart {
 // spanText matches a time span: a count and the name of a date part.
 var spanText = regexp.MustCompile(`^(-?[0-9]+)(.+)$`)
 
-// SplitSpan splits a time span such as "5mi" or "-1day" into its part and its count.
+// SplitSpan splits a time span into its date part and its count: "5mi" gives "mi" and 5, "-1day" gives
+// "day" and -1.
 func SplitSpan(text string) (part string, n int64, ok bool) {
 	m := spanText.FindStringSubmatch(text)
 	if m == nil {

@@ -86,7 +86,8 @@ func fnRound(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(math.Round(x*power) / power)
 }
 
-// of2 makes a function of two numbers from f.
+// of2 returns the function of the query language with this name that applies f to its two arguments. Its
+// value is undefined unless both are numbers.
 func of2(name string, f func(x, y float64) float64) Builtin {
 	return Builtin{Name: name, Min: 2, Max: 2, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.Number, args...) {

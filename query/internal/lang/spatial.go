@@ -42,7 +42,8 @@ func (c *CallContext) geometry(slot int, v jsondoc.Value) *index.Geometry {
 	return last.shape
 }
 
-// relate makes a function of two geometries from f.
+// relate returns the implementation of a function of the query language that applies f to its two
+// arguments. Its value is undefined unless both are geometries.
 func relate(f func(a, b *index.Geometry) jsondoc.Value) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		a := c.geometry(0, args[0])

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// DefaultLimit is the time limit of a run if Env.Limit is not set.
+// DefaultLimit is the time limit of a run if eval.Env.Limit is not set.
 const DefaultLimit = 30 * time.Second
 
 const (
@@ -49,7 +49,7 @@ type WorkMeter struct {
 	NoTemp bool // there are no temporary files
 
 	Most    int                  // limit of Used and Retained; 0: MaxHeld
-	Request func(bytes int) bool // see Env.Hold; nil: memory need not be requested
+	Request func(bytes int) bool // see eval.Env.Hold; nil: memory need not be requested
 	Granted int                  // bytes that have been granted
 
 	Used     int // bytes that DISTINCT, GROUP BY and lists use
@@ -114,7 +114,9 @@ func (m *WorkMeter) Use(n int, clause string) {
 	m.claim(m.Used+m.Retained, clause)
 }
 
-// claim requests memory if the run needs more than it has been granted.
+// claim requests more memory from the server (Request) if the query needs more than n bytes have been
+// granted. If the request is refused, the query ends with a BusyError that names clause, the clause that
+// needs the memory.
 func (m *WorkMeter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return

@@ -92,8 +92,8 @@ func chooseIndex(p *Planner) {
 	p.noteUse(constraints)
 }
 
-// access returns the access of a constraint. It returns nil if the constraint also matches documents that
-// have no index entry.
+// access returns the index access that finds the documents matching a constraint. It returns nil if the
+// constraint also matches documents that have no index entry.
 func (l *Constraint) access() IndexAccess {
 	if l.undefined {
 		return nil
@@ -350,7 +350,8 @@ func (p *Planner) groupsBy(specs []string) bool {
 	return true
 }
 
-// noteShown records the indexed paths that the select list uses in functions and aggregates.
+// noteShown adds the indexed paths that the select list uses in functions and aggregates to the index
+// metrics (the indexes that the query uses).
 func (p *Planner) noteShown() {
 	t := p.Plan.Top
 	shown := []syntax.Expr{t.Value}
@@ -375,7 +376,8 @@ func (p *Planner) noteShown() {
 	}
 }
 
-// noteArgument records the path of an expression, if it is an indexed path.
+// noteArgument adds the path that an expression consists of to the index metrics (the indexes that the
+// query uses), if it is an indexed path.
 func (p *Planner) noteArgument(e syntax.Expr) {
 	route, entered, ok := p.ItemRoute(e)
 	if !ok || entered || !p.Info.Index.RangeIndexed(route) {
@@ -384,7 +386,7 @@ func (p *Planner) noteArgument(e syntax.Expr) {
 	p.noteUsed(route.String())
 }
 
-// noteUsed records a path whose index is used.
+// noteUsed adds a path to the index metrics, as one whose index the query uses.
 func (p *Planner) noteUsed(path string) {
 	if spec := path + "/?"; !slices.Contains(p.Plan.Use.Single, spec) {
 		p.Plan.Use.Single = append(p.Plan.Use.Single, spec)

@@ -129,8 +129,8 @@ func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	return l
 }
 
-// noteSingle records that the query uses an index on a path if indexed is set, and otherwise that such an
-// index would be useful.
+// noteSingle adds a path to the index metrics, as one on which an index would be useful, unless the path is
+// indexed.
 func (p *Planner) noteSingle(route index.Path, indexed bool) {
 	if indexed {
 		return

@@ -31,8 +31,8 @@ func (p *Planner) special(c *syntax.Call) IndexAccess {
 	return nil
 }
 
-// containsEach returns the access for documents whose array at a path contains any, or all, of some
-// constants.
+// containsEach returns the index access that finds the documents whose array at a path contains at least
+// one of some constants if any is set, and otherwise all of them.
 func (p *Planner) containsEach(c *syntax.Call, any bool) IndexAccess {
 	var list []IndexAccess
 	for _, arg := range c.Args[1:] {
@@ -65,7 +65,8 @@ func combine(list []IndexAccess, any bool) IndexAccess {
 	return &AllOfAccess{list}
 }
 
-// within returns the access of ST_DISTANCE(path, geometry) < d.
+// within returns the index access that finds the documents for which ST_DISTANCE(path, geometry) < d. It
+// returns nil if no index does or if e has another form.
 func (p *Planner) within(e *syntax.Binary) IndexAccess {
 	x, y, op := e.X, e.Y, e.Op
 	if _, ok := p.ConstOf(x); ok {
@@ -85,8 +86,8 @@ func (p *Planner) within(e *syntax.Binary) IndexAccess {
 	return p.near(c, distance)
 }
 
-// near returns the access for documents whose geometry at a path is at most distance away from a constant
-// geometry.
+// near returns the index access that finds the documents whose geometry at a path is at most distance away
+// from a constant geometry.
 func (p *Planner) near(c *syntax.Call, distance float64) IndexAccess {
 	for i := range 2 {
 		l, constant := c.Args[1-i].(*syntax.Literal)

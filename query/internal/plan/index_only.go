@@ -84,8 +84,8 @@ func (p *Planner) indexOnly() *indexOnly {
 	return o
 }
 
-// onlyGroups adds to o that the groups of a GROUP BY of one path are computed from the path's index. It
-// returns nil if that is not possible.
+// onlyGroups makes o compute the groups of a GROUP BY of one path from the path's index alone, and returns
+// o. It returns nil if that is not possible.
 func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
 	route, plain := p.plainPath(key)
 	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||

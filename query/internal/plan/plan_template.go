@@ -74,12 +74,12 @@ func shapeOf(b *bind.Query) (*planTemplate, error) {
 	return s, nil
 }
 
-// first returns the plan for the values of parameters that the shape was made with.
+// first returns the plan for those values of the parameters with which the template was made.
 func (s *planTemplate) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
 
-// again returns a plan of the same query for other values of the parameters.
+// again returns a plan for other values of the parameters than those with which the template was made.
 func (s *planTemplate) again(params []bind.Parameter) (*Plan, error) {
 	b := *s.Binder
 	b.Values = bind.ValuesOf(params)

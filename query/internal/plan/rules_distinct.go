@@ -18,7 +18,8 @@ func simplifyDistinct(p *Planner) {
 	}
 }
 
-// showsItem reports whether each row of a block comes from a different item and identifies the item.
+// showsItem reports whether the rows of a SELECT block come from different items and each contains
+// something that identifies its item, so that no two rows can be equal.
 func showsItem(b *bind.Binder, bl *bind.QueryBlock) bool {
 	if len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem {
 		return false

@@ -49,8 +49,9 @@ func groupOf(l *amqp.Link) *amqpSessionState {
 	return g
 }
 
-// Attaching implements amqp.Handler. It records the first link to an entity in each session. In a session
-// with a coordinator, transactions belong to that entity.
+// Attaching implements amqp.Handler. For each session it records the entity of the first link, and whether
+// there is a link to a transaction coordinator. The transactions that the coordinator declares then belong
+// to that entity.
 func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

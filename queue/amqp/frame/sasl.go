@@ -33,7 +33,7 @@ type SASLInit struct {
 // SASLChallenge is the server's challenge.
 type SASLChallenge struct{ Data []byte }
 
-// SASLResponse is the client's response to a Challenge.
+// SASLResponse is the client's response to a SASLChallenge.
 type SASLResponse struct{ Data []byte }
 
 // SASLOutcome ends the SASL exchange and says whether it succeeded.

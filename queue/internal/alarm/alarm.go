@@ -25,7 +25,7 @@ func New(clock *host.Clock, fire func(context.Context, int64) int64) *Alarm {
 	return &Alarm{clock: clock, fire: fire, wake: make(chan struct{}, 1)}
 }
 
-// Start starts the goroutine.
+// Start starts the goroutine that calls the function fire at its times.
 func (a *Alarm) Start() {
 	var ctx context.Context
 	ctx, a.end = context.WithCancel(context.Background())
@@ -40,7 +40,7 @@ func (a *Alarm) Stop() {
 	}
 }
 
-// WakeUp makes the goroutine call fire now.
+// WakeUp makes the goroutine call the function fire now, before the time at which it is due.
 func (a *Alarm) WakeUp() {
 	select {
 	case a.wake <- struct{}{}:

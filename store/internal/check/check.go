@@ -128,8 +128,8 @@ func (k *checker) checkRange(s *view.Range) error {
 	return k.checkIndex(s)
 }
 
-// ceiling returns the lower bound of the sequences that a partition range is not yet allowed to issue. All
-// sequences stored in the range must be lower.
+// ceiling returns the first sequence that a partition range must not issue yet. All sequences stored in the
+// range must be lower.
 func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
@@ -200,7 +200,8 @@ func (k *checker) checkBase(item *view.Item) {
 	}
 }
 
-// expect checks, when the due keys are read, that a key of an item has its value.
+// expect checks that the key e.Key of an item exists and has the value e.Value. The key is read later,
+// together with others: see readDue.
 func (k *checker) expect(item *view.Item, e view.KeyValue) {
 	k.read(e.Key, func(v []byte) {
 		switch {

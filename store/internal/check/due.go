@@ -19,7 +19,8 @@ func (k *checker) read(key []byte, check func(value []byte)) {
 	k.due = append(k.due, dueKey{key, check})
 }
 
-// readDueIfMany reads the due keys if they or their items take much memory.
+// readDueIfMany reads and checks the keys that were put off to be read together, if there are many of them
+// or the items kept for them take much memory.
 func (k *checker) readDueIfMany() error {
 	if len(k.due) < maxDue && k.dueBytes < maxDueBytes {
 		return nil

@@ -54,8 +54,9 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePathSpec) {
 	return append(keys, index.CompositePathSpec{Path: "/_ts"})
 }
 
-// KeepsRecency reports whether a new container has the index of recency. A container whose partition key is
-// the id has none, because each of its partitions is a single document.
+// KeepsRecency reports whether a new container has a composite index that orders the documents of each
+// partition by _ts. A container whose partition key is the id has none, because each of its partitions is a
+// single document.
 func KeepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"

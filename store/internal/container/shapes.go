@@ -17,7 +17,7 @@ type DocumentShapeCache struct {
 	wipe  uint32 // number of the last wipe of the index that the cache has followed
 }
 
-// DocumentShapeHash identifies a shape in the index.
+// DocumentShapeHash identifies a document's shape (the set of its paths) in the index.
 type DocumentShapeHash = split.DocumentShapeHash
 
 // LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// State is one state of a container. It is immutable.
+// State is the definition of a container, its partition ranges, and what is computed from them, as of one
+// version. It is immutable: a change of the container makes a new State.
 type State struct {
 	Rec           record.Container
 	Spec          definition.ContainerSpec
@@ -118,7 +119,8 @@ func (st *State) Webhooks() []definition.Webhook {
 	return st.Rec.Settings.ExpiryEvents.Webhooks
 }
 
-// ChangesPrefix precedes the path of a queue in Subscription.Name. No URL of a webhook begins with it.
+// ChangesPrefix precedes the path of a queue in store.EventSubscription.Name. No URL of a webhook begins
+// with it.
 const ChangesPrefix = "changes:"
 
 // Subscribers returns the names of the subscriptions whose positions are stored.

@@ -31,8 +31,9 @@ var ErrSplitElsewhere = &fault.Error{Code: fault.CodeUnavailable,
 // FirstVersion is the version of a container's first state.
 const FirstVersion = 1
 
-// Current fails with *OutdatedStateError if the state's version differs from the one in a range's mark,
-// because another server has changed the container.
+// Current fails with *OutdatedStateError if another server has changed the container since this state was
+// read. mark is the number that the engine stores for a range of the container: it contains the version of
+// the container's newest state.
 func (st *State) Current(mark uint64) error {
 	if VersionOf(mark) != st.Version {
 		return &OutdatedStateError{st.Version}

@@ -19,7 +19,7 @@ type FeedPosition struct {
 	named map[string]uint64
 }
 
-// MaxSequence is the highest sequence that a position can hold.
+// MaxSequence is the highest layout.WriteSequence that a position of a log can hold.
 const MaxSequence = 1<<layout.SequenceBits - 1
 
 // ParsePositions parses a position. It fails with CodeBadRequest if text is malformed or has a number that

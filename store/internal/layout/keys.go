@@ -269,8 +269,8 @@ func ContainerKey(database uint32, id string) []byte {
 	return CatalogKey(KindContainer, database, id)
 }
 
-// FormerKey returns the key of the Former record of dropped containers, by the names of the database and
-// of the container.
+// FormerKey returns the key of the record of the dropped containers that had one name
+// (record.DroppedContainers). database and id are the names of the database and of the container.
 func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, database+"/"+id) }
 
 // DropKey returns the key of the record of a container whose keys are being erased.

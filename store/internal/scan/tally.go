@@ -46,7 +46,8 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// sourceVersionState is whether the version of a source has been determined, and whether there is one.
+// sourceVersionState says whether the version under which a Source may cache numbers of index keys has been
+// determined, and if so, whether there is one.
 type sourceVersionState uint8
 
 const (

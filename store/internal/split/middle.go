@@ -28,8 +28,9 @@ func Middle(r engine.Reader, keys *view.ItemKeys, of *view.Range) ([]byte, error
 	return bound, err
 }
 
-// middleDocument returns the EPK of the middle document of a range in the order of EPKs. If no document has
-// a lower EPK, it returns the next higher one. It returns nil if all documents have the same EPK.
+// middleDocument returns the EPK of the middle document of a range in the order of EPKs. If the first half
+// of the documents all have that EPK, it returns the next higher one, so that documents lie on both sides
+// of the result. It returns nil if all documents have the same EPK.
 func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err error) {
 	rg := layout.PointsBetween(cid, s.Min, s.Max)
 	n, err := view.Count(r, rg, math.MaxInt64)

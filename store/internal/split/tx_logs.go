@@ -8,9 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families that are ordered by sequence alone. In a split, each entry goes to the half of
-// its partition key. Entries are appended at the end and never change. They are removed from the front; the
-// first entry then may become a floor, which stands for the removed ones.
+// splitLogs are the families (kinds of keys) of a range whose keys are ordered by sequence alone: its feed
+// of all versions and its log of expiries. In a split, each entry goes to the half of its partition key.
+// Entries are appended at the end and never change. They are removed from the front; the first entry then
+// may become a floor, which stands for the removed ones.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
@@ -60,8 +61,8 @@ func (m *RangeCopier) copyLog(r engine.Reader, i int, room *int) (left uint64, e
 	return left, err
 }
 
-// freeLog removes the copies of entries before the first entry of the range's log. If first is 0, the
-// range's log is empty.
+// freeLog removes from both halves the copies of those log entries that the range itself has removed since:
+// the ones before first, the first entry of its log, or all if first is 0 (the log is empty).
 func (m *RangeCopier) freeLog(at *logCopyProgress, family byte, first layout.WriteSequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {
@@ -101,8 +102,8 @@ func (m *RangeCopier) copyEntry(i int, seq layout.WriteSequence, value []byte) e
 }
 
 // Inherit copies the records of the range itself (its last purge, for instance) to both halves. The halves
-// issue LSNs from the range's ceiling on, so that their writes have higher LSNs than the writes before the
-// split.
+// issue LSNs from the ceiling of the range's LSNs on (the first LSN that the range must not issue), so that
+// their writes have higher LSNs than the writes before the split.
 func (m *RangeCopier) Inherit(t engine.Txn) error {
 	first, err := engine.Ceiling(t, m.From.Scope)
 	if err != nil {

@@ -74,17 +74,17 @@ type keyWrite struct {
 	below   []byte // the end of the range; nil: a single key
 }
 
-// Limits of one step of a mover: the work between two checks of its context, in one view and in one
-// transaction. SwitchKeys and stepBytes also bound the work during which the container's gate (its lock) is
-// held exclusively and writers wait.
+// Limits of one step of a RangeCopier: the work between two checks of its context, in one snapshot and in
+// one transaction. SwitchKeys and stepBytes also bound the work during which the container's gate (its
+// lock) is held exclusively and writers wait.
 const (
 	stepKeys   = 512     // items and entries of logs
 	SwitchKeys = 256     // like stepKeys, while the gate is held exclusively
 	stepBytes  = 1 << 20 // of the written keys and values; the last item may exceed it
 )
 
-// NewRangeCopier returns a Mover that splits a range into halves. The container's record already holds the
-// ranges of the halves.
+// NewRangeCopier returns a RangeCopier that splits the range from into halves. The container's record must
+// already hold the ranges of the halves.
 func NewRangeCopier(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range,
 	p CopyPolicy) *RangeCopier {
 	m := &RangeCopier{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
@@ -99,7 +99,8 @@ func NewRangeCopier(c Container, keys *view.ItemKeys, from *view.Range, halves [
 // record.Container.IndexRound.
 func (m *RangeCopier) Round() uint32 { return m.policy.Round }
 
-// begin sets the indexing policy of the mover and resets its progress.
+// begin sets the indexing policy by which the copies are indexed, and resets the progress of copying the
+// logs.
 func (m *RangeCopier) begin(p CopyPolicy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]logCopyProgress{}

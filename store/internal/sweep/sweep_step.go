@@ -16,7 +16,8 @@ import (
 // the other over the family x. A pass visits the keys in the order of time, a few in each step.
 type ExpiryPasses struct{ written, deadline host.SweepPassPosition }
 
-// Restart makes both passes continue at the entries of second at.
+// Restart sets the positions of the reaper in both families of the index of expiry: it continues at the
+// entries of second at.
 func (p *ExpiryPasses) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
@@ -134,8 +135,9 @@ func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepA
 	}
 }
 
-// Finish moves the passes past the checked entries, but not past an entry of survivors, the candidates that
-// have turned out to be live. It reports whether a limit ended the step before all candidates were found.
+// Finish ends a step of the reaper: it moves the reaper's position in each family of the index of expiry
+// past the checked entries, but not past the entries of survivors, the candidates that have turned out to
+// be live. more reports whether a limit ended the step before it had found all candidates.
 func (l *SweepStep) Finish(survivors []ExpiryCandidate) (more bool) {
 	for i := range l.families {
 		g := &l.families[i]

@@ -228,7 +228,8 @@ func (t *Tx) erase(p *PreparedOperation) value.OperationResult {
 }
 
 // rename replaces a live item by a document that may have another id. The new id must be free, as for a
-// create; the old one is free afterwards. The item keeps its rid and its lease.
+// create; the old one is free afterwards. The item keeps its rid and the lease by which a client may have
+// suspended its expiry.
 func (t *Tx) rename(p *PreparedOperation, old *StoredItem) error {
 	p.Item.Head.Renamed = p.renamed != nil
 	if p.renamed != nil {

@@ -217,8 +217,9 @@ func (t *Tx) putTerms(old, item *StoredItem, fresh bool) error {
 }
 
 // diffTerms deletes those old index entries of an item that are not among the new ones, and sets the new
-// ones. Both lists are in the order of their keys. complete means that all entries of before are known to be
-// stored, so that an entry which is also in after need not be written. fresh is passed to set.
+// ones. Both lists are in the order of their keys. complete means that all entries of before are known to
+// be stored, so that an entry which is also in after need not be written. fresh means that none of the new
+// keys is stored yet: see set.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1

@@ -40,7 +40,7 @@ func (t *Tx) Announce(ghost *StoredItem) {
 	t.setItem(ghost, false)
 }
 
-// writeExpiries is the part of Finish that writes the log.
+// writeExpiries is the part of Finish that writes to the log of expiries.
 func (t *Tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]

@@ -21,7 +21,8 @@ type versionFeedWrite struct {
 	entry layout.ItemVersion
 }
 
-// Finish writes the entries of the transaction to both feeds and to the log of expiries.
+// Finish writes the entries of the transaction to the two change feeds (of the latest versions, and of all
+// versions) and to the log of expiries.
 func (t *Tx) Finish() {
 	for _, f := range t.feed {
 		f.entry.Last = t.last
@@ -52,8 +53,8 @@ func (t *Tx) feedKey(seq layout.WriteSequence) []byte {
 	return t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq))
 }
 
-// record adds a change to the feed of all versions, if the container keeps one, with the sequence that take
-// returned last. item is nil for a delete.
+// record adds a change to the feed of all versions, if the container keeps one. Its sequence is the one
+// that take has allocated last. item is nil for a delete.
 func (t *Tx) record(kind uint8, old, item *StoredItem) {
 	if !t.keeps {
 		return

@@ -87,8 +87,9 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 // expiry, in its families w and x; never if there are none.
 type earliestKeySeconds struct{ written, deadline int64 }
 
-// rescanBehind restarts the reaper's pass if the transaction has written keys that the pass may have gone
-// past. It is called once the commit is visible: see container.Partition.HasPassed.
+// rescanBehind reports whether the transaction has written keys of the index of expiry at places that the
+// reaper's pass may have gone past, and then makes the pass start again. It is called once the commit is
+// visible: see container.Partition.HasPassed.
 func (t *Tx) rescanBehind() bool {
 	if t.dues.written != view.Never && t.Range.HasPassed(layout.FamilyWritten, t.dues.written) ||
 		t.dues.deadline != view.Never && t.Range.HasPassed(layout.FamilyDeadline, t.dues.deadline) {

@@ -204,7 +204,8 @@ func placeNumber(b []byte, at int) error {
 	return nil
 }
 
-// placeConfirmed changes the positions that the webhooks of a container have confirmed.
+// placeConfirmed converts the positions that the webhooks of a container have confirmed from format 1 to
+// format 2.
 func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceProgress) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) (err error) {
 		changed := map[string]string{}

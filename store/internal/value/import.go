@@ -115,7 +115,8 @@ func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
 	return document, o, err
 }
 
-// parseAge parses the member _mayfly of a document.
+// parseAge parses the member _mayfly of an imported document, which says when it was written or when it
+// expires: {"timestamp": 1700000000}, {"age": "2h"} or {"expiresIn": "30s"}.
 func parseAge(v jsondoc.Value) (o ImportOptions, err error) {
 	if v.Kind() != jsondoc.Object || v.Len() != 1 {
 		return o, fault.New(fault.CodeBadRequest,

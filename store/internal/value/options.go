@@ -39,8 +39,8 @@ type ReadOptions struct {
 }
 
 // SessionPosition is one entry of a session token: the highest LSN that a client has received from a
-// partition range. Version is the version of the container: see Container.SessionVersion. The versions 0
-// and NoSessionVersion are not checked.
+// partition range. Version is the version of the container: see store.Container.SessionVersion. The
+// versions 0 and NoSessionVersion are not checked.
 type SessionPosition struct {
 	Range   string
 	LSN     uint64
@@ -85,7 +85,7 @@ type ListOptions struct {
 	Continuation string // of the previous page; empty for the first
 	Session      []SessionPosition
 	// Within is the time after which a page of a query ends early, with a continuation, if the query can be
-	// continued. 0 means the maximum: 5 s, or half of Options.QueryTime.
+	// continued. 0 means the maximum: 5 s, or half of store.Options.QueryTime.
 	Within time.Duration
 	// ByRange returns pages as Cosmos DB's gateway does: if the scope spans several partition ranges,
 	// each page is from one of them and may be empty, and continuations are those of the gateway. It does
@@ -93,8 +93,8 @@ type ListOptions struct {
 	ByRange bool
 }
 
-// ImportOptions give the age of an imported item. At most one field may be set. If none is set, the item
-// is written with the current time.
+// ImportOptions determine the _ts of an imported item, the time from which its time to live counts. At most
+// one field may be set. If none is set, the item is written with the current time.
 type ImportOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// DefaultMemory is the memory of all requests together, in bytes, if Options.Memory is 0.
+// DefaultMemory is the memory of all requests together, in bytes, if store.Options.Memory is 0.
 const DefaultMemory = 256 << 20
 
 // minMemory is the minimum budget in bytes, even if GOMEMLIMIT is smaller.

@@ -68,7 +68,8 @@ func (p PlanCache) Plan(text string, params []query.Parameter, terms *index.Inde
 	return plan, nil
 }
 
-// parameterKeys encodes parameters with their values, and with the types of their values.
+// parameterKeys returns two keys of the cache for parameters: their names and values, and their names and
+// the types of their values.
 func parameterKeys(list []query.Parameter) (values, types string) {
 	if len(list) == 0 {
 		return "", ""

@@ -78,7 +78,8 @@ func (w *ScanLimiter) count(value []byte) {
 	}
 }
 
-// Leave ends the scan's turn, if it has one. It is called after the scan, or when the scan waits.
+// Leave gives back the permission to use a processor that the scan may hold (its priority.Turn). It is
+// called after the scan, and before the scan waits for something.
 func (w *ScanLimiter) Leave() {
 	w.turn.Leave()
 	w.turn = nil
@@ -87,7 +88,8 @@ func (w *ScanLimiter) Leave() {
 // More counts a step of a scan that may end early. It reports whether there is time for the step.
 func (w *ScanLimiter) More() bool { return w.step() && !w.Late }
 
-// ViewUnder runs fn over one snapshot of an engine. The scans of fn end with the stopwatch.
+// ViewUnder runs fn over one snapshot of an engine. The scans of fn end when w says that their time is
+// over.
 func ViewUnder(w *ScanLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(LimitedReader{r, w}) })
 }
@@ -99,8 +101,8 @@ type LimitedReader struct {
 	watch *ScanLimiter
 }
 
-// Far returns the prefetching methods of a reader, watched or not; nil if its engine is local and does not
-// need them.
+// Far returns the methods by which r, or the reader inside r if r is a LimitedReader, prefetches keys. It
+// returns nil if the engine is local, since prefetching is only for remote engines.
 func Far(r engine.Reader) engine.Prefetcher {
 	if w, ok := r.(LimitedReader); ok {
 		r = w.Reader
@@ -109,7 +111,7 @@ func Far(r engine.Reader) engine.Prefetcher {
 	return far
 }
 
-// Scan returns an iterator whose steps the stopwatch counts.
+// Scan returns an iterator over the keys of rg whose steps the ScanLimiter counts and limits.
 func (r LimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
@@ -123,7 +125,7 @@ func (r LimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// limitedIterator is an iterator whose steps a stopwatch counts.
+// limitedIterator is an iterator whose steps a ScanLimiter counts and limits.
 type limitedIterator struct {
 	engine.Iterator
 	watch *ScanLimiter
@@ -171,7 +173,8 @@ func (it *limitedIterator) Skip(most int) (n int) {
 	return n
 }
 
-// Close releases the iterator and returns its first error, or that of the stopwatch.
+// Close releases the iterator and returns its first error, or that of the ScanLimiter, for example when the
+// time limit has passed.
 func (it *limitedIterator) Close() error {
 	err := it.Iterator.Close()
 	if err == nil {
