@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The errors of queries.
+// The types of errors that parsing, planning or running a query can return, and the format of their texts.
 type (
 	BusyError   = fault.BusyError
 	CursorError = fault.CursorError
@@ -58,20 +58,22 @@ const (
 	DefaultLimit = lang.DefaultLimit
 )
 
-// The position of a query over several sources.
+// The position in the walk of a query over several partition ranges, and the interval of keys that one of
+// them covers.
 type (
 	Progress = cursor.WalkProgress
 	Span     = cursor.SourceSpan
 )
 
-// The arguments of Prepare.
+// What Prepare needs besides the text of the query.
 type (
 	ComputedProperty = bind.ComputedProperty
 	Info             = bind.ContainerInfo
 	Parameter        = bind.Parameter
 )
 
-// The environment of a run, and the values that rows are ordered by.
+// What a run of a query needs from its caller (clock, limits, functions), and a value that ORDER BY sorts
+// by.
 type (
 	Env        = eval.Env
 	OrderValue = eval.OrderValue

@@ -296,7 +296,7 @@ func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	return at, err
 }
 
-// positions reads the stored ceilings and marks of scopes and returns them as positions.
+// positions returns the positions of scopes, from the stored ceilings (the next LSN of a scope) and marks.
 func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, scope := range scopes {

@@ -194,7 +194,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, which is returned with all later reads of the scope. Servers
+// change it when others must discard what they have cached about the scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
 		t.a.overlay.delete(engine.MarkKey(key))

@@ -90,7 +90,7 @@ func ids(l documentLayout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
 }
 
-// shapes returns all queries for the documents of queryDocBytes.
+// shapes returns the queries that the benchmark measures over sets of generated documents.
 func shapes() (list []queryShape) {
 	for _, some := range [][]queryShape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
 		textShapes(), arrayShapes(), countShapes(), groupShapes(), extremeShapes()} {

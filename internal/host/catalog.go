@@ -119,8 +119,8 @@ func (c *Catalog) Highest() uint64 { return c.head.Highest }
 // no earlier data. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
-// BegunAbove reports whether the catalog has issued its first number from Options.FirstNumber instead of 1.
-// The caller holds the lock.
+// BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
+// with Options.FirstNumber instead of 1. The caller holds the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current reports whether the records in memory are those that are stored. It returns false while this host

@@ -129,7 +129,8 @@ func (f *serverFollower) look(ctx context.Context) {
 	}
 }
 
-// fresh returns the awaited scopes for which Notifier.Await must be called.
+// fresh returns those scopes of whose commits this server wants to hear, and for which it has not called
+// Notifier.Await yet, or not for awaitAgain.
 func (f *serverFollower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {

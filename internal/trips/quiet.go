@@ -17,8 +17,8 @@ func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operationContextKey{}, true)
 }
 
-// CountedTurn separates the calls of counted operations from those of background work. It is safe for
-// concurrent use.
+// CountedTurn is a lock between an operation whose round trips are being counted and the calls of
+// background work: they never run at the same time. It is safe for concurrent use.
 type CountedTurn struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -26,7 +26,7 @@ type CountedTurn struct {
 	taken   bool // an operation is being counted
 }
 
-// NewCountedTurn returns a Turn that no operation has taken.
+// NewCountedTurn returns a CountedTurn; no operation is being counted yet.
 func NewCountedTurn() *CountedTurn {
 	u := &CountedTurn{}
 	u.changed = sync.NewCond(&u.mu)
@@ -71,7 +71,8 @@ func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// QuietEngine is a shared engine that keeps background work away while an operation is counted.
+// QuietEngine is a shared engine for tests that count the round trips of an operation: while an operation
+// is being counted, the calls of background work wait.
 type QuietEngine struct {
 	engine.Engine
 	getter engine.Getter

@@ -139,7 +139,8 @@ func (c *conn) failTransaction(state frame.State) {
 	}
 }
 
-// failFrame records that the work in a frame is lost because the frame is not processed: see failTransaction.
+// failFrame is called for a frame that is not processed. If its message or settlement belongs to a
+// transaction, that transaction can no longer be committed.
 func (c *conn) failFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:

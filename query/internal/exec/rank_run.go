@@ -212,8 +212,8 @@ func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
 	}
 }
 
-// mostRanked returns how many documents with the best values of each score take part in a fusion of scores
-// (RRF).
+// mostRanked returns how many documents each score of ORDER BY RANK RRF(...) contributes to the fusion:
+// those with its best values.
 func (x *Execution) mostRanked() int {
 	limit := x.Plan.Top.Limit
 	if limit < 0 {

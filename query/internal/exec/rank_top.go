@@ -156,8 +156,9 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 	return s, false, err
 }
 
-// wants reports whether the current document follows after those in the heap: a text that scores 0 if zero is
-// set, and otherwise a document without a score.
+// wants reports whether the current document belongs to those that are returned after the scored documents
+// of the heap. First, while zero is set, these are texts without any of the terms, whose score is 0; then
+// the documents without a score.
 func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)

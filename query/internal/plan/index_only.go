@@ -109,7 +109,9 @@ func (p *Planner) decided(t *bind.QueryBlock) bool {
 	})
 }
 
-// onlyArg returns the argument of an aggregate, if an index has it. ok is false if no index has it.
+// onlyArg returns the path whose range index has all values that an aggregate needs, so that no document
+// need be read: that of its argument, or none for a COUNT of all items. ok is false if there is no such
+// index.
 func (p *Planner) onlyArg(a bind.AggregateCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
 		return IndexOnlyArg{}, true

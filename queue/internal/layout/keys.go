@@ -101,7 +101,8 @@ func (s MessageStoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
-// AppendKey appends to dst what Key returns.
+// AppendKey appends to dst the key of a family (a kind of key, f is its letter) with a sequence number, as
+// Key returns it.
 func (s MessageStoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }

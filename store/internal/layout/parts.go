@@ -94,7 +94,8 @@ func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }
 
-// DecodeReindexed decodes a ReindexedValue; ok is false if value is not one.
+// DecodeReindexed decodes a ReindexedValue: the documents of a partition range up to rid have been indexed
+// again in the change of the indexing policy with the number round. ok is false if value is malformed.
 func DecodeReindexed(value []byte) (round uint32, rid uint64, ok bool) {
 	if len(value) != 12 {
 		return 0, 0, false

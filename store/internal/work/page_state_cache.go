@@ -32,7 +32,7 @@ type cachedPageState struct {
 	since  time.Time // in real time
 }
 
-// The limits for all queries together.
+// The limits of a PageStateCache, for the states of all queries together: bytes, number, and age.
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64

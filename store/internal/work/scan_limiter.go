@@ -47,8 +47,9 @@ func (w *ScanLimiter) steps(n int) bool {
 	return w.err == nil
 }
 
-// Check looks at the context and the time. It sets w.err if the context has ended or the limit has passed,
-// and w.Late if the budget has passed.
+// Check compares the elapsed time with the two limits. After Limit, or when the context has ended, it sets
+// w.err, so that the scan fails. After Budget it sets w.Late, so that a scan that can continue on another
+// page ends.
 func (w *ScanLimiter) Check() {
 	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
 		return
@@ -86,13 +87,13 @@ func (w *ScanLimiter) Leave() {
 // More counts a step of a scan that may end early. It reports whether there is time for the step.
 func (w *ScanLimiter) More() bool { return w.step() && !w.Late }
 
-// ViewUnder runs fn over one snapshot of an engine. The scans of fn end with the stopwatch.
+// ViewUnder runs fn over one snapshot of an engine. The scans of fn are subject to the limits of w.
 func ViewUnder(w *ScanLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(LimitedReader{r, w}) })
 }
 
-// LimitedReader is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan,
-// Close of its iterator returns the stopwatch's error.
+// LimitedReader is a reader whose scans end when the context or the time limit of a ScanLimiter ends.
+// Close of an iterator that has ended in this way returns the reason.
 type LimitedReader struct {
 	engine.Reader
 	watch *ScanLimiter
