@@ -136,7 +136,8 @@ func (ds *dataset) Stop() {
 // Leave stores when containers were last used, for those that delete themselves when they are idle.
 func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
-// Gone wakes everybody who waits for a change, since no change will happen in this dataset any more.
+// Gone is called when the engine of the dataset is closed: it wakes all callers that wait for a change,
+// since none will happen any more.
 func (ds *dataset) Gone() {
 	ds.pageStates.Close()
 	ds.mu.RLock()

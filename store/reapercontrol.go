@@ -161,7 +161,8 @@ func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, fo
 	return h
 }
 
-// starve returns how many items the reaper may purge in this second under the setting Starvation.
+// starve returns how many more items, at most limit, the reaper may purge in the second now. The setting s
+// slows the reaper down for tests: to a number of items per second, or to times without requests.
 func (c *Container) starve(s *definition.ReaperStarvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {

@@ -127,9 +127,9 @@ func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch whose last two statements lock the rows with the next LSN of each scope (its
-// ceiling), and read keys. first reads the other results. unmade are the keys of ceilings that have no row
-// yet.
+// lockCeilings sends a batch whose last two statements lock the rows with the next LSN of scopes
+// (ceilings), and read keys. first reads the other results. unmade are the keys of those ceilings that
+// have no row yet.
 func (a *txnAttempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()

@@ -17,7 +17,8 @@ func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
 	return &serverHandle{TimedEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
 }
 
-// serverHandle is a door that behaves like the engine of one of several servers: see SharedEngine.Server.
+// serverHandle is a handle on a shared engine in memory that behaves like the engine of one of several
+// servers over a PostgreSQL database: see SharedEngine.Server.
 type serverHandle struct {
 	*TimedEngine
 	shared *SharedEngine

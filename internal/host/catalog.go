@@ -333,12 +333,14 @@ func rewriteHead(t engine.Txn) error {
 	return err
 }
 
-// setClock stores the state of a clock: the server's for number 0, otherwise that of a group.
+// setClock stores the state of a clock: the server's for number 0, otherwise that of the database (or
+// other group of data) with this number in the catalog.
 func setClock(t engine.Txn, number uint32, s ttl.ClockState) error {
 	return SetRecord(t, clockKey(number), s)
 }
 
-// dropClock deletes the stored state of a clock.
+// dropClock deletes the stored state of the clock of the database (or other group of data) with this
+// number in the catalog.
 func dropClock(t engine.Txn, number uint32) { t.Delete(clockKey(number)) }
 
 // SetRecord writes a record of the catalog.

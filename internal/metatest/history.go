@@ -111,7 +111,8 @@ type HistoryMode struct {
 	Doors         int    // see Config
 }
 
-// Modes returns all combinations that random histories run with.
+// Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the
+// number of ranges, the indexing policy) under which random histories run.
 func Modes() (all []HistoryMode) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {

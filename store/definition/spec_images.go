@@ -30,7 +30,8 @@ type PreviousImageFeature struct {
 	Paths []string           `json:"includedPaths,omitzero"`
 }
 
-// PreviousImageMode is a set of PreviousOfReplace and PreviousOfDelete.
+// PreviousImageMode says for which changes the feed of all versions also shows a document's version before
+// the change: a set of the bits PreviousOfReplace and PreviousOfDelete.
 type PreviousImageMode int
 
 // The changes for which the previous version is kept.

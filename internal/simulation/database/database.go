@@ -41,7 +41,8 @@ type dataCopy struct {
 	rows *rowSet
 }
 
-// Stats counts the work of a Database.
+// Stats counts what a Database has done: commits, round trips, rows, broken connections, and commits whose
+// outcome the client does not know.
 type Stats struct {
 	Commits, Trips, Rows, Lost, Unknown uint64
 }

@@ -147,7 +147,8 @@ func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePositi
 	return p, nil
 }
 
-// RunMode is the way in which a plan runs and is divided into pages.
+// RunMode says in which order a plan returns rows, and by what a continuation token (cursor) names the
+// position between two pages.
 type RunMode uint8
 
 const (

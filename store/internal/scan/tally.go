@@ -31,8 +31,8 @@ import (
 // A cached number counts index entries, including those of expired documents. Each run of a query subtracts
 // the expired documents itself.
 
-// tallyVersion returns the TallyVersion of the snapshot, under which counts of index entries are cached; ok
-// is false if it has none.
+// tallyVersion returns a value that is the same for two snapshots only if they have the same index entries
+// in this range: the cache of counts uses it as a part of its keys. ok is false if there is no such value.
 func (s *Source) tallyVersion() (v work.KeyCountVersion, ok bool) {
 	if s.tallied == tallyUnknown {
 		s.tallied = tallyNone

@@ -105,8 +105,8 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	return n, it.Close()
 }
 
-// MaxGhosts is the maximum number of entries of possibly expired items that a count checks one by one in
-// a range.
+// MaxGhosts is the maximum number of items in a range that a count reads because they may have expired
+// without being purged yet (ghosts). If there are more, the count is estimated or made in another way.
 const MaxGhosts = 10_000
 
 // KeyLife returns a Lifetime with the same expiry as the item whose key in the index of expiry (family w or

@@ -74,8 +74,8 @@ func NewHeavy(processors int) *HeavyWorkQueue {
 	}
 }
 
-// errScripts ends a transaction whose script may not run yet. A transaction must not wait for that,
-// because it blocks other writers of its range.
+// errScripts ends a transaction whose script may not run yet, because too many other scripts run. A
+// transaction must not wait for them, since it blocks the other writers of its range.
 var errScripts = errors.New("too many scripts run")
 
 // Script starts a script, or returns errScripts if too many run. The caller calls leave when the script
