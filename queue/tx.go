@@ -66,8 +66,8 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact runs one transaction on messages in the given engine scopes, as update does, but does not forward
-// messages that have arrived in forwarding stores.
+// transact runs fn as one transaction that changes messages in the given engine scopes. Unlike update, it
+// does not forward messages that have arrived in entities with ForwardTo.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {

@@ -385,7 +385,7 @@ func (r *overlayReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return newIterator(r, rg, reverse)
 }
 
-// Positions returns the position of each scope: see engine.Reader.
+// Positions returns the highest durable LSN and the mark of each scope: see engine.Reader.
 func (r *overlayReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return r.s.positions(scopes)
 }

@@ -166,7 +166,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes the engine scope with the prefix key issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))

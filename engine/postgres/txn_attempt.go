@@ -127,9 +127,9 @@ func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch whose last two statements lock the rows with the next LSN of scopes
-// (ceilings), and read keys. first reads the other results. unmade are the keys of those ceilings that
-// have no row yet.
+// lockCeilings sends a batch whose last two statements lock the ceilings (rows with the next LSN of a
+// scope) and read keys. first reads the other results. unmade are the keys of those ceilings that have no
+// row yet.
 func (a *txnAttempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -380,7 +380,7 @@ func (a *txnAttempt) named(key []byte) *lockedScope {
 	return nil
 }
 
-// positions returns the positions of scopes after the transaction.
+// positions returns the last LSN and the mark of each scope after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
 	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {

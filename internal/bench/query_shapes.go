@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// queryShape is a kind of query, run with queryTurns values in turn.
+// queryShape is a kind of query that the benchmark measures. It is run with queryTurns different values,
+// one after the other.
 type queryShape struct {
 	name string
 	text string

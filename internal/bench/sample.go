@@ -59,7 +59,7 @@ func (u *resourceUsage) add(from, to resourceUsage) {
 	u.written += to.written - from.written
 }
 
-// costs returns the average cost of an operation of Mayfly's side.
+// costs returns the average cost of one operation in Mayfly, not in bare Pebble.
 func (d workSliceTimes) costs() *Cost {
 	n := float64(max(d.ops, 1))
 	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,

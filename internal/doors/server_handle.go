@@ -37,7 +37,8 @@ func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return at, err
 }
 
-// Await requests reports of commits in scopes: see engine.CommitNotifier.
+// Await requests reports of the commits of other servers in the given engine scopes: see
+// engine.CommitNotifier.
 func (s *serverHandle) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()

@@ -41,7 +41,7 @@ const (
 // record.
 const CatalogHead = 6
 
-// CatalogScope returns the scope of every change of the catalog.
+// CatalogScope returns the engine scope (the key prefix) that every change of the catalog locks.
 func CatalogScope() []byte { return []byte{0} }
 
 // AppendCatalogHead appends the beginning of the key of a catalog record: a zero byte, the kind of the
@@ -208,7 +208,8 @@ func (t *CatalogChange) Number() uint32 {
 	return n
 }
 
-// RecordHighest records the highest LSN that the scopes dropped by this change have issued.
+// RecordHighest records the highest LSN that the partition ranges or queues dropped by this change have
+// issued, so that those created later can begin above it.
 func (t *CatalogChange) RecordHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true

@@ -39,7 +39,7 @@ type reminderBookRecord struct {
 	Number uint32 `json:"number"`
 }
 
-// reminderBook is a book of reminders, with its keys' scope.
+// reminderBook is a named collection of reminders, with the prefix of their keys.
 type reminderBook struct {
 	scope  []byte
 	pass   host.SweepPassPosition

@@ -283,7 +283,8 @@ func (in *interruptedStep) open() bool {
 	return fault.ErrorCode(v.err) != fault.CodeCanceled
 }
 
-// resume continues the sweep that waits for a scope of the engine.
+// resume continues the sweep that was suspended because it had to wait for an engine scope (a locked key
+// prefix).
 func (in *interruptedStep) resume() {
 	v := in.waiting
 	if v.resume() {

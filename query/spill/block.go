@@ -44,7 +44,7 @@ func appendRecord(dst, key, payload []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(payload))), payload...)
 }
 
-// flush writes the current block.
+// flush writes the records that have been gathered to the file, as one block.
 func (w *runWriter) flush() error {
 	if len(w.raw) == 0 {
 		return nil

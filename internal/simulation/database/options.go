@@ -91,8 +91,8 @@ type Commit struct {
 	LSNs   []IssuedLSNs
 }
 
-// IssuedLSNs is the range of LSNs that a transaction has taken from a scope: from First up to, but not
-// including, Next.
+// IssuedLSNs is the range of LSNs that a transaction has taken from an engine scope: from First up to, but
+// not including, Next.
 type IssuedLSNs struct {
 	Scope       string
 	First, Next uint64

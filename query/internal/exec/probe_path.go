@@ -47,7 +47,8 @@ type entryStepper interface {
 	Close() error
 }
 
-// postingStepper is an entryStepper over posting lists.
+// postingStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
+// entryStepper.
 type postingStepper struct{ source.Postings }
 
 func (s postingStepper) step() (uint64, bool, bool) {
