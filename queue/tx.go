@@ -278,7 +278,8 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) er
 	return nil
 }
 
-// unlink deletes the index entries of an active message.
+// unlink deletes the index entries of an active message, by which receivers and the reaper find it. The
+// message itself remains.
 func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	if p.unlinked[seq] {
 		return nil

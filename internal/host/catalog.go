@@ -60,7 +60,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// catalogHead is the catalog's first record.
+// catalogHead is the catalog's first record: the format of the data, the next number to issue, and what
+// must outlast restores and migrations.
 type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
@@ -106,7 +107,7 @@ func (c *Catalog) Lock(ctx context.Context) error {
 // them.
 func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
 
-// Unlock ends Lock.
+// Unlock releases the catalog's lock, which Lock or TryLock has taken.
 func (c *Catalog) Unlock() { c.lock.Unlock() }
 
 // Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes

@@ -109,7 +109,7 @@ func (f *FieldReader) unsignedUpTo(most uint64, want string) (n uint64, ok bool)
 	return n, true
 }
 
-// whole returns a non-negative integer; ok is false for other values.
+// whole returns the value as a non-negative integer; ok is false if it is not one.
 func (it encodedItem) whole() (n uint64, ok bool) {
 	switch it.code {
 	case codeUbyte, codeUshort, codeUint0, codeUintSmall, codeUint, codeUlong0, codeUlongSmall, codeUlong:

@@ -15,7 +15,8 @@ type PreviousImagePolicy struct {
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures are the features that can keep previous versions.
+// PreviousImageFeatures lists the features of Cosmos DB for which a container can be asked to keep the
+// versions of documents before a change, each with its setting.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`

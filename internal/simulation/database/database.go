@@ -112,7 +112,7 @@ func (d *Database) loseLocked(at time.Time) {
 	d.recent = nil
 }
 
-// Recover ends an outage.
+// Recover ends the outage that Fail has begun: servers can connect again.
 func (d *Database) Recover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -76,7 +76,7 @@ func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDoc
 	return b, x.Run.Err
 }
 
-// addTexts adds the texts of one source that have a term.
+// addTexts adds to the heap the texts of one source that have any of the terms, with their scores.
 func (b *topRankedDocuments) addTexts(source int) {
 	s := &b.r.indexed[source]
 	for i, rid := range s.rids {

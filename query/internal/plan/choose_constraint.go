@@ -163,7 +163,8 @@ var rangeOps = map[syntax.BinaryOp]index.ComparisonOp{
 	syntax.Ge: index.GreaterEqual,
 }
 
-// compared returns the constraint of x op v.
+// compared returns the constraint of the comparison x op v: the keys of the index of the path x that can
+// match it.
 func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
@@ -204,7 +205,7 @@ func (l *Constraint) addSpan(lo, hi []byte) {
 	}
 }
 
-// oneOf returns the constraint of x IN (list).
+// oneOf returns the constraint of x IN (list): the keys of the index of the path x that can match it.
 func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {

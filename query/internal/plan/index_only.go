@@ -24,7 +24,7 @@ type indexOnly struct {
 	Args       []IndexOnlyArg // of the aggregates
 }
 
-// indexOnlyKind is what a query computes from index entries alone.
+// indexOnlyKind says which kind of result a query computes from index entries without reading documents.
 type indexOnlyKind uint8
 
 const (

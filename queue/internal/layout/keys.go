@@ -141,5 +141,5 @@ func AppendSeq(prefix []byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(prefix[:len(prefix):len(prefix)], uint64(seq))
 }
 
-// SeqOf returns the number at the end of a key.
+// SeqOf returns the sequence number of a message in the last 8 bytes of a key.
 func SeqOf(key []byte) int64 { return int64(binary.BigEndian.Uint64(key[len(key)-8:])) }

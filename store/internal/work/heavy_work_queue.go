@@ -64,7 +64,7 @@ func (w *HeavyWorkQueue) Run(fn func(*priority.LongOperation)) {
 // long records that a long query or script has run.
 func (w *HeavyWorkQueue) long() { w.watched.Store(watchedAfterLong) }
 
-// NewHeavy returns the queue of a process with a number of processors.
+// NewHeavy returns a queue for a process that may use the given number of processors.
 func NewHeavy(processors int) *HeavyWorkQueue {
 	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
 	return &HeavyWorkQueue{
