@@ -107,7 +107,8 @@ func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
 	return v.send(t)
 }
 
-// send sends the time on c when the clock has reached t. The caller holds the lock, which send releases.
+// send returns a channel on which the time is sent once, when the clock has reached t. The caller holds
+// the lock, which send releases.
 func (v *Virtual) send(t time.Time) (c <-chan time.Time, stop func()) {
 	ch := make(chan time.Time, 1)
 	return ch, v.add(t, func(now time.Time) { ch <- now })

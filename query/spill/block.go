@@ -20,7 +20,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sortedRun is the position of a run, from byte from to byte to of its file.
+// sortedRun says where a run (a sorted sequence of records) lies in its file: from byte from to byte to.
 type sortedRun struct{ from, to int64 }
 
 // runWriter appends sorted runs of records to a file: see sortedRun.

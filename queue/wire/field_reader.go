@@ -50,7 +50,7 @@ func (f *FieldReader) Raw() []byte {
 	return value
 }
 
-// next splits the next field; ok is false if it is null or missing.
+// next takes the next field off the encoded list; ok is false if it is null or missing.
 func (f *FieldReader) next() (it encodedItem, ok bool) {
 	value := f.Raw()
 	if value == nil {

@@ -20,7 +20,7 @@ import (
 // mostly keys.
 const ExactItems = 100_000
 
-// expiryCensus is one reading of the times at which all items of a container expire.
+// expiryCensus goes once through all items of a container and reports to its functions when they expire.
 type expiryCensus struct {
 	state *view.ContainerState
 	r     engine.Reader

@@ -21,7 +21,8 @@ type Options struct {
 	Exchanged func(Exchange)
 }
 
-// Exchange describes a finished exchange. A notification is an exchange, too, which the database begins.
+// Exchange describes a finished request of a server to the database and its response, or a notification
+// that the database has sent.
 type Exchange struct {
 	Server    string // the name of the server's engine
 	Operation ExchangeOperation

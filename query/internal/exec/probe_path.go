@@ -35,7 +35,8 @@ func (w *accessPath) testsTerms() bool {
 	return ok && s.Whole
 }
 
-// testMost is the number of terms after which a path checks whether testing terms is worth its cost.
+// testMost is the number of index terms after which an access path that tests each term is given up if
+// more than half of them have passed.
 const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }

@@ -34,7 +34,8 @@ type textCollectionStats struct {
 	hits             []float64 // number of texts that have each term
 }
 
-// rankedScore is one part of ORDER BY RANK with the state of a run.
+// rankedScore is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with what a run knows of
+// it.
 type rankedScore struct {
 	*plan.Ranker
 	stats   textCollectionStats

@@ -10,7 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// special returns the access of a function call that has a special kind of index.
+// special returns the access to the documents for which a function call can be true, if the call needs
+// more than one interval of a range index: a spatial function, a full-text function, or ARRAY_CONTAINS_ANY
+// or _ALL. It returns nil for other calls.
 func (p *Planner) special(c *syntax.Call) IndexAccess {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
