@@ -60,9 +60,9 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	return n, classify.ToFault(err)
 }
 
-// settleLives waits until all changes of a ttlPropertyPath are complete, so that the index of expiry
-// contains every expired item. In containers with a ttlPropertyPath it also makes the reaper read that
-// index from the beginning again, since another server may have added items that expired long ago.
+// settleLives completes all changes of a ttlPropertyPath, so that the index of expiry contains every
+// expired item. In containers with a ttlPropertyPath it also makes the reaper read that index from the
+// beginning again, since another server may have added items that expired long ago.
 func (ds *dataset) settleLives(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers

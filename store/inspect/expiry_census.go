@@ -73,7 +73,8 @@ func (n *expiryCensus) scan(rg engine.Range, fn func(it engine.Iterator) error) 
 	return err
 }
 
-// bodies reads every item of a range and passes its Lifetime to each.
+// bodies reads every item of a range and calls n.each with its Lifetime, the values that decide when it
+// expires.
 func (n *expiryCensus) bodies(scope []byte) error {
 	return n.scan(layout.ScopeFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())

@@ -41,8 +41,8 @@ type dataCopy struct {
 	rows *rowSet
 }
 
-// Stats counts what a Database has done: commits, round trips, rows, broken connections, and commits whose
-// outcome the client does not know.
+// Stats counts what a Database has done: commits, round trips, rows written, requests or responses lost
+// with their connections, and commits whose outcome the server does not know.
 type Stats struct {
 	Commits, Trips, Rows, Lost, Unknown uint64
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// special returns the access to the documents for which a function call can be true, if the call needs
-// more than one interval of a range index: a spatial function, a full-text function, or ARRAY_CONTAINS_ANY
-// or _ALL. It returns nil for other calls.
+// special returns the access to the documents for which a call of a spatial function, a full-text
+// function, ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL can be true. It returns nil for other calls, and if
+// no index can be used.
 func (p *Planner) special(c *syntax.Call) IndexAccess {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {
