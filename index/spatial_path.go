@@ -29,7 +29,7 @@ func (s SpendFunc) on(n int) bool { return s == nil || s(n) }
 // pairWork is the work of comparing the edges of two chunks, in units of SpendFunc.
 const pairWork = 16 * chunk * chunk
 
-// chunk is the number of edges that share a box.
+// chunk is the number of consecutive edges of a path that have one bounding box in common.
 const chunk = 16
 
 // box is a bounding box: an interval in each dimension.

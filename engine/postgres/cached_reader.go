@@ -39,7 +39,8 @@ const (
 )
 
 // rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, the
-// statement stops when the values have room bytes together: see covered.
+// statement stops when it has read values of room bytes together; covered then returns how many keys it
+// has answered.
 func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {

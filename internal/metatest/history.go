@@ -180,8 +180,8 @@ func happens(when string, r *rand.Rand) bool {
 	return when == Always || when == Sometimes && r.IntN(12) == 0
 }
 
-// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then it
-// removes acts from the remaining steps in the same way.
+// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then
+// it removes concurrent operations (acts) from the remaining steps in the same way.
 func Shrink(h History, fails func(History) bool) History {
 	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {

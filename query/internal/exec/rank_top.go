@@ -200,9 +200,9 @@ func (b *topRankedDocuments) close() (err error) {
 	return err
 }
 
-// rankFromIndex makes each document the current one in the order of ORDER BY RANK and calls row, as rankRows
-// does, but reads the scores from indexes. done is false, and row has not been called, if the indexes cannot
-// be used.
+// rankFromIndex makes one document after the other the current one, in the order of ORDER BY RANK, and
+// calls row for each. It reads the scores from indexes. done is false, and row has not been called, if the
+// indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

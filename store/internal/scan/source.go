@@ -246,7 +246,8 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 	return nil, false, nil
 }
 
-// Scan returns an iterator over the documents of the scope that follow a rid.
+// Scan returns an iterator over the documents whose rids are greater than after. Like all methods of a
+// Source it returns only documents in the scope, the part of the container that a query or list reads.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
 // Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
