@@ -116,7 +116,7 @@ type (
 	ExpirationsPage = feed.ExpiryLogPage
 )
 
-// The modes of a change feed, and the kinds of changes.
+// The modes of a change feed, and the kinds of the changes in it.
 const (
 	LatestVersions = feed.LatestVersions
 	AllVersions    = feed.AllVersions

@@ -88,8 +88,8 @@ func (a ConcurrentOperation) seconds() int64 {
 	return n
 }
 
-// mostGaps is about the number of calls of the engine in a step, in which concurrent operations can run. The
-// other constant is the maximum number of these operations.
+// mostGaps is about the number of places in a step at which concurrent operations can run: its calls of
+// the engine. mostActs is the maximum number of concurrent operations in a step.
 const (
 	mostGaps = 6
 	mostActs = 4
