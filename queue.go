@@ -176,8 +176,9 @@ func (db *DB) retryAfterRestore(ctx context.Context, fn func() error) error {
 	}
 }
 
-// restored reports whether a call has failed with *err because of a restore. before is the incarnation of the
-// store when the call began. If ctx ends while restored waits for the end of the restore, it sets *err to the
+// restored reports whether a call has failed with *err because a snapshot was restored while it ran.
+// before identifies the content of the store when the call began (DB.Incarnation of package store), which
+// a restore changes. If ctx ends while restored waits for the end of the restore, it sets *err to the
 // error of ctx.
 func (db *DB) restored(ctx context.Context, before uint32, err *error) bool {
 	if fault.ErrorCode(*err) != fault.CodeUnavailable {

@@ -62,9 +62,9 @@ type Getter interface {
 	Get(ctx context.Context, scope, key []byte) ([]byte, ScopePosition, error)
 }
 
-// ScopePosition describes the state of a scope: its highest durable LSN, whether all data that were read are
-// durable, the mark that versions what callers cache about the scope, and the time of the database if it has
-// a clock.
+// ScopePosition describes the state of a scope (a key prefix with its own sequence of LSNs): its highest
+// durable LSN, whether all data that were read are durable, its mark (a number that changes when caches of
+// data of the scope become invalid), and the time of the database, if that has a clock.
 type ScopePosition struct {
 	// LSN is the scope's horizon: see Durability.
 	LSN uint64

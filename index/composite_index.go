@@ -207,8 +207,8 @@ func splitTerm(room, b []byte, complemented bool) (term, rest []byte, whole bool
 	return term, b[maxTerm:], false
 }
 
-// encodingEnd returns the length of the ordered encoding at the start of b, or 0 if b does not contain
-// all of it.
+// encodingEnd returns the length of the order-preserving encoding of one value (jsondoc.AppendOrdered) at
+// the start of b, or 0 if b does not contain all of it.
 func encodingEnd(b []byte) int {
 	stringTag, _ := jsondoc.KindBounds(jsondoc.String)
 	numberTag, _ := jsondoc.KindBounds(jsondoc.Number)

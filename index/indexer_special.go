@@ -259,7 +259,8 @@ func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 	return lo, prefix.End(AppendCell(p.appendKey(nil, kindSpatial), r.High))
 }
 
-// at returns the node of the tree of special paths at a path, or nil.
+// at returns the node for a path in the tree of the paths that have an index other than the range index,
+// or nil if the tree has none.
 func (x *Indexer) at(p Path) *specialIndexNode {
 	at := x.special
 	for _, s := range p {

@@ -161,7 +161,8 @@ func (w *documentWalk) open(kind byte) unfinishedEntry {
 	return s
 }
 
-// shut ends the entry that open has begun, and records its span.
+// shut ends the index entry that open has begun, and records the offsets of the entry's key and value in
+// the buffers.
 func (w *documentWalk) shut(s unfinishedEntry) {
 	s.end, s.valueEnd = len(w.keys), len(w.extra)
 	w.spans = append(w.spans, s)

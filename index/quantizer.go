@@ -278,8 +278,9 @@ func (t *VectorEstimator) Estimate(code []byte) (product, bound, norm float64, o
 	return product, bound, norm, true
 }
 
-// sum adds the query's elements, each multiplied by its number in a code. Three bits, the usual case,
-// have a loop of their own with independent sums, which is faster.
+// sum returns the scalar product of the query's vector and the small integers that a code consists of.
+// rows are the bits of these integers. Codes of three bits, the usual case, have a faster loop of their
+// own.
 func (t *VectorEstimator) sum(rows []byte) (sum int) {
 	tables := t.tables
 	if n := len(tables); t.q.bits == 3 && len(rows) == 3*n {

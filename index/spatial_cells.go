@@ -120,9 +120,10 @@ type cellCoverer struct {
 	reach float64 // radians, or units of the plane
 }
 
-// cover returns cells that contain everything within reach, ascending. It starts with the largest cells
-// and replaces a cell by its descendants within reach, as long as there are at most limit cells. It only
-// uses levels that are multiples of step.
+// cover returns cells that together contain all points whose distance from the geometry is at most
+// c.reach, in ascending order. It starts with the largest cells and replaces a cell by its descendants
+// that have such points, as long as there are at most limit cells. It only uses levels that are multiples
+// of step.
 func (c *cellCoverer) cover(limit, step int) []s2.CellID {
 	cells := []s2.CellID{planarRoot}
 	if !c.g.planar {

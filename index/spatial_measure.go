@@ -34,7 +34,8 @@ func (g *Geometry) Distance(o *Geometry) float64 {
 	return nearest
 }
 
-// chord returns the shortest distance between the vectors of two geometries that do not meet.
+// chord returns the shortest straight distance between two geometries that do not meet: in the plane the
+// distance itself, on the globe the length of the chord between points of the unit sphere.
 func (g *Geometry) chord(o *Geometry) float64 {
 	best := math.Inf(1)
 	for _, p := range g.paths { // a first bound, which avoids most of the work

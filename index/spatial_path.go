@@ -29,7 +29,7 @@ func (s SpendFunc) on(n int) bool { return s == nil || s(n) }
 // pairWork is the work of comparing the edges of two chunks, in units of SpendFunc.
 const pairWork = 16 * chunk * chunk
 
-// chunk is the number of edges that share a box.
+// chunk is the number of consecutive edges of a path that have one bounding box in common.
 const chunk = 16
 
 // box is a bounding box: an interval in each dimension.
@@ -114,8 +114,9 @@ func (p *geometryPath) eachNear(q *geometryPath, reach func() float64, fn func(a
 	return true
 }
 
-// touching returns the reach for eachNear, with which it finds all pairs of edges of p and q that meet: a
-// constant just larger than rounding errors.
+// touching returns the distance within which eachNear must look for pairs of edges of p and q, so that it
+// finds all pairs that meet: a constant just larger than the rounding errors. It is a function because
+// eachNear takes one.
 func (p *geometryPath) touching(q *geometryPath) func() float64 {
 	// in the plane the rounding error is proportional to the coordinates
 	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()

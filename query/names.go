@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The errors of queries.
+// The types of errors that parsing, planning or running a query can return, and the format of their texts.
 type (
 	BusyError   = fault.BusyError
 	CursorError = fault.CursorError
@@ -65,14 +65,15 @@ type (
 	Span     = cursor.SourceSpan
 )
 
-// The arguments of Prepare.
+// What Prepare needs besides the text of the query.
 type (
 	ComputedProperty = bind.ComputedProperty
 	Info             = bind.ContainerInfo
 	Parameter        = bind.Parameter
 )
 
-// The environment of a run, and the values that rows are ordered by.
+// What a run of a query needs from its caller (clock, limits, functions), and a value that ORDER BY sorts
+// by.
 type (
 	Env        = eval.Env
 	OrderValue = eval.OrderValue

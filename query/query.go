@@ -72,7 +72,8 @@ func (p *Plan) RunValues(ctx context.Context, list []exec.InMemoryObject, env ev
 // the query faster, if there is one.
 func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Plan, s) }
 
-// Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
+// Beginning returns the continuation token (cursor) with which the first page begins. scope names the part
+// of the container that is queried; the sources of the query cover the spans.
 func (p *Plan) Beginning(scope string, spans []cursor.SourceSpan) string {
 	return exec.Beginning(p.Plan, scope, spans)
 }

@@ -295,7 +295,8 @@ func (l *claimedMessageReader) bodies(r engine.Reader, list []storedMessage) (li
 	return list, rest, err
 }
 
-// fit takes memory for as many of the first messages in list as possible, and returns their number.
+// fit reserves memory for the first messages in list, as many as the memory limit allows, and returns
+// their number.
 func (l *claimedMessageReader) fit(list []storedMessage) int {
 	l.releaseMemory()
 	l.need, l.large = 0, false

@@ -66,8 +66,8 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 	return err
 }
 
-// transact runs one transaction on messages in the given engine scopes, as update does, but does not forward
-// messages that have arrived in forwarding stores.
+// transact runs fn as one transaction that changes messages in the given engine scopes. Unlike update, it
+// does not forward messages that have arrived in entities with ForwardTo.
 func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
@@ -278,7 +278,8 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) er
 	return nil
 }
 
-// unlink deletes the index entries of an active message.
+// unlink deletes the index entries of an active message, by which receivers and the reaper find it. The
+// message itself remains.
 func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.MessageHeader) error {
 	if p.unlinked[seq] {
 		return nil

@@ -19,8 +19,8 @@ func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
 	return !locked, err
 }
 
-// setLock stores the lock of a message. The message must have no index entries for receivers and for the
-// reaper, which a locked message does not have.
+// setLock stores the lock of a message. The caller has deleted the index entries by which receivers and
+// the reaper find the message (see unlink).
 func (w *messageTx) setLock(p *storeChanges, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())

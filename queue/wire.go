@@ -30,7 +30,7 @@ func bodyBytes(list []validatedMessage) (n int) {
 	return n
 }
 
-// arrivalOf validates a message and encodes it.
+// arrivalOf checks a message that is sent to this store, and encodes it in the form in which it is stored.
 func (s *messageStore) arrivalOf(m *message.Message) (a validatedMessage, err error) {
 	if err := content.Check(&s.MessageStore, m); err != nil {
 		return a, err

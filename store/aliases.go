@@ -95,7 +95,7 @@ const (
 	CrossRefuse = value.CrossRefuse
 )
 
-// Limits of pages.
+// Limits of the pages of lists, queries and change feeds.
 const (
 	MaxPageItems = value.MaxPageItems // items of a page if the client leaves the number to the server
 	MaxPageBytes = value.MaxPageBytes // a page is closed when it has reached this size; it may exceed it
@@ -116,7 +116,7 @@ type (
 	ExpirationsPage = feed.ExpiryLogPage
 )
 
-// The modes of a change feed, and the kinds of changes.
+// The modes of a change feed, and the kinds of the changes in it.
 const (
 	LatestVersions = feed.LatestVersions
 	AllVersions    = feed.AllVersions

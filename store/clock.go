@@ -114,7 +114,8 @@ func (d *Database) exists() error {
 	return nil
 }
 
-// clockOf describes the owner of a database's clock, for an error message.
+// clockOf returns words for the clock of a database, such as "of the database shop", which error messages
+// put after "the clock".
 func clockOf(database string) string { return "of the database " + database }
 
 // Clock returns the clock that decides what has expired in a range.

@@ -173,7 +173,8 @@ func (c *Container) self() string { return string(c.items.Identity.AppendSelf(ni
 // container's number.
 const versionBits = 12
 
-// versionEpoch is the beginning of 2020, in milliseconds since 1970.
+// versionEpoch is the moment from which the versions in session tokens count milliseconds: the beginning
+// of 2020, in milliseconds since 1970.
 const versionEpoch = 1577836800000
 
 // newVersion returns the version for the session tokens of a container that is being created. Of two

@@ -21,8 +21,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// dataset is the store's data in one instance of its host: the engine and the catalog in memory. Each
-// Database and Container belongs to one dataset for its whole life.
+// dataset is the store's data while one host.Instance has the engine open: the engine, and the catalog in
+// memory. A restore of a snapshot makes another one. Each Database and Container belongs to one dataset
+// for its whole life.
 type dataset struct {
 	db         *DB
 	in         *host.Instance
@@ -85,7 +86,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 		SnapshotNote: db.snapshotNote}, err
 }
 
-// moveIn loads the catalog of an instance into a new dataset.
+// moveIn makes the dataset of an instance (one opening of the engine): it loads the catalog into memory.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
@@ -136,7 +137,8 @@ func (ds *dataset) Stop() {
 // Leave stores when containers were last used, for those that delete themselves when they are idle.
 func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
-// Gone wakes everybody who waits for a change, since no change will happen in this dataset any more.
+// Gone is called when the engine of the dataset is closed: it wakes all callers that wait for a change,
+// since none will happen any more.
 func (ds *dataset) Gone() {
 	ds.pageStates.Close()
 	ds.mu.RLock()

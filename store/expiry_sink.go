@@ -18,8 +18,9 @@ import (
 // purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
 // belong to other tenants of the host, which finds them by kind and name.
 
-// expirySink is the part of an expiry sink in one purge of a container. It is created when the locks of the
-// container and of the sink are held. (host.ExpirySinkTx is the same for sinks of other tenants.)
+// expirySink receives the expired items of one purge of a container, to store them elsewhere. It is
+// created when the locks of the container and of the target are held. (host.ExpirySinkTx is the same for
+// targets of other tenants, such as queues.)
 type expirySink interface {
 	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
 	// items among the candidates.

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
-// lintItem checks the ttl and the vectors of an item that has been written against the lint rules.
+// lintItem applies the lint rules to the ttl and the vectors of an item that has just been written.
 func (c *Container) lintItem(st *container.State,
 	p *transaction.PreparedOperation) definition.LintViolations {
 	item := &p.Item.Item

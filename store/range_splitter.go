@@ -118,8 +118,9 @@ func (x *rangeSplitter) step(ctx context.Context, offer uint32) (more bool, err 
 		func(t *host.CatalogChange) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
-// splitNext splits the next range. done is false if no range can be split. wanted is called as by split: if
-// it returns false, the split stops.
+// splitNext splits one range, one with the fewest splits before. done is false if no range can be split.
+// wanted is called under the catalog's lock; if it returns false, the split is not needed any more and
+// stops.
 func (c *Container) splitNext(ctx context.Context, wanted func() bool) (done bool, err error) {
 	ranges := slices.Clone(c.state.Load().Ranges)
 	slices.SortStableFunc(

@@ -254,8 +254,8 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey
 	return key, Receipt{}, nil
 }
 
-// absentFrom returns the receipt and the error of a request for an item that does not exist in its
-// partition.
+// absentFrom returns the receipt and the error of a read of an item that does not exist in its partition:
+// CodeNotFound, or the error of a session token that this store cannot satisfy.
 func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
 	error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {

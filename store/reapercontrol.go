@@ -60,9 +60,9 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	return n, classify.ToFault(err)
 }
 
-// settleLives completes all changes of ttlPropertyPath. After that the index of expiry contains all expired
-// items. With a ttlPropertyPath, another server may have written expired items far before the position of
-// this server's passes, so the passes start again.
+// settleLives completes all changes of a ttlPropertyPath, so that the index of expiry contains every
+// expired item. In containers with a ttlPropertyPath it also makes the reaper read that index from the
+// beginning again, since another server may have added items that expired long ago.
 func (ds *dataset) settleLives(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
@@ -164,7 +164,8 @@ func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, fo
 	return h
 }
 
-// starve returns how many items the reaper may purge in this second under the setting Starvation.
+// starve returns how many more items, at most limit, the reaper may purge in the second now. The setting s
+// slows the reaper down for tests: to a number of items per second, or to times without requests.
 func (c *Container) starve(s *definition.ReaperStarvation, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {

@@ -82,9 +82,9 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
 
-// formerOf returns a former container by its rid, and its name in the form "database/container". The ranges
-// in found include those of all later former containers of the name: a client that has received a
-// successor's ranges keeps them under the first rid.
+// formerOf finds a dropped container by its rid. name is its "database/container". A client that has
+// cached this rid may also have cached range ids of containers that had the same name later, so
+// found.Ranges has the ranges of all of them.
 func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.DroppedContainer,
 	err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {

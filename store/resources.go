@@ -82,7 +82,7 @@ func (n permissionNames) HasDatabase(id string) error {
 	return err
 }
 
-// Target returns the container that a permission names.
+// Target returns the container with these ids, which the resource link of a permission names.
 func (n permissionNames) Target(database, container string) (resource.PermissionTarget, error) {
 	d, err := n.ds.database(database)
 	if err != nil {

@@ -124,8 +124,9 @@ func (b *forkedDatabase) run(ctx context.Context, settle func(*forkedDatabase) e
 	return b.d, nil
 }
 
-// allot prepares the copy in the catalog: it calls settle (see copyFromSnapshot), gives the new database and
-// containers their numbers, and writes the drop records by which the next Open erases an interrupted copy.
+// allot prepares the copy in the catalog: it lets settle choose what is copied and where to, gives the new
+// database and containers their numbers, and writes the drop records by which the next Open erases the
+// copy if it is interrupted.
 func (b *forkedDatabase) allot(ctx context.Context, settle func(*forkedDatabase) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {

@@ -47,8 +47,9 @@ type expiryFloor struct {
 // At falls. It must not be modified, because policies share it.
 type expiryFloors []expiryFloor
 
-// raise returns f with n, the record of a newer change of the default, appended, and without the records that
-// n makes superfluous. n must be newer than all records in f.
+// raise returns f with n, the record of a newer change of the default, appended. It leaves out the records
+// that are at or below n.At, since all items that they apply to have expired by n as well. n must be newer
+// than all records in f.
 func (f expiryFloors) raise(n expiryFloor) expiryFloors {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)

@@ -28,9 +28,10 @@ func (p *Policy) Rebase(next Seconds, now int64) (Policy, PolicyEra) {
 // of the ttlPropertyPath that ended the era.
 func (e *PolicyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
 
-// Next returns the life of an item of the era in the following era. There it counts from second base, or
-// from its _ts if based is false. A lease of the item stays unchanged: it postpones expiry but does not
-// prevent it.
+// Next returns the Lifetime that an item of the era has after the change of the property that ended the
+// era. If the item had expired before, it stays expired. Otherwise its time to live now counts from the
+// second base, or from its _ts if based is false. A lease of the item stays unchanged: it postpones expiry
+// but does not prevent it.
 func (e *PolicyEra) Next(l Lifetime, base int64, based bool) Lifetime {
 	free := l
 	free.LeaseUntil = 0

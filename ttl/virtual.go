@@ -107,7 +107,8 @@ func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
 	return v.send(t)
 }
 
-// send sends the time on c when the clock has reached t. The caller holds the lock, which send releases.
+// send returns a channel on which the time is sent once, when the clock has reached t. The caller holds
+// the lock, which send releases.
 func (v *Virtual) send(t time.Time) (c <-chan time.Time, stop func()) {
 	ch := make(chan time.Time, 1)
 	return ch, v.add(t, func(now time.Time) { ch <- now })
@@ -217,7 +218,7 @@ func (v *Virtual) Rebase(base Clock, s ClockState) error {
 	return nil
 }
 
-// In returns the state of a clock that has the time of its base and runs with it.
+// In returns the state of a clock that shows the time of base and runs at the same speed.
 func In(base Clock) ClockState {
 	now := base.Now().Round(0)
 	return ClockState{At: clamp(now), Mark: now, Rate: 1}
@@ -241,7 +242,8 @@ func (v *Virtual) baseNow() time.Time {
 	return v.base.Now()
 }
 
-// rebased returns the state with the current moment as Mark. The caller holds the lock.
+// rebased returns a state for the same course of the clock, but counted from the current moment of the
+// base. The caller holds the lock.
 func (v *Virtual) rebased() ClockState {
 	now := v.baseNow().Round(0)
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
@@ -317,7 +319,8 @@ func (v *Virtual) remove(w *clockTimer) {
 	}
 }
 
-// arm replaces the timer of the base by one for the first timer of this clock. The caller holds the lock.
+// arm sets the only timer on the base to the moment at which the first timer of this clock is due. The
+// caller holds the lock.
 func (v *Virtual) arm() {
 	v.release()
 	if len(v.waiters) == 0 || v.state.Rate == 0 {

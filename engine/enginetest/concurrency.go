@@ -98,7 +98,8 @@ func (s *testedEngine) occupy(scope string) (release func()) {
 	}
 }
 
-// testScopesRunSideBySide checks that one scope can commit while another is held.
+// testScopesRunSideBySide checks that a transaction in one scope can commit while a transaction in another
+// scope is still running.
 func testScopesRunSideBySide(t *testing.T, s *testedEngine) {
 	release := s.occupy("a")
 	for i := range 10 {

@@ -145,8 +145,9 @@ func testPositions(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testPositionsOfAFailure makes an Update fail after a commit with Relax. The position that the failed Update
-// returns must say that everything it read is durable.
+// testPositionsOfAFailure makes an Update fail after another one has committed without waiting for the
+// disk (TxnControl.Relax). The position that the failed Update returns must say that the data which it
+// read are durable.
 func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 	var lsn uint64
 	s.update([]string{"a"}, func(tx engine.Txn) error {

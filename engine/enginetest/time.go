@@ -14,8 +14,9 @@ func timeless(at engine.ScopePosition) engine.ScopePosition {
 	return at
 }
 
-// testTime checks an engine.ClockReporter: the position of each result has the time of the database, this
-// time is never later than that of Told, and within an Update it is not before the scopes were locked.
+// testTime checks an engine.ClockReporter: the position of each result has the time of the database, which
+// never decreases and is never later than the result of Told, the latest time that the database has
+// returned.
 func testTime(t *testing.T, s *testedEngine) {
 	teller, ok := s.Engine.(engine.ClockReporter)
 	s.set("a", "a/1", "one")

@@ -78,7 +78,8 @@ func (s *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	s.more.Store(s.roomLocked())
 }
 
-// startWaiting starts compactions that wait although they are allowed. The caller must hold no locks.
+// startWaiting lets Pebble start the compactions that wait, if more are allowed than are running. Update
+// calls it when it returns; the caller must hold no locks.
 func (s *compactionScheduler) startWaiting() {
 	if s.more.Load() && s.more.CompareAndSwap(true, false) {
 		s.mu.Lock()

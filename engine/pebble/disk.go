@@ -210,7 +210,7 @@ func (s *diskSpace) enableDelays() {
 	}
 }
 
-// release ends all waits, for good.
+// release ends all waits for free disk space. Later calls do not wait any more.
 func (s *diskSpace) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

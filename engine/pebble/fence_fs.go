@@ -55,14 +55,14 @@ func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fenceFS {
 	return f
 }
 
-// check cuts off the disk, as trip does, if err is not nil.
+// check cuts off the disk, and logs why, if err is not nil.
 func (f *fenceFS) check(err error) {
 	if err != nil {
 		f.trip(err)
 	}
 }
 
-// trip cuts off the disk after a failure. The first cause is kept.
+// trip cuts off the disk after a failed write, and logs the first cause.
 func (f *fenceFS) trip(cause error) {
 	if f.cut(cause) {
 		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error",
@@ -70,8 +70,8 @@ func (f *fenceFS) trip(cause error) {
 	}
 }
 
-// cut cuts off the disk like trip, but logs no failure. It returns false if the disk had already been cut
-// off.
+// cut cuts off the disk, without logging: nothing is written to it any more, and waits for free space end.
+// It returns false if the disk had already been cut off.
 func (f *fenceFS) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)

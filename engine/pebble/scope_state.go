@@ -109,8 +109,8 @@ func (s *scopeState) unlink(r *updateRequest) {
 // the scope may call it.
 func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
-// mayShowUnsynced reports whether commits that are not durable may be visible in the scope. Any goroutine
-// may call it.
+// mayShowUnsynced reports whether a reader of the scope may see commits that a power cut could still undo.
+// Any goroutine may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
 // releasedScope is a point in the history of a scope, such as that at which its holder released it: the

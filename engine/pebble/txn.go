@@ -284,7 +284,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, which is returned with all later reads of the scope. Callers
+// change it when others must discard what they have cached about the scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
 	t.marks = append(t.marks, pendingScopeMark{s, mark})

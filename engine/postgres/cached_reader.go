@@ -39,7 +39,8 @@ const (
 )
 
 // rowsOf returns the statement that reads the rows of keys, and its arguments. If there are many keys, the
-// statement stops when the values have room bytes together: see covered.
+// statement stops when it has read values of room bytes together; covered then returns how many keys it
+// has answered.
 func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	stored := make([][]byte, len(keys))
 	for i, key := range keys {
@@ -296,7 +297,7 @@ func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	return at, err
 }
 
-// positions reads the stored ceilings and marks of scopes and returns them as positions.
+// positions returns the positions of scopes, from the stored ceilings (the next LSN of a scope) and marks.
 func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
@@ -385,7 +386,7 @@ func (r *overlayReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return newIterator(r, rg, reverse)
 }
 
-// Positions returns the position of each scope: see engine.Reader.
+// Positions returns the highest durable LSN and the mark of each scope: see engine.Reader.
 func (r *overlayReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return r.s.positions(scopes)
 }

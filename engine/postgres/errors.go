@@ -78,7 +78,8 @@ const (
 	lost                         // the connection is lost: run again on another one
 )
 
-// classify returns the reaction to an error.
+// classify decides from an error of the database whether the transaction has failed, is to be run again,
+// or is to be run again on another connection.
 func classify(err error) errorReaction {
 	var pe *pgconn.PgError
 	if !errors.As(err, &pe) {

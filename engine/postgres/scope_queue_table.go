@@ -90,7 +90,8 @@ func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
 	return slices.Clone(l.queue[:n])
 }
 
-// waiting returns what join would return, but leaves the requests in the queue.
+// waiting returns the first requests in the queue that could join the running database transaction, at
+// most most of them. Unlike join, it leaves them in the queue.
 func (l *scopeQueue) waiting(most int) []*updateRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -166,7 +166,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes the engine scope with the prefix key issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -194,7 +194,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the mark of a scope: see engine.TxnControl.
+// SetMark stores a number with a scope, which is returned with all later reads of the scope. Servers
+// change it when others must discard what they have cached about the scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
 		t.a.overlay.delete(engine.MarkKey(key))

@@ -127,8 +127,8 @@ func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch whose last two statements lock the ceilings and read keys. first reads the
-// results of the other statements. It returns the ceilings that do not exist.
+// lockCeilings sends a batch whose last two statements lock the rows with the next LSN of scopes, and read
+// keys. first reads the other results. unmade are the keys of those rows that do not exist yet.
 func (a *txnAttempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -201,8 +201,8 @@ func (a *txnAttempt) read(results pgx.BatchResults, keys [][]byte) (unlocked [][
 	return unlocked, nil
 }
 
-// abandon rolls the transaction back, in the background. It does not delay the next transaction on its
-// scopes, since the database releases them after half a round trip.
+// abandon rolls the transaction back in another goroutine. The database releases the scopes when the
+// ROLLBACK arrives, so the next transaction on them does not wait for the response.
 func (a *txnAttempt) abandon() { a.e.ending.Go(func() { abandon(a.c) }) }
 
 // commit makes the writes durable. If there are none, it only ends the transaction, since everything that
@@ -379,7 +379,7 @@ func (a *txnAttempt) named(key []byte) *lockedScope {
 	return nil
 }
 
-// positions returns the positions of scopes after the transaction.
+// positions returns the last LSN and the mark of each scope after the transaction.
 func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
 	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {

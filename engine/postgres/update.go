@@ -169,8 +169,9 @@ type updateGroup struct {
 	announced bool
 }
 
-// runUntilDone runs database transactions until one is committed or the group fails. If the leader's function
-// ends its goroutine, finish calls runUntilDone again, which continues after the leader's function.
+// runUntilDone runs database transactions until one is committed or the group of Updates fails. If the
+// function of the leader, the first Update, ends its goroutine, finish calls runUntilDone again, which
+// continues after that function.
 func (g *updateGroup) runUntilDone() {
 	for !g.announced {
 		if g.a == nil && !g.begin() {

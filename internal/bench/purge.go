@@ -83,7 +83,8 @@ func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual
 	return n, took, err
 }
 
-// recordPurges purges the first epochs of a copy and returns what the purges write.
+// recordPurges purges documents that expire one group (epoch) after the other, in a copy of the data set.
+// It returns for each purge the batches that Mayfly writes, which are then replayed in bare Pebble.
 func (b *Bench) recordPurges(ctx context.Context, d *expiringDataset) (purges [][][]byte, err error) {
 	dir, err := b.copyOf(d, "purge-twin")
 	if err != nil {

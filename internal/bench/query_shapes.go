@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// queryShape is a kind of query, run with queryTurns values in turn.
+// queryShape is a kind of query that the benchmark measures. It is run with queryTurns different values,
+// one after the other.
 type queryShape struct {
 	name string
 	text string
@@ -93,7 +94,7 @@ func ids(l documentLayout, k int) []store.Parameter {
 	return []store.Parameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
 }
 
-// shapes returns all queries for the documents of queryDocBytes.
+// shapes returns the queries that the benchmark measures over sets of generated documents.
 func shapes() (list []queryShape) {
 	for _, some := range [][]queryShape{pointShapes(), partitionShapes(), rangeShapes(), orderShapes(),
 		textShapes(), arrayShapes(), countShapes(), groupShapes(), extremeShapes()} {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// beginShapes begins a table with a row for each shape. With several sets it has a column for growth.
+// beginShapes begins the table of a section that measures queries, with one row for each kind of query. If
+// sets of several sizes are measured, a last column shows how the times grow with the size.
 func (r *runningReport) beginShapes(conditions string, several bool) {
 	r.section = "query"
 	r.printf("\nquery: %s\n", conditions)

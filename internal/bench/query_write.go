@@ -71,7 +71,8 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// comparedIndexing is the state of one side of measureIndexing: it creates documents, slice by slice.
+// comparedIndexing is the state of measureIndexing for one of the two indexing policies that it compares:
+// it creates documents, slice by slice.
 type comparedIndexing struct {
 	b       *Bench
 	c       *store.Container

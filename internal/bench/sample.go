@@ -17,8 +17,8 @@ import (
 // benchSlices is the number of slices of each side of a comparison.
 const benchSlices = 10
 
-// workSliceFunc does the work of one side for one slice. It returns the number of operations and their total
-// time.
+// workSliceFunc does one slice of the work of a comparison, in Mayfly or in bare Pebble. It returns the
+// number of operations and their total time.
 type workSliceFunc func() (ops int, took time.Duration, err error)
 
 // workSliceTimes holds the seconds per operation of Mayfly and of the baseline (bare Pebble), one value for
@@ -36,7 +36,8 @@ type resourceUsage struct {
 	written       uint64 // bytes, to the disk
 }
 
-// used returns what this process has used since its start.
+// used returns the CPU time, the allocations and (on Linux) the bytes written to disk of this process
+// since its start.
 func used() (u resourceUsage) {
 	u.cpu, _ = processCPU()
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}, {Name: "/gc/heap/allocs:bytes"}}
@@ -58,7 +59,7 @@ func (u *resourceUsage) add(from, to resourceUsage) {
 	u.written += to.written - from.written
 }
 
-// costs returns the average cost of an operation of Mayfly's side.
+// costs returns the average cost of one operation in Mayfly, not in bare Pebble.
 func (d workSliceTimes) costs() *Cost {
 	n := float64(max(d.ops, 1))
 	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,

@@ -51,7 +51,8 @@ func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r stor
 	c.setReceiptOf(r)
 }
 
-// HoldPage reserves the memory for a page before the page is made. See Hold.
+// HoldPage reserves the memory that a page may need, before the page is made. If there is not enough, it
+// waits until ctx ends at the latest and then fails with 429.
 func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()

@@ -159,7 +159,7 @@ type itemsPage struct {
 	empty int // length of the buffer without items
 }
 
-// Reset drops the items.
+// Reset removes all items from the page, which can then be filled again.
 func (p *itemsPage) Reset() { p.b, p.n = p.b[:p.empty], 0 }
 
 // Add appends an item to the page. It need not give way to other requests while a large page is made:

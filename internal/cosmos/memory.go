@@ -22,8 +22,8 @@ const (
 // that limit while it is made. Afterwards it holds the actual size of its buffer until it is released. The
 // data from which it was made has been dropped by then.
 
-// reserve reserves memory for a response before it is made. It is not needed for a read of a single item:
-// see readOnce.
+// reserve reserves memory for a response before it is made. A read of a single item does not need it,
+// since readOnce reserves the memory after the read.
 func (c *activeOperation) reserve() error {
 	switch c.req.Operation {
 	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:

@@ -64,8 +64,8 @@ func normalisePartitionKey(s string) ([]byte, error) {
 	return out, nil
 }
 
-// appendEscape rewrites the escape at the start of s. It returns the number of bytes of s that it has read,
-// or 0 if the escape is malformed.
+// appendEscape appends the backslash escape at the start of s as an escape that JSON allows, such as
+// \u0007 for \a. It returns the number of bytes of s that it has read, or 0 if the escape is malformed.
 func appendEscape(out []byte, s string) ([]byte, int) {
 	if len(s) < 2 {
 		return out, 0

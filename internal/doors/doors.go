@@ -61,7 +61,7 @@ type engineHandle struct {
 	closed bool // guarded by mu
 }
 
-// call runs a call to the engine, unless the door is closed.
+// call runs a call to the shared engine, or returns engine.ErrClosed if this handle has been closed.
 func (d *engineHandle) call(call func() error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -17,7 +17,8 @@ func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
 	return &serverHandle{TimedEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
 }
 
-// serverHandle is a door that behaves like the engine of one of several servers: see SharedEngine.Server.
+// serverHandle is a handle on a shared engine in memory that behaves like the engine of one of several
+// servers over a PostgreSQL database: see SharedEngine.Server.
 type serverHandle struct {
 	*TimedEngine
 	shared *SharedEngine
@@ -36,7 +37,8 @@ func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return at, err
 }
 
-// Await requests reports of commits in scopes: see engine.CommitNotifier.
+// Await requests reports of the commits of other servers in the given engine scopes: see
+// engine.CommitNotifier.
 func (s *serverHandle) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()

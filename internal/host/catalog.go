@@ -41,7 +41,7 @@ const (
 // record.
 const CatalogHead = 6
 
-// CatalogScope returns the scope of every change of the catalog.
+// CatalogScope returns the engine scope (the key prefix) that every change of the catalog locks.
 func CatalogScope() []byte { return []byte{0} }
 
 // AppendCatalogHead appends the beginning of the key of a catalog record: a zero byte, the kind of the
@@ -60,7 +60,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// catalogHead is the catalog's first record.
+// catalogHead is the catalog's first record: the format of the data, the next number to issue, and what
+// must outlast restores and migrations.
 type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
@@ -106,7 +107,7 @@ func (c *Catalog) Lock(ctx context.Context) error {
 // them.
 func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
 
-// Unlock ends Lock.
+// Unlock releases the catalog's lock, which Lock or TryLock has taken.
 func (c *Catalog) Unlock() { c.lock.Unlock() }
 
 // Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes
@@ -119,8 +120,8 @@ func (c *Catalog) Highest() uint64 { return c.head.Highest }
 // no earlier data. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
-// BegunAbove reports whether the catalog has issued its first number from Options.FirstNumber instead of 1.
-// The caller holds the lock.
+// BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
+// with Options.FirstNumber instead of 1. The caller holds the lock.
 func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current reports whether the records in memory are those that are stored. It returns false while this host
@@ -208,7 +209,8 @@ func (t *CatalogChange) Number() uint32 {
 	return n
 }
 
-// RecordHighest records the highest LSN that the scopes dropped by this change have issued.
+// RecordHighest records the highest LSN that the partition ranges or queues dropped by this change have
+// issued, so that those created later can begin above it.
 func (t *CatalogChange) RecordHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true
@@ -333,12 +335,14 @@ func rewriteHead(t engine.Txn) error {
 	return err
 }
 
-// setClock stores the state of a clock: the server's for number 0, otherwise that of a group.
+// setClock stores the state of a clock: the server's for number 0, otherwise that of the database (or
+// other group of data) with this number in the catalog.
 func setClock(t engine.Txn, number uint32, s ttl.ClockState) error {
 	return SetRecord(t, clockKey(number), s)
 }
 
-// dropClock deletes the stored state of a clock.
+// dropClock deletes the stored state of the clock of the database (or other group of data) with this
+// number in the catalog.
 func dropClock(t engine.Txn, number uint32) { t.Delete(clockKey(number)) }
 
 // SetRecord writes a record of the catalog.

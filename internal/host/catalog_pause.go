@@ -58,8 +58,8 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 	return err
 }
 
-// openPauses loads where purging is paused, and resumes it where it was paused at a server that has ended
-// without resuming it.
+// openPauses is called when a server that shares its data starts. It loads for which containers purging is
+// paused, and resumes purging where the server that paused it has ended without resuming it.
 func (in *Instance) openPauses(ctx context.Context) error {
 	list, err := in.Servers(ctx)
 	if err != nil || !in.Shared() {

@@ -143,7 +143,8 @@ func (c *Clock) State() (s ttl.ClockState, own bool) {
 	return ttl.In(c.base), false
 }
 
-// Own reports whether a group's clock is independent of the server's.
+// Own reports whether the clock of a database (or of another group of data) has its own time, rather than
+// that of the server's clock.
 func (c *Clock) Own() bool { return c.own.Load() }
 
 // virtual returns the virtual clock under this one, or nil if the underlying clock is the system's, which
@@ -173,8 +174,8 @@ func (c *Clock) CheckStepBack() error {
 	return &ClockBehindError{Of: c.of, Data: *floor, Clock: now.Unix()}
 }
 
-// clockKey returns the key of the state of a virtual clock: the server's for 0, otherwise that of the group
-// with this number, if the group has its own clock.
+// clockKey returns the key of the stored state of a virtual clock: the server's for number 0, otherwise
+// that of the database (or other group of data) with this number, if it has its own clock.
 func clockKey(number uint32) []byte { return ownKey(number, "clock") }
 
 // Clock returns the server's clock.
@@ -217,14 +218,15 @@ func (c *Clock) Copy(other *Clock) error {
 	return nil
 }
 
-// take gives a group's clock the state s of its own, so that it no longer follows the server's clock.
+// take gives the clock of a database (or of another group of data) the state s, so that it no longer
+// follows the server's clock.
 func (c *Clock) take(s ttl.ClockState) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
 
-// Keep stores the state of a group's clock with the change that creates the group. It does nothing if the
-// clock follows the server's.
+// Keep stores the state of the clock of a database (or of another group of data) with the change of the
+// catalog that creates the database. It does nothing if the clock follows the server's.
 func (c *Clock) Keep(t *CatalogChange) error {
 	if s, own := c.State(); own {
 		return setClock(t, c.number, s)
@@ -232,7 +234,8 @@ func (c *Clock) Keep(t *CatalogChange) error {
 	return nil
 }
 
-// Forget deletes the stored state of a group's clock, with the change that drops the group.
+// Forget deletes the stored state of the clock of a database (or of another group of data), with the
+// change of the catalog that drops the database.
 func (c *Clock) Forget(t *CatalogChange) { dropClock(t, c.number) }
 
 // restore sets the server's virtual clock to the stored state.

@@ -167,8 +167,8 @@ func (in *Instance) onlyServer(t engine.Txn) error {
 	return err
 }
 
-// saveClock stores the state of the server's virtual clock. Clocks of groups are stored when they are
-// changed. The caller holds the catalog's lock.
+// saveClock stores the state of the server's virtual clock. Clocks of databases (or of other groups of
+// data) are stored when they are changed. The caller holds the catalog's lock.
 func (in *Instance) saveClock(ctx context.Context) error {
 	v := in.clock.virtual()
 	if v == nil {
@@ -177,7 +177,8 @@ func (in *Instance) saveClock(ctx context.Context) error {
 	return in.catalog.Change(ctx, func(t *CatalogChange) error { return setClock(t, 0, v.State()) })
 }
 
-// clockMove moves several clocks to the same time. The caller holds the catalog's lock.
+// clockMove is a change of several clocks, for example the server's and those of databases that follow it,
+// to the same time. The caller holds the catalog's lock.
 type clockMove struct {
 	in     *Instance
 	clocks []*Clock

@@ -33,8 +33,9 @@ type serverFollower struct {
 	awaited map[string]time.Time
 }
 
-// Awaiting must be called by a caller that begins to wait for a change in one of the scopes. Its tenant
-// must return the scopes from TenantState.Awaited. Awaiting does not block.
+// Awaiting must be called by a caller that begins to wait for a change in one of the engine scopes (ranges
+// or queues), so that this server requests reports of the commits of other servers there. Its tenant must
+// return the scopes from TenantState.Awaited. Awaiting does not block.
 func (in *Instance) Awaiting(scopes [][]byte) {
 	f := in.follower
 	if f == nil {
@@ -81,7 +82,8 @@ func (f *serverFollower) report(scope []byte) {
 	f.in.wakeWaiting(scope)
 }
 
-// wakeWaiting wakes those who wait for a change in a scope; nil stands for all scopes.
+// wakeWaiting wakes all callers that wait for a change in an engine scope (the keys of one range or
+// queue), after another server has committed there; nil stands for all scopes.
 func (in *Instance) wakeWaiting(scope []byte) {
 	for _, r := range in.tenants {
 		if r.Changed != nil {
@@ -104,7 +106,8 @@ func (f *serverFollower) run(ctx context.Context) {
 	}
 }
 
-// look reads the catalog again if it has changed, and requests reports of commits in the awaited scopes.
+// look reads the catalog again if another server has changed it, and requests reports of commits in the
+// engine scopes (ranges or queues) for whose changes callers wait.
 func (f *serverFollower) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
@@ -131,7 +134,8 @@ func (f *serverFollower) look(ctx context.Context) {
 	}
 }
 
-// fresh returns the awaited scopes for which Notifier.Await must be called.
+// fresh returns those scopes of whose commits this server wants to hear, and for which it has not called
+// Notifier.Await yet, or not for awaitAgain.
 func (f *serverFollower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {

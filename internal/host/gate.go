@@ -110,7 +110,7 @@ func (g *Gate) Shut(ctx context.Context) error {
 	return nil
 }
 
-// Open ends Shut.
+// Open gives up the gate that Shut has taken exclusively.
 func (g *Gate) Open() {
 	g.mu.Lock()
 	g.stamp.Add(1)

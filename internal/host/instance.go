@@ -166,7 +166,8 @@ func (in *Instance) end() error {
 	return err
 }
 
-// leave lets the tenants store their final state.
+// leave lets the tenants (the store, and the queues and topics) write what they keep only in memory, such
+// as the time at which a container was last used.
 func (in *Instance) leave(ctx context.Context) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err

@@ -49,10 +49,12 @@ const (
 	serverScopes = 16
 )
 
-// leaseScope returns the scope of the records of leases.
+// leaseScope returns the engine scope (the key prefix to lock) of the records that say which server holds
+// a lease.
 func leaseScope() []byte { return []byte{0, kindLease} }
 
-// serverScope returns the scope of the record of a server.
+// serverScope returns the engine scope (the key prefix to lock) of the record by which a server tells the
+// others that it is running. Several servers may have the same scope.
 func serverScope(id string) []byte {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // never fails
@@ -63,7 +65,8 @@ func shardScope(n uint32) []byte {
 	return append(AppendCatalogHead(nil, kindLease, leaseShard), byte(n))
 }
 
-// allServerScopes returns the scopes of the records of all servers.
+// allServerScopes returns the engine scopes (key prefixes) in which the records of all running servers
+// lie.
 func allServerScopes() [][]byte {
 	list := make([][]byte, serverScopes)
 	for n := range list {

@@ -118,7 +118,8 @@ func (m *membership) wake() {
 	}
 }
 
-// start starts the renewals.
+// start starts the goroutine that renews the record of this server and its leases, by which other servers
+// know that it is running.
 func (m *membership) start() {
 	if m != nil {
 		m.running.Go(m.loop)

@@ -49,7 +49,7 @@ func unlisted(tenant uint8) ttl.SweepRange {
 	return ttl.SweepRange{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
 }
 
-// Ranges returns the ranges of all tenants.
+// Ranges returns all ranges that the reaper sweeps: those of the store and those of the queues and topics.
 func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.tenants {

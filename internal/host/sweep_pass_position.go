@@ -52,7 +52,8 @@ func (p *SweepPassPosition) holdBack(at, until int64) {
 	}
 }
 
-// end finishes a pass that has reached the cutoff.
+// end is called when a pass has reached the cutoff. The next pass begins after it, or at the lowest entry
+// that this pass has skipped.
 func (p *SweepPassPosition) end(cutoff int64) {
 	if p.lowestSkipped > 0 {
 		cutoff = min(cutoff, p.lowestSkipped-1)

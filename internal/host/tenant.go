@@ -37,7 +37,8 @@ type KeySpace struct {
 	First, Last byte
 }
 
-// TenantState is a tenant's state in one instance. A part that the tenant does not need is nil.
+// TenantState is the state of a tenant (the documents, or the queues and topics) while one engine is open.
+// A part that the tenant does not need is nil.
 type TenantState struct {
 	Life          TenantLifecycle
 	Sweep         ttl.Sweeper // purges expired items. The host sets Range.Tenant

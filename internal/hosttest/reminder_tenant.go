@@ -39,7 +39,7 @@ type reminderBookRecord struct {
 	Number uint32 `json:"number"`
 }
 
-// reminderBook is a book of reminders, with its keys' scope.
+// reminderBook is a named collection of reminders, with the prefix of their keys.
 type reminderBook struct {
 	scope  []byte
 	pass   host.SweepPassPosition
@@ -227,7 +227,8 @@ func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 	return host.StoredMoment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Expired returns the latest deadline after to that has passed: see host.ClockedData.
+// Expired returns the latest deadline that has passed and is later than the moment to: see
+// host.ClockedData.
 func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {

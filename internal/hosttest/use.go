@@ -76,7 +76,8 @@ func (m *reminderTenantState) write(t engine.Txn, b *reminderBook, text string, 
 	return id
 }
 
-// Texts returns the reminders of a book that are not due yet.
+// Texts returns the texts of those reminders in the book (the collection) called name that are not due
+// yet.
 func (t *ReminderTenant) Texts(ctx context.Context, name string) ([]string, error) {
 	m := t.live.Load()
 	now := m.in.Clock().Millis()

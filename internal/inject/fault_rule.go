@@ -81,7 +81,8 @@ type FaultRule struct {
 	Substatus int
 }
 
-// Limits of rules.
+// Limits of fault rules: the latency of one, their number, and the time after which clients retry if a
+// rule gives none.
 const (
 	MaxLatency = time.Minute
 	MaxRules   = 1000

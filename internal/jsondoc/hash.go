@@ -73,7 +73,7 @@ func hashFrom(v Value, seed Hash) Hash {
 	return seed
 }
 
-// within returns the hash of h with seed as the seed.
+// within returns the hash of the 16 bytes of h, computed with the given seed.
 func (h Hash) within(seed Hash) Hash {
 	var b [16]byte
 	return Murmur128(h.AppendTo(b[:0]), seed)

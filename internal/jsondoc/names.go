@@ -27,7 +27,9 @@ type memberName struct {
 	escaped bool
 }
 
-// nameStack holds names in few until that is full, and then all of them in many.
+// nameStack holds the member names of all objects that the parser is inside of, to find repeated ones.
+// They are in the array few until that is full, and from then on in the slice many, so that most documents
+// need no allocation.
 type nameStack struct {
 	few   [fewNames]memberName
 	used  int // number of names in few
@@ -114,7 +116,8 @@ func (p *parser) name(base int) (memberName, error) {
 	return n, nil
 }
 
-// closeNames removes the names of an object from the stack when the object ends.
+// closeNames is called at the end of an object. It takes the names of its members, those from base on, off
+// the stack and, if there are many, checks that none is repeated.
 func (p *parser) closeNames(base int) error {
 	own := p.names.above(base)
 	p.names.cut(base)

@@ -56,7 +56,8 @@ type DryRunDeadlines struct {
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames are the names of the periods by which inspect.DryRun.After counts, in its order.
+// deadlineNames are the names of the periods for which inspect.DryRun.After counts the expiring items, in
+// its order.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
 // proposedDefaultTTL is the proposed defaultTtl of a container.

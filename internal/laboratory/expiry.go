@@ -108,7 +108,8 @@ type WaitLimit struct {
 	limits *http.ResponseController
 }
 
-// Find implements route.RequestPartDecoder: it keeps the connection of the request for wait.
+// Find implements route.RequestPartDecoder: it stores the request's connection, whose deadlines wait
+// removes later.
 func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil

@@ -269,7 +269,8 @@ func (w *sseWriter) flush() bool {
 	return true
 }
 
-// jsonText returns a JSON object with a message.
+// jsonText returns the JSON object {"message": message}, the data of a server-sent event that reports an
+// error.
 func jsonText(message string) []byte {
 	b, err := json.Marshal(map[string]string{"message": message})
 	if err != nil { // cannot happen for a string

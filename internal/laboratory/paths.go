@@ -18,7 +18,7 @@ func on[Request, Answer any](method, path, summary string,
 	return route.On(method, path, summary, run)
 }
 
-// Methods and content types used in the table.
+// HTTP methods and content types that the table of routes uses.
 const (
 	get   = http.MethodGet
 	post  = http.MethodPost

@@ -88,8 +88,8 @@ func (a ConcurrentOperation) seconds() int64 {
 	return n
 }
 
-// mostGaps is about the number of calls of the engine in a step, in which concurrent operations can run. The
-// other constant is the maximum number of these operations.
+// mostGaps is about the number of places in a step at which concurrent operations can run: its calls of
+// the engine. mostActs is the maximum number of concurrent operations in a step.
 const (
 	mostGaps = 6
 	mostActs = 4
@@ -283,7 +283,8 @@ func (in *interruptedStep) open() bool {
 	return fault.ErrorCode(v.err) != fault.CodeCanceled
 }
 
-// resume continues the sweep that waits for a scope of the engine.
+// resume continues the sweep that was suspended because it had to wait for an engine scope (a locked key
+// prefix).
 func (in *interruptedStep) resume() {
 	v := in.waiting
 	if v.resume() {

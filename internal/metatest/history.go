@@ -111,7 +111,8 @@ type HistoryMode struct {
 	Doors         int    // see Config
 }
 
-// Modes returns all combinations that random histories run with.
+// Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the
+// number of ranges, the indexing policy) under which random histories run.
 func Modes() (all []HistoryMode) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {
@@ -179,8 +180,8 @@ func happens(when string, r *rand.Rand) bool {
 	return when == Always || when == Sometimes && r.IntN(12) == 0
 }
 
-// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then it
-// removes acts from the remaining steps in the same way.
+// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then
+// it removes concurrent operations (acts) from the remaining steps in the same way.
 func Shrink(h History, fails func(History) bool) History {
 	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {

@@ -55,8 +55,8 @@ func as(ctx context.Context, who any) context.Context {
 	return context.WithValue(ctx, callerRoleContextKey{}, who)
 }
 
-// during runs an operation. Before and after the operation's engine calls, at the points that the comment of
-// interleaver lists, it calls gap.
+// during runs an operation and calls gap before and after each of the operation's engine calls, so that
+// gap can run other operations there: see interleaver for the exact points.
 func (b *interleaver) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
 	b.idle = make(chan struct{})

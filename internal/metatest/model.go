@@ -329,7 +329,7 @@ func labels(items []*modelItem) string {
 	return "[" + strings.Join(s, " ") + "]"
 }
 
-// pathOf returns the path that a Path step sets.
+// pathOf returns the ttlPropertyPath that a step of the kind Path sets, or "" if it removes the path.
 func pathOf(s Step) string {
 	if s.Args[0] == "none" {
 		return ""

@@ -121,8 +121,8 @@ func Trace(seed uint64, m HistoryMode, open SubjectOpener) (trace []string, err 
 	return trace, err
 }
 
-// tracingSubject is a subject that appends to trace, for each step, its concurrent operations and then its
-// answer.
+// tracingSubject is a tested store (Subject) that appends to trace, for each step, the concurrent
+// operations and then the answer.
 type tracingSubject struct {
 	Subject
 	trace *[]string

@@ -113,9 +113,9 @@ func (w TimelineContainer) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Simulation is the expected state of a container after the events of a TimelineContainer. It applies one
-// rule, for a single second, to every second that passes, and records for each item whether it had expired in
-// one of them. An expired item stays expired.
+// Simulation is the expected state of a container after the events of a TimelineContainer. For each second
+// that passes, it checks for each item whether the item has expired in this very second. An item that had
+// expired in one second stays expired.
 type Simulation struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970

@@ -2,7 +2,8 @@
 
 package metatest
 
-// How many random timelines a test runs, and how many answers a boundary test checks.
+// Timelines is the number of random sequences of events (timelines) that a test runs. Judgments is the
+// number of answers about expiring items that a test checks while the clock runs.
 const (
 	Timelines = 100_000
 	Judgments = 12_000_000

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Numbers of operations that are not translated by a table alone.
+// The ids of those tokens of a request that the code handles itself, because the tables below are not
+// enough.
 const (
 	tokenResourceID      = 0x00
 	tokenPayloadPresent  = 0x02

@@ -18,7 +18,9 @@ const (
 	fitsName = "\x00fits"
 )
 
-// rewrite changes a part of a tree in place. Its depth must have been checked by inspect.
+// rewrite changes a part of the syntax tree of a script in place: it wraps expressions that could allocate
+// or run without limit in calls of functions of the sandbox, which check their size. inspect must have
+// checked the depth of the tree.
 func rewrite(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:

@@ -81,7 +81,7 @@ type Script struct {
 	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
 }
 
-// Trigger is a trigger.
+// Trigger is a trigger of a container, as a seed file defines it.
 type Trigger struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	ID   string      `json:"id" required:"true"`
@@ -126,7 +126,7 @@ type Queue struct {
 	SenderSettings
 }
 
-// Topic is a topic with its subscriptions.
+// Topic is a topic with its subscriptions, as a seed file defines it.
 type Topic struct {
 	Self          *tree.Value    `json:"-" tree:"self"`
 	Name          string         `json:"name" required:"true"`
@@ -136,7 +136,7 @@ type Topic struct {
 	SubscriptionPartitioning  bool `json:"enableSubscriptionPartitioning,omitempty"`
 }
 
-// Subscription is a subscription of a topic.
+// Subscription is a subscription of a topic, as a seed file defines it.
 type Subscription struct {
 	Self  *tree.Value `json:"-" tree:"self"`
 	Name  string      `json:"name" required:"true"`

@@ -21,7 +21,8 @@ func (w *World) trace(format string, args ...any) {
 	w.traceLocked(line)
 }
 
-// traceLocked adds a line to the trace and to the steps. The caller holds mu.
+// traceLocked adds a line to the trace, which the result of the simulation contains, and writes it to
+// config.Steps, if that is set. The caller holds mu.
 func (w *World) traceLocked(line string) {
 	w.lines = append(w.lines, line)
 	w.writeStepLocked(line)

@@ -24,10 +24,10 @@ const (
 	metrics = "METRICS"
 )
 
-// wanted reports whether a signal is to be sent: if the endpoint is set, or a standard environment variable
-// names a collector or an exporter. The variables are meant for all programs of a machine. If they ask for
-// something that this program does not support, that is not an error: the signal is not sent, and why is the
-// reason.
+// wanted reports whether a signal (traces or metrics) is to be sent: if the endpoint is set, or a standard
+// environment variable such as OTEL_EXPORTER_OTLP_ENDPOINT requests it. If a variable requests an exporter
+// or a protocol that this program does not support, that is no error, since such variables apply to all
+// programs of a machine: the signal is not sent, and why is the reason.
 func (s *Settings) wanted(signal string) (yes bool, why string) {
 	if s.Endpoint == Off || strings.EqualFold(s.Variable("OTEL_SDK_DISABLED"), "true") {
 		return false, ""

@@ -197,7 +197,9 @@ func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	return writeCSV(ctx, spool, out, e.text)
 }
 
-// nameCSV writes the CSV file from the part file, which has all documents, and removes the part file.
+// nameCSV makes the CSV file at path. The export has written all documents to a temporary file
+// (partOf(path)) first, because the columns are known only when all documents are. nameCSV converts this
+// file and removes it. In the columns text, strings are written unchanged: see writeCSV.
 func nameCSV(ctx context.Context, path string, text []string) error {
 	spool, err := os.Open(partOf(path))
 	if errors.Is(err, os.ErrNotExist) {

@@ -64,7 +64,7 @@ func forgetImport(path string) error {
 	return err
 }
 
-// writeNote writes a state file atomically.
+// writeNote writes note, how far an export or import has come, as JSON to the file path, atomically.
 func writeNote(path string, note any) error {
 	text, err := json.Marshal(note)
 	if err != nil {

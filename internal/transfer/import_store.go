@@ -151,8 +151,9 @@ func (d *seedDiffError) Error() string {
 
 func (d *seedDiffError) Unwrap() error { return d.refusal }
 
-// apply sends the definitions of the seed. First the server only compares them. Then apply records that it
-// has: later differences may be half-written definitions.
+// apply sends the definitions of the seed to the server. At first the server only compares them with its
+// own and fails if they differ. Before it writes them, apply records this in a file: after an
+// interruption, differences are then definitions that were only partly written, and may be replaced.
 func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// FilePosition is a position in a file.
+// FilePosition names a place in a file by line and column, for error messages.
 type FilePosition struct {
 	File   string
 	Line   int // from 1; 0: the position is the file as a whole

@@ -17,8 +17,8 @@ func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operationContextKey{}, true)
 }
 
-// CountedTurn separates the calls of counted operations from those of background work. It is safe for
-// concurrent use.
+// CountedTurn is a lock between an operation whose round trips are being counted and the calls of
+// background work: they never run at the same time. It is safe for concurrent use.
 type CountedTurn struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -71,7 +71,8 @@ func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// QuietEngine is a shared engine that keeps background work away while an operation is counted.
+// QuietEngine is a shared engine for tests that count the round trips of an operation: while an operation
+// is being counted, the calls of background work wait.
 type QuietEngine struct {
 	engine.Engine
 	getter engine.Getter

@@ -20,7 +20,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sortedRun is the position of a run, from byte from to byte to of its file.
+// sortedRun says where a run (a sorted sequence of records) lies in its file: from byte from to byte to.
 type sortedRun struct{ from, to int64 }
 
 // runWriter appends sorted runs of records to a file: see sortedRun.
@@ -44,7 +44,7 @@ func appendRecord(dst, key, payload []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(payload))), payload...)
 }
 
-// flush writes the current block.
+// flush writes the records that have been gathered to the file, as one block.
 func (w *runWriter) flush() error {
 	if len(w.raw) == 0 {
 		return nil

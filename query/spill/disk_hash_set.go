@@ -11,7 +11,8 @@ import (
 // Hash128 is a hash of 128 bits with evenly distributed values.
 type Hash128 [16]byte
 
-// A tier is a file of sorted sums. It consists of pages; each page has perPage sums and a checksum.
+// A tier is a file of a DiskHashSet with sorted hashes of rows (sums). It consists of pages; each page has
+// perPage sums and a checksum.
 const (
 	perPage  = 255
 	pageSize = perPage*16 + 4
@@ -236,7 +237,7 @@ func (s *DiskHashSet) in(t *hashTier, sum Hash128) (bool, error) {
 	return false, nil
 }
 
-// hashTierReader reads the sums of a tier in order.
+// hashTierReader reads the hashes in one file of a DiskHashSet (a tier) in ascending order.
 type hashTierReader struct {
 	t    *hashTier
 	at   int

@@ -150,7 +150,8 @@ func (l *Link) leave() {
 	l.abandonTransactions()
 }
 
-// run runs fn in another goroutine, as guard does. The caller holds the lock.
+// run runs fn in another goroutine. If fn panics, only the link is detached (see guard). The caller holds
+// the lock.
 func (l *Link) run(fn func()) {
 	l.workers.Add(1)
 	l.s.c.goWork(func() { l.guard(fn) }, l.workers.Done)

@@ -175,8 +175,8 @@ func (l *Link) memoryFor(n int64, more bool) heldMemory {
 	return heldMemory{n: min(firstStep, most)}
 }
 
-// passMemory passes the memory of the current message on to the complete message, and gives back what the
-// complete message does not need.
+// passMemory is called when the last frame of a message has arrived. It returns the memory that the link
+// holds for the message, from now on for its size only, and gives back the rest.
 func (l *Link) passMemory(size int) heldMemory {
 	c, h := l.s.c, l.room
 	l.room, l.since = heldMemory{}, time.Time{}

@@ -17,7 +17,8 @@ import (
 // client has disconnected. Therefore there is no cycle of waits, and each wait ends. The connection's lock
 // guards all of this state.
 
-// transactionOrder holds the transactions of a connection and the order of work around them.
+// transactionOrder holds the undischarged transactions of a connection, and the last discharge for which
+// later messages and settlements of the whole connection must wait.
 type transactionOrder struct {
 	transactions map[string]*transaction // by id
 	last         *dischargeRequest       // the last discharge that is a barrier for the whole connection
@@ -141,7 +142,8 @@ func (c *conn) failTransaction(state frame.State) {
 	}
 }
 
-// failFrame records that the work in a frame is lost because the frame is not processed: see failTransaction.
+// failFrame is called for a frame that is not processed. If its message or settlement belongs to a
+// transaction, that transaction can no longer be committed.
 func (c *conn) failFrame(body frame.Body) {
 	switch b := body.(type) {
 	case *frame.Transfer:

@@ -38,8 +38,8 @@ func (c *conn) workOn(task func()) {
 	}
 }
 
-// park waits until there is work for this goroutine, and returns false if enough goroutines are waiting
-// already.
+// park adds the channel of this goroutine to those on which the connection hands out work. It returns
+// false, and the goroutine must end, if enough goroutines are waiting already.
 func (c *conn) park(next chan func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -96,7 +96,7 @@ func (o *connPermit) leave() {
 	o.all.freed.Signal()
 }
 
-// close makes take return nil from now on.
+// close ends all waits for a permit: take returns nil from now on.
 func (p *connLimit) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -157,7 +157,8 @@ func (c *activeRequest) oldVersion() bool {
 	return v != "" && v < largeMessagesVersion
 }
 
-// fieldsOf returns the fields of a description in the order of Service Bus.
+// fieldsOf returns the XML elements in the description of a kind of entity, in the order in which Service
+// Bus writes them.
 func fieldsOf(kind entity.Kind) []descriptionField {
 	created := fixed("CreatedAt", func(d *entityXML) string { return stamp(d.Created) })
 	updated := fixed("UpdatedAt", func(d *entityXML) string { return stamp(d.Updated) })

@@ -2,7 +2,8 @@ package rule
 
 import "strings"
 
-// SystemProperty is a system property.
+// SystemProperty is a property of messages that Service Bus defines and rules name with the prefix sys,
+// such as sys.Label.
 type SystemProperty uint8
 
 // The system properties. An action can set those from the first up to To.

@@ -50,7 +50,7 @@ func (f *FieldReader) Raw() []byte {
 	return value
 }
 
-// next splits the next field; ok is false if it is null or missing.
+// next takes the next field off the encoded list; ok is false if it is null or missing.
 func (f *FieldReader) next() (it encodedItem, ok bool) {
 	value := f.Raw()
 	if value == nil {
@@ -109,7 +109,7 @@ func (f *FieldReader) unsignedUpTo(most uint64, want string) (n uint64, ok bool)
 	return n, true
 }
 
-// whole returns a non-negative integer; ok is false for other values.
+// whole returns the value as a non-negative integer; ok is false if it is not one.
 func (it encodedItem) whole() (n uint64, ok bool) {
 	switch it.code {
 	case codeUbyte, codeUshort, codeUint0, codeUintSmall, codeUint, codeUlong0, codeUlongSmall, codeUlong:

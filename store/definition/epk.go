@@ -29,7 +29,8 @@ const (
 	v1Truncation = 100 // maximum of hashed UTF-16 units, and of encoded bytes with an end mark
 )
 
-// The types of components in hash inputs and binary encodings.
+// The bytes that stand for the type of a component of a partition key, and for its end, in the input of
+// the hash and in the binary encoding of an effective partition key.
 const (
 	epkUndefined = 0x00
 	epkNull      = 0x01

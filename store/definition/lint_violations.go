@@ -31,7 +31,7 @@ const (
 	LintNull
 )
 
-// LintRules is the number of rules.
+// LintRules is the number of lint rules, each of which is a bit of LintViolations.
 const LintRules = 8
 
 // MillisecondsBase is the smallest number that is taken for a moment in milliseconds since 1970. As seconds

@@ -203,7 +203,8 @@ func (d *PartitionKeyDefinition) Plain(k PartitionKey) PartitionKey {
 	return k
 }
 
-// MismatchText is Cosmos DB's text for a key that does not fit. Clients look for it.
+// MismatchText is Cosmos DB's error message for a partition key that has the wrong number of components,
+// or differs from the values in the document. SDKs search error messages for it.
 const MismatchText = "Partition key provided either doesn't correspond to definition in the collection " +
 	"or doesn't match partition key field values specified in the document."
 

@@ -15,7 +15,8 @@ type PreviousImagePolicy struct {
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures are the features that can keep previous versions.
+// PreviousImageFeatures lists the features of Cosmos DB for which a container can be asked to keep the
+// versions of documents before a change, each with its setting.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
@@ -30,7 +31,8 @@ type PreviousImageFeature struct {
 	Paths []string           `json:"includedPaths,omitzero"`
 }
 
-// PreviousImageMode is a set of PreviousOfReplace and PreviousOfDelete.
+// PreviousImageMode says for which changes the feed of all versions also shows a document's version before
+// the change: a set of the bits PreviousOfReplace and PreviousOfDelete.
 type PreviousImageMode int
 
 // The changes for which the previous version is kept.

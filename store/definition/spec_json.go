@@ -38,8 +38,8 @@ type geospatialJSON struct {
 	Type Geospatial `json:"type"`
 }
 
-// computedJSON distinguishes a missing property from an empty one, since Cosmos DB has a different text for
-// each.
+// computedJSON is a computed property in JSON. It distinguishes a missing member from an empty one, since
+// Cosmos DB has different error messages for the two.
 type computedJSON struct {
 	Name  *string `json:"name"`
 	Query *string `json:"query"`

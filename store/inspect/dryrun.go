@@ -79,9 +79,10 @@ type DryRun struct {
 	After [len(DeadlineLimits) + 2]int64
 }
 
-// DryRunTTL reports what a change of a container's default would do at the moment of state. r is a snapshot
-// that matches the state. more is called before each step and reports whether there is time for it.
-// DryRunTTL fails with the error of the change itself if that would fail. The caller sets Complete.
+// DryRunTTL reports how many items would expire, or live longer, if a container's default TTL changed to
+// next. state is the container's state, r a snapshot that matches it. more is called before each step and
+// reports whether there is time for it. DryRunTTL fails if the change itself would fail. The caller sets
+// DryRun.Complete.
 func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o DryRunOptions,
 	more func() bool) (
 	DryRun, error) {

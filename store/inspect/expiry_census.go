@@ -20,7 +20,7 @@ import (
 // mostly keys.
 const ExactItems = 100_000
 
-// expiryCensus is one reading of the times at which all items of a container expire.
+// expiryCensus goes once through all items of a container and reports to its functions when they expire.
 type expiryCensus struct {
 	state *view.ContainerState
 	r     engine.Reader
@@ -73,7 +73,8 @@ func (n *expiryCensus) scan(rg engine.Range, fn func(it engine.Iterator) error) 
 	return err
 }
 
-// bodies reads every item of a range.
+// bodies reads every item of a range and calls n.each with its Lifetime, the values that decide when it
+// expires.
 func (n *expiryCensus) bodies(scope []byte) error {
 	return n.scan(layout.ScopeFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())

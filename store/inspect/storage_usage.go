@@ -20,7 +20,8 @@ type StorageUsage struct {
 // Limits are the limits of a container in Cosmos DB, as names and values in KB. Nothing enforces them.
 const Limits = "documentSize=10240;documentsSize=10485760;documentsCount=-1;collectionSize=10485760;"
 
-// Text returns the usage in the form of Limits.
+// Text returns the usage in the form of Cosmos DB's header x-ms-resource-usage, such as
+// "documentSize=0;documentsSize=12;documentsCount=3;collectionSize=12;", with sizes in KB.
 func (u StorageUsage) Text() string {
 	kb := strconv.FormatInt((u.Bytes+1023)/1024, 10)
 	return "documentSize=0;documentsSize=" + kb + ";documentsCount=" + strconv.FormatInt(u.Documents, 10) +

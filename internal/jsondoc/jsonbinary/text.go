@@ -316,7 +316,8 @@ func (r *reader) uniform(marker byte) {
 	r.repeat(outer, numbers)
 }
 
-// repeat appends an array of n elements.
+// repeat appends the text of a JSON array: it calls element n times, which reads one element and appends
+// its text.
 func (r *reader) repeat(n int, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}

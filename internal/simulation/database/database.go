@@ -41,7 +41,8 @@ type dataCopy struct {
 	rows *rowSet
 }
 
-// Stats counts the work of a Database.
+// Stats counts what a Database has done: commits, round trips, rows written, requests or responses lost
+// with their connections, and commits whose outcome the server does not know.
 type Stats struct {
 	Commits, Trips, Rows, Lost, Unknown uint64
 }
@@ -111,7 +112,7 @@ func (d *Database) loseLocked(at time.Time) {
 	d.recent = nil
 }
 
-// Recover ends an outage.
+// Recover ends the outage that Fail has begun: servers can connect again.
 func (d *Database) Recover() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

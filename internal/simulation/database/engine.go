@@ -202,7 +202,8 @@ func (e *Engine) exchange(x Exchange, limit time.Duration,
 	return x.Err
 }
 
-// exchanged passes an exchange to Options.Exchanged.
+// exchanged reports a finished request and response between this server and the database to
+// Options.Exchanged, if that is set.
 func (e *Engine) exchanged(x Exchange) {
 	if fn := e.d.o.Exchanged; fn != nil {
 		x.Server = e.name

@@ -21,7 +21,8 @@ type Options struct {
 	Exchanged func(Exchange)
 }
 
-// Exchange describes a finished exchange. A notification is an exchange, too, which the database begins.
+// Exchange describes a finished request of a server to the database and its response, or a notification
+// that the database has sent.
 type Exchange struct {
 	Server    string // the name of the server's engine
 	Operation ExchangeOperation
@@ -91,8 +92,8 @@ type Commit struct {
 	LSNs   []IssuedLSNs
 }
 
-// IssuedLSNs is the range of LSNs that a transaction has taken from a scope: from First up to, but not
-// including, Next.
+// IssuedLSNs is the range of LSNs that a transaction has taken from an engine scope: from First up to, but
+// not including, Next.
 type IssuedLSNs struct {
 	Scope       string
 	First, Next uint64

@@ -146,7 +146,8 @@ func (b *Binder) vector(c *syntax.Call) {
 	b.vectorRange(o, jsondoc.Of(append(values, '}')))
 }
 
-// vectorRange refuses options of VectorDistance whose multiplier is out of range.
+// vectorRange records an error if one of the options of VectorDistance that are multipliers has a value
+// out of its range.
 func (b *Binder) vectorRange(o syntax.Expr, options jsondoc.Value) {
 	if name, v := lang.BadMultiplier(options); name != "" {
 		b.failCode(o, fault.CodeSearchList,

@@ -70,7 +70,8 @@ func (b *Binder) notGrouped(e syntax.Expr) {
 			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 }
 
-// bindsBelow reports whether an expression uses a name that a subquery of the block binds.
+// bindsBelow reports whether an expression uses a name that is defined in a subquery of the SELECT bl, not
+// in bl itself.
 func (b *Binder) bindsBelow(bl *QueryBlock, e syntax.Expr) (below bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		if id, ok := n.(*syntax.Ident); ok && b.Idents[id] != nil {

@@ -140,7 +140,7 @@ func (b *Binder) nearestTo(c *syntax.Call) bool {
 }
 
 // derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM. The key is the
-// corresponding path in the item.
+// corresponding path in the item: in SELECT * FROM (SELECT VALUE c.a FROM c) x ORDER BY x.b it is c.a.b.
 func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *QueryBlock, steps []syntax.PathStep) *OrderKey {
 	x := b.inItem(sub, steps)
 	switch {

@@ -50,8 +50,8 @@ type Query struct {
 	Asked []Parameter
 }
 
-// Written returns a copy of the query for which planning has no effect: its top block is copied, and planning
-// changes only the blocks of q.
+// Written returns a copy of the query that keeps the form in which it was written: planning changes the
+// top block of q, but not that of the copy. All other parts are shared.
 func (q *Query) Written() *Query {
 	w, top := *q, *q.Top
 	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)

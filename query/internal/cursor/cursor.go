@@ -32,7 +32,8 @@ const (
 	maxRows       = 1<<32 - 1 // the largest OFFSET and LIMIT
 )
 
-// PagePosition is the position at which a page of a query has ended: the decoded content of a cursor.
+// PagePosition is the position at which a page of a query has ended: the decoded content of a continuation
+// token (cursor).
 type PagePosition struct {
 	Form   RunMode
 	At     WalkProgress // the position, if sources are read one after the other
@@ -74,8 +75,8 @@ func SpansHash(spans []SourceSpan) uint64 {
 	return KeySum(b)
 }
 
-// Encode returns the cursor as text. hash is that of the query and its scope; spans are those of the query's
-// sources.
+// Encode returns the position as the text of a continuation token. hash is that of the query and of the
+// part of the container that it reads; spans are the parts of it that the sources cover.
 func (p PagePosition) Encode(hash uint64, spans []SourceSpan) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
@@ -149,7 +150,8 @@ func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePositi
 	return p, nil
 }
 
-// RunMode is the way in which a plan runs and is divided into pages.
+// RunMode says in which order a plan returns rows, and by what a continuation token (cursor) names the
+// position between two pages.
 type RunMode uint8
 
 const (

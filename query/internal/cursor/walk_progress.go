@@ -58,7 +58,8 @@ type WalkProgress struct {
 	marks  []SectionPosition // in ascending order; nothing after the last one has been returned
 }
 
-// SectionPosition says how far a walk has come in one section of a WalkProgress. The section ends at to.
+// SectionPosition says how far a walk has come in one section of a WalkProgress, a part of the order in
+// which the sources follow one another. The section ends at to.
 type SectionPosition struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
@@ -70,7 +71,8 @@ const finished = math.MaxUint64
 // Begin returns the progress of a walk that has not begun, over sources that cover the spans.
 func Begin(spans []SourceSpan) WalkProgress { return WalkProgress{within: whole(spans)} }
 
-// Covers reports whether the walk that the progress belongs to covers at least these spans.
+// Covers reports whether the walk whose progress p is covers at least the given spans, so that a walk over
+// these can resume from p.
 func (p WalkProgress) Covers(spans []SourceSpan) bool { return p.within.holds(whole(spans)) }
 
 // At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
@@ -84,8 +86,9 @@ func (p WalkProgress) At(s SourceSpan) (rid uint64, rows int, left bool) {
 	return 0, 0, true
 }
 
-// Reach returns the progress of a walk that has advanced from p to the document rid of the i-th span. rows
-// is the number of rows of that document that have been returned; 0 means all.
+// Reach returns the progress of a walk that has continued from p and has just returned the document rid of
+// the source whose span is spans[i]. rows is the number of rows of that document that have been returned;
+// 0 means all.
 func (p WalkProgress) Reach(spans []SourceSpan, i int, rid uint64, rows int) WalkProgress {
 	next := Begin(spans)
 	if i > 0 {

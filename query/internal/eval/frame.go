@@ -114,7 +114,7 @@ type Frame struct {
 	key      []byte // scratch
 }
 
-// NewFrame returns a frame with the sizes of a layout.
+// NewFrame returns a frame with room for the aliases, aggregates and GROUP BY keys of a compiled query.
 func NewFrame(r *RunState, l FrameLayout) *Frame {
 	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
 		keys: make([]jsondoc.Value, l.Keys)}

@@ -43,7 +43,7 @@ type aggregator struct {
 	arg  ValueFunc
 }
 
-// Rowset returns the compiled form of a block. Each block is compiled once.
+// Rowset returns the compiled form of a SELECT (the query or a subquery). Each SELECT is compiled once.
 func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledBlock {
 	if rs, ok := c.Blocks[bl]; ok {
 		return rs

@@ -278,8 +278,8 @@ func (x *Execution) Next(docs source.Documents) bool {
 	return ok
 }
 
-// enter makes a document the current one and reports whether it matches a block's conditions on the item
-// alone.
+// enter makes a document the current one and reports whether it matches the conditions in the WHERE of a
+// SELECT that use only the document.
 func (x *Execution) enter(d source.Document, rs *eval.CompiledBlock) bool {
 	x.load(d)
 	return x.passes(rs)

@@ -79,7 +79,7 @@ func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.Terms { return emptyI
 // Partition returns false, because a list has no partitions.
 func (s *inMemorySource) Partition() (source.Postings, bool) { return nil, false }
 
-// emptyIndexTerms is the Terms of an index that does not exist.
+// emptyIndexTerms iterates over no index entries; values in memory have no index.
 type emptyIndexTerms struct{}
 
 func (emptyIndexTerms) Next() bool    { return false }
@@ -88,7 +88,7 @@ func (emptyIndexTerms) Value() []byte { return nil }
 func (emptyIndexTerms) RID() uint64   { return 0 }
 func (emptyIndexTerms) Close() error  { return nil }
 
-// inMemoryScan is the source.Documents over the list of a RunValues.
+// inMemoryScan iterates over values in memory as if they were the documents of a container: see RunValues.
 type inMemoryScan struct {
 	rest []InMemoryObject
 	at   *InMemoryObject

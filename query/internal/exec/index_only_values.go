@@ -362,8 +362,9 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 	return t.x.Run.Err
 }
 
-// countRest counts the other entries of key without reading them, if the source knows their number or if
-// they are probably many.
+// countRest counts the remaining entries of the current key without reading them. It uses the cached
+// number, if the source has one; after countFrom entries of the key it lets the source count them.
+// Otherwise it does nothing.
 func (t *termGroups) countRest() (err error) {
 	c, ok := t.src.(source.EntryCounter)
 	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {

@@ -87,7 +87,8 @@ func (wk *indexWalker) orderKey(dst []byte) []byte {
 	return dst
 }
 
-// needs reports whether the walk will read the document of an index entry whose key holds the whole value.
+// needs reports whether the walk must read the document of an index entry whose key holds the whole value,
+// rather than take the value from the key.
 func (wk *indexWalker) needs(rid uint64) bool {
 	covered := wk.census && (wk.least != nil || wk.skips && wk.x.done.Offset > 0)
 	return !covered && wk.allowed.has(rid)

@@ -317,8 +317,9 @@ func (wk *indexWalker) reach(d source.Document, key []byte) bool {
 // page must end, and lets it end there.
 const restEvery = 64
 
-// stops returns true from time to time, for an entry without a document: that entry then becomes the current
-// one, so that a page can end and resume behind it. values returns the entry's values of the ORDER BY keys.
+// stops lets a page end within a long series of entries without a matching document. For some of these
+// entries it makes the entry the current one, without a document, and returns true; the next page can then
+// resume after it. values returns the entry's values of the ORDER BY keys.
 func (wk *indexWalker) stops(rid uint64, values func() []jsondoc.Value) bool {
 	x := wk.x
 	if wk.misses++; wk.misses%restEvery != 0 || x.Plan.Form != cursor.Sorting {
@@ -368,8 +369,9 @@ func (wk *indexWalker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// run begins to read the run of inexact keys to which key belongs: it removes the run from the part that is
-// being walked, and sorts its documents.
+// run continues the walk inside the run to which key belongs: the documents that share an inexact index
+// key, such as that of a cut string. It removes the run from the part of the index that is being walked,
+// and makes sub sort its documents by their values.
 func (wk *indexWalker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)

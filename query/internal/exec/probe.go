@@ -205,7 +205,8 @@ func (p *accessPathProbes) note(how string) {
 	}
 }
 
-// maxChoices is how many choices a page records.
+// maxChoices is the maximum number of choices of an access path that the statistics of a page contain; a
+// query makes one for each source.
 const maxChoices = 16
 
 // accessPathChoice is the choice made in one source, for Explain.

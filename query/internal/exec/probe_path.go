@@ -37,7 +37,8 @@ func (w *accessPath) testsTerms() bool {
 	return ok && s.Whole
 }
 
-// testMost is the number of terms after which a path checks whether testing terms is worth its cost.
+// testMost is the number of index terms after which an access path that tests each term is given up if
+// more than half of them have passed.
 const testMost = 1000
 
 func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
@@ -49,7 +50,8 @@ type entryStepper interface {
 	Close() error
 }
 
-// postingStepper is an entryStepper over posting lists.
+// postingStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
+// entryStepper.
 type postingStepper struct{ source.Postings }
 
 func (s postingStepper) step() (uint64, bool, bool) {

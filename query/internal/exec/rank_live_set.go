@@ -22,8 +22,8 @@ const FewMembers = 1000
 // rids instead.
 const rankDead = 10_000
 
-// liveSets returns the live sets of all sources. few reports whether, in one of them, reading the documents
-// is cheaper than reading the index.
+// liveSets returns for each source the set of its live documents, over which text scores are computed. few
+// reports whether in one of the sources it is cheaper to read the documents than the index.
 func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
 	sets = make([]*liveRIDSet, len(x.sources))
 	for i, src := range x.sources {
@@ -34,8 +34,9 @@ func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
 	return sets, false, nil
 }
 
-// liveDocuments returns the live set of a source. few reports whether the set is a small part of the
-// documents in the index, so that reading the documents is cheaper.
+// liveDocuments returns the set of the live documents of a source, over which text scores are computed.
+// few reports whether they are a small part of the documents in the index, so that it is cheaper to read
+// the documents.
 func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, err error) {
 	p = &liveRIDSet{}
 	if c, ok := src.(source.DeadDocumentLister); ok {
@@ -69,7 +70,7 @@ func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, e
 	return p, scoped && len(p.members) <= FewMembers, err
 }
 
-// ridFilter reports whether rids, which are passed in ascending order, are in the live set.
+// ridFilter reports whether rids, which are passed in ascending order, are those of live documents.
 type ridFilter struct {
 	p            *liveRIDSet
 	member, dead int // indexes of the first rids not less than the last one tested

@@ -34,7 +34,8 @@ type textCollectionStats struct {
 	hits             []float64 // number of texts that have each term
 }
 
-// rankedScore is one part of ORDER BY RANK with the state of a run.
+// rankedScore is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with what a run knows of
+// it.
 type rankedScore struct {
 	*plan.Ranker
 	stats   textCollectionStats
@@ -214,8 +215,8 @@ func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
 	}
 }
 
-// mostRanked returns how many documents with the best values of each score take part in a fusion of scores
-// (RRF).
+// mostRanked returns how many documents each score of ORDER BY RANK RRF(...) contributes to the fusion:
+// those with its best values.
 func (x *Execution) mostRanked() int {
 	limit := x.Plan.Top.Limit
 	if limit < 0 {

@@ -123,7 +123,8 @@ func (x *Execution) countWords(src source.Source, sets *liveRIDSet, r *rankedSco
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
-// eachText calls fn for each text of the live set that has a word, in the order of rids.
+// eachText calls fn for each live document whose text at path has the given word, in the order of rids.
+// count is how often the word occurs there, length the number of words of the text.
 func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)

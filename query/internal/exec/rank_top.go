@@ -76,7 +76,7 @@ func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDoc
 	return b, x.Run.Err
 }
 
-// addTexts adds the texts of one source that have a term.
+// addTexts adds to the heap the texts of one source that have any of the terms, with their scores.
 func (b *topRankedDocuments) addTexts(source int) {
 	s := &b.r.indexed[source]
 	for i, rid := range s.rids {
@@ -157,8 +157,9 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 	return s, false, err
 }
 
-// wants reports whether the current document follows after those in the heap: a text that scores 0 if zero is
-// set, and otherwise a document without a score.
+// wants reports whether the current document belongs to those that are returned after the scored documents
+// of the heap. First, while zero is set, these are texts without any of the terms, whose score is 0; then
+// the documents without a score.
 func (b *topRankedDocuments) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -200,9 +201,9 @@ func (b *topRankedDocuments) close() (err error) {
 	return err
 }
 
-// rankFromIndex makes each document the current one in the order of ORDER BY RANK and calls row, as rankRows
-// does, but reads the scores from indexes. done is false, and row has not been called, if the indexes cannot
-// be used.
+// rankFromIndex makes one document after the other the current one, in the order of ORDER BY RANK, and
+// calls row for each. It reads the scores from indexes. done is false, and row has not been called, if the
+// indexes cannot be used.
 func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {

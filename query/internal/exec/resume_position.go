@@ -54,7 +54,8 @@ func (x *Execution) resumeAt(r *ResumePosition) error {
 	return nil
 }
 
-// Beginning returns the cursor of the first page, for a scope and sources that cover the spans.
+// Beginning returns the continuation token (cursor) with which the first page begins. scope names the part
+// of the container that is queried; the sources of the query cover the spans.
 func Beginning(p *plan.Plan, scope string, spans []cursor.SourceSpan) string {
 	first := cursor.PagePosition{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
 		Limit: p.Top.Limit}

@@ -99,9 +99,10 @@ func (x *Execution) eachInTurn(g *eval.Grouper, row func() bool) bool {
 	return true
 }
 
-// passGroup returns the current group as a row, and records that the next page begins after it. It counts the
-// groups whose keys have the same beginning, since a cursor holds only the beginning of a long key. It
-// returns false if row has returned false.
+// passGroup returns the current group as a row, and records that the next page begins after it. A
+// continuation token holds only the beginning of a long key, so passGroup also counts the returned groups
+// whose keys have the same beginning: the next page skips that many. It returns false if row has returned
+// false.
 func (x *Execution) passGroup(g *eval.Grouper, row func() bool) bool {
 	if !row() {
 		return false

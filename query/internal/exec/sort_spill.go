@@ -37,7 +37,7 @@ func (b *sortedBatch) many() bool {
 	return limit < 0 || limit > int64(x.Opts.MaxItems) || limit+x.done.Offset > maxRoom
 }
 
-// fillSpilled sorts all documents that come after those already returned.
+// fillSpilled sorts, with temporary files, all documents that come after those already returned.
 func (b *sortedBatch) fillSpilled() (err error) {
 	x := b.x
 	budget := x.Run.LimitHeld() / 8

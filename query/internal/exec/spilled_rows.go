@@ -143,7 +143,8 @@ func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 	return more
 }
 
-// showGroups calls fn for groups in files until fn returns false. The next page then begins with that group.
+// showGroups makes each group in the temporary files the current one and calls fn, until fn returns false.
+// The next page then begins with that group.
 func (x *Execution) showGroups(g *eval.Grouper, rest *eval.SpilledGroups, fn func() bool) bool {
 	one := rest.One
 	if one == nil {

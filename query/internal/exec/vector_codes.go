@@ -45,8 +45,9 @@ func (e EstimatedDistance) before(o EstimatedDistance) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
-// walkCodes reads the codes of all vectors, which are short approximations, and keeps as candidates the
-// vectors that may come next. usable is false if the index cannot be used.
+// walkCodes reads the codes of all vectors, short approximations, and keeps as candidates the vectors that
+// may be nearest to the query's vector among those not returned yet. usable is false if the source cannot
+// read the codes or a code is invalid.
 func (d *vectorDistances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun

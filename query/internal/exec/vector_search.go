@@ -74,7 +74,8 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *
 	return d, nil
 }
 
-// walk reads all vectors. usable is false if the index cannot be used: see take.
+// walk reads all vectors of the index and computes their distances from the query's vector. usable is
+// false if one has another length, or if there are too many; the query is then run without the index.
 func (d *vectorDistances) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
@@ -113,7 +114,9 @@ func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bo
 	return true, nil
 }
 
-// lookUp reads the vectors of the documents to search. usable is false if the index cannot be used: see take.
+// lookUp reads from the index the vectors of the documents that can match the conditions, and computes
+// their distances from the query's vector. usable is false if one has another length, or if there are too
+// many; the query is then run without the index.
 func (d *vectorDistances) lookUp() (usable bool, err error) {
 	for _, rid := range d.allowed.rids {
 		value, ok, err := d.src.(source.EntryReader).Value(d.v.Key, rid)

@@ -251,7 +251,8 @@ func (g *rewriter) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }
 
-// rewrite fills in the plan. An error reports why the query's rows cannot be merged.
+// rewrite determines the query that the client sends to each range and how it merges the rows. An error
+// reports why the rows cannot be merged.
 func (g *rewriter) rewrite() error {
 	switch {
 	case len(g.top.Rank) > 0:

@@ -153,8 +153,9 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 	return &syntax.Logical{Op: syntax.And, Terms: terms}
 }
 
-// payload returns an expression for each row, and the expressions that must be defined for the row to exist.
-// Afterwards the first source of the query is the item itself.
+// payload returns the expression that a rewritten query returns as the result of each row, and the
+// expressions that must be defined for the row to exist. It changes the FROM of the query so that its
+// first source is the item itself.
 func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.Steps[len(g.top.Steps)-1].Alias

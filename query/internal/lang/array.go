@@ -155,8 +155,9 @@ func fnArraySlice(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// overNumbers makes a function of an array of numbers. If an element is not a number, the result is
-// undefined.
+// overNumbers returns the implementation of a built-in function whose only argument is an array of
+// numbers, such as ARRAY_AVG. It passes the numbers to f; if the argument is not such an array, the result
+// is undefined.
 func overNumbers(f func([]float64) jsondoc.Value) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		numbers, ok := AppendNumbers(c.numbers[0][:0], args[0])
@@ -215,8 +216,9 @@ func median(numbers []float64) jsondoc.Value {
 	return jsondoc.NumberValue((numbers[n/2-1] + numbers[n/2]) / 2)
 }
 
-// extremeElement makes a function that returns the least or the greatest element of an array of primitive
-// values, which may have different types.
+// extremeElement returns the implementation of a built-in function whose result is the least element of an
+// array (sign -1) or the greatest one (sign 1), in the order of all primitive values. If the argument is
+// not an array of primitive values, the result is undefined.
 func extremeElement(sign int) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		best, ok := Undefined, args[0].Kind() == jsondoc.Array

@@ -270,7 +270,8 @@ func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	}
 }
 
-// toDate makes a function that converts a number of units to a moment.
+// toDate returns the implementation of a built-in function that converts a number since 1970, counted in
+// the given unit (such as milliseconds), to a date and time.
 func toDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])

@@ -50,7 +50,9 @@ func (c *CallContext) Words(text jsondoc.Value, language index.Language) []index
 	return c.terms.tokens
 }
 
-// fullTextContains makes a function that searches a text for terms.
+// fullTextContains returns the implementation of FULLTEXTCONTAINS, FULLTEXTCONTAINSALL or
+// FULLTEXTCONTAINSANY: whether a text contains a term, all terms, or any term. combine makes the result
+// from the results of the single terms: it gets their number and a function that tests the i-th.
 func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) func(*CallContext,
 	[]jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {

@@ -173,8 +173,9 @@ func int2(name string, f func(x, y int64) int64) Builtin {
 	}}
 }
 
-// intQuotient makes a function of two 64-bit integers from f, which divides. The result is undefined for a
-// division by 0, and if the quotient does not fit into 64 bits.
+// intQuotient returns the built-in function called name, of two 64-bit integers, that is computed by f, a
+// division or remainder. The result is undefined for a division by 0, and if the quotient does not fit
+// into 64 bits.
 func intQuotient(name string, f func(x, y int64) int64) Builtin {
 	b := int2(name, f)
 	divide := b.Fn

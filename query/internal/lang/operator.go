@@ -175,7 +175,8 @@ func toInt32(f float64) int32 {
 	return int32(int64(math.Mod(math.Trunc(f), 1<<32)))
 }
 
-// bitwise applies a function of two 32-bit integers to a and b.
+// bitwise implements an operator such as & or <<: it converts the numbers a and b to 32-bit integers, as
+// JavaScript does, and applies f to them. The result is undefined if a or b is not a number.
 func bitwise(a, b jsondoc.Value, f func(x, y int32) float64) jsondoc.Value {
 	if !AllOf(jsondoc.Number, a, b) {
 		return Undefined

@@ -98,8 +98,8 @@ func foldCase(s []byte) []byte {
 	return s
 }
 
-// seek makes a function of two strings, with an optional boolean for ignoring case, from a test on their
-// bytes.
+// seek returns the implementation of a built-in function such as CONTAINS(s, sub[, ignoreCase]): a Boolean
+// function of two strings. test is the comparison, on the bytes of both.
 func seek(test func(s, sub []byte) bool) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		ignore := false
@@ -218,8 +218,9 @@ func fnLastIndexOf(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:i])))
 }
 
-// split makes a function that returns the part of a string before or after a separator. The result is
-// undefined if the string does not contain the separator.
+// split returns the implementation of a built-in function of a string and a separator. find returns the
+// offset of the separator, or -1, for which the result is undefined; part returns the result: the text
+// before or after the separator, which is at offset at and has size bytes.
 func split(find func(s, sep string) int, part func(s string, at, size int) string) func(*CallContext,
 	[]jsondoc.Value) jsondoc.Value {
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {

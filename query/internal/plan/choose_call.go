@@ -52,7 +52,8 @@ func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	return l
 }
 
-// called returns the constraint of a function that an index can answer.
+// called returns the constraint (a set of index keys) of a condition that is a function call, such as
+// STARTSWITH(c.a, "x"). It returns nil if no index can answer the call.
 func (p *Planner) called(e *syntax.Call) *Constraint {
 	fn, ok := lang.Lookup(e.Name)
 	if e.UDF || !ok {
@@ -115,7 +116,8 @@ func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	return l
 }
 
-// typeConstraint returns the constraint of a type test.
+// typeConstraint returns the constraint of a type test, such as IS_NUMBER(c.a): the index keys of values
+// at the path that have one of the types in set.
 func (p *Planner) typeConstraint(x syntax.Expr, set eval.ValueKindSet) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {

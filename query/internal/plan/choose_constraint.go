@@ -93,7 +93,9 @@ func (p *Planner) constraintOf(e syntax.Expr) *Constraint {
 	return p.compared(e, syntax.Eq, jsondoc.BoolValue(true))
 }
 
-// constraintAt returns a constraint without spans for an expression that is a path with a range index.
+// constraintAt returns a constraint on the path that an expression consists of, for a caller that fills in
+// Spans, the intervals of index keys. It returns nil if the expression is not a path or has no range
+// index.
 func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	at := p.pathAt(e)
 	if !at.ok {
@@ -106,8 +108,9 @@ func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
-// constraintOfElement returns a constraint without spans for a path through single elements of arrays. The
-// constraint is on any element, since a condition that holds for a certain element holds for at least one.
+// constraintOfElement is like constraintAt for a path with array indexes, such as c.tags[0].name. The
+// index has one path for all elements, /tags/[]/name, so the constraint is on any element: it also
+// includes documents in which only another element matches.
 func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {
@@ -160,7 +163,8 @@ var rangeOps = map[syntax.BinaryOp]index.ComparisonOp{
 	syntax.Ge: index.GreaterEqual,
 }
 
-// compared returns the constraint of x op v.
+// compared returns the constraint of the comparison x op v: the keys of the index of the path x that can
+// match it.
 func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
@@ -201,7 +205,7 @@ func (l *Constraint) addSpan(lo, hi []byte) {
 	}
 }
 
-// oneOf returns the constraint of x IN (list).
+// oneOf returns the constraint of x IN (list): the keys of the index of the path x that can match it.
 func (p *Planner) oneOf(x syntax.Expr, list []jsondoc.Value) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// LeastRanked is the minimum number of documents that are selected by each score of ORDER BY RANK. At least
-// twice the number of rows of the page are selected.
+// LeastRanked is the least number of documents that each score of ORDER BY RANK RRF(...) contributes to
+// the fusion: its best ones. If twice the number of rows up to the end of the page is higher, it
+// contributes that many.
 const LeastRanked = 120
 
 // Ranker is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares

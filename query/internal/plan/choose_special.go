@@ -10,7 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// special returns the access of a function call that has a special kind of index.
+// special returns the access to the documents for which a call of a spatial function, a full-text
+// function, ARRAY_CONTAINS_ANY or ARRAY_CONTAINS_ALL can be true. It returns nil for other calls, and if
+// no index can be used.
 func (p *Planner) special(c *syntax.Call) IndexAccess {
 	fn, ok := lang.Lookup(c.Name)
 	if c.UDF || !ok {

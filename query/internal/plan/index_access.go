@@ -37,13 +37,15 @@ type AllOfAccess struct{ List []IndexAccess }
 // AnyOfAccess lists the documents that at least one of its accesses lists.
 type AnyOfAccess struct{ List []IndexAccess }
 
-// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted: there must be
+// few keys, whose posting lists are merged.
 func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
 
-// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+// Lists returns false: the rids under intervals of keys must be read and sorted.
 func (a *SpansAccess) Lists() bool { return false }
 
-// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
+// of all parts do.
 func (a *AllOfAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
@@ -53,7 +55,8 @@ func (a *AllOfAccess) Lists() bool {
 	return true
 }
 
-// Lists reports whether the rids come sorted from posting lists: see IndexAccess.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
+// of all parts do.
 func (a *AnyOfAccess) Lists() bool {
 	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
 }

@@ -24,7 +24,7 @@ type indexOnly struct {
 	Args       []IndexOnlyArg // of the aggregates
 }
 
-// indexOnlyKind is what a query computes from index entries alone.
+// indexOnlyKind says which kind of result a query computes from index entries without reading documents.
 type indexOnlyKind uint8
 
 const (
@@ -109,7 +109,9 @@ func (p *Planner) decided(t *bind.QueryBlock) bool {
 	})
 }
 
-// onlyArg returns the argument of an aggregate, if an index has it. ok is false if no index has it.
+// onlyArg returns the path whose range index has all values that an aggregate needs, so that no document
+// need be read: that of its argument, or none for a COUNT of all items. ok is false if there is no such
+// index.
 func (p *Planner) onlyArg(a bind.AggregateCall) (arg IndexOnlyArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
 		return IndexOnlyArg{}, true

@@ -28,9 +28,9 @@ type node interface {
 	fmt.Stringer
 }
 
-// OfDocuments reports whether the rows of a node are whole documents, before JOIN. The statistics of a page
-// count and time these documents (exec.Stats: Loaded, Matched, Load, Filter), so a run measures nothing else
-// for such a node.
+// OfDocuments reports whether the rows that a node returns are whole documents, as before a JOIN or a
+// SELECT list. A page counts and times these documents anyway (exec.Stats: Loaded, Matched, Load, Filter),
+// so a traced run does not measure such a node by itself.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
 	case *DocumentsNode:

@@ -14,14 +14,14 @@ import (
 // bound and folded, and its expressions are compiled. Parameters stay open if they are operands of
 // comparisons, BETWEEN, short IN lists or some functions of strings and arrays in a WHERE (see
 // takesParameters). Compiled expressions read the values of open parameters from the run. ValueRules make a
-// Plan from the shape for each set of values.
+// Plan from the template for each set of values.
 //
-// All other uses of a parameter's value go through Binder.PinnedValue, which records that the shape is valid
-// for these values only: a TOP or OFFSET, an operand of a constant expression, an expression in a select
-// list, an ORDER BY or a GROUP BY, the pattern of a LIKE or of a regular expression, the terms of a score, a
-// vector, a geometry. The shape of a query with ORDER BY RANK is never valid for other values.
+// All other uses of a parameter's value go through Binder.PinnedValue, which records that the template is
+// valid for these values only: a TOP or OFFSET, an operand of a constant expression, an expression in a
+// select list, an ORDER BY or a GROUP BY, the pattern of a LIKE or of a regular expression, the terms of a
+// score, a vector, a geometry. The template of a query with ORDER BY RANK is never valid for other values.
 //
-// A shape does not change after its first plan is made.
+// A template does not change after its first plan is made.
 type planTemplate struct {
 	*bind.Binder
 	bare     Plan // the plan after ShapeRules

@@ -43,7 +43,8 @@ func showsItem(b *bind.Binder, bl *bind.QueryBlock) bool {
 	return false
 }
 
-// simplifySubqueries drops the DISTINCT of one block.
+// simplifySubqueries drops the DISTINCT of a block whose rows are groups and contain all GROUP BY keys, so
+// that no two rows are equal. It is called for each subquery.
 func simplifySubqueries(b *bind.Binder, bl *bind.QueryBlock) {
 	if !bl.Distinct || !bl.Grouped {
 		return

@@ -19,8 +19,8 @@ func pushFilters(p *Planner) {
 	}
 }
 
-// level returns the index of the last source of the block that an expression refers to, directly or in
-// subqueries, or -1.
+// level returns the index of the last source in the FROM of a SELECT whose name an expression uses,
+// directly or in subqueries, or -1 if it uses none.
 func (p *Planner) level(bl *bind.QueryBlock, e syntax.Expr) int {
 	level := -1
 	syntax.Walk(e, func(n syntax.Node) bool {

@@ -15,7 +15,7 @@ import (
 // term.
 type textCounts struct{ Args []textCount }
 
-// textCount is the argument of an aggregate that an index of words can compute.
+// textCount is what an index of words counts for one aggregate.
 type textCount struct {
 	Kind textCountKind
 	R    Ranker // the text, and the term
@@ -43,7 +43,8 @@ func findTextCounts(p *Planner) {
 	}
 }
 
-// textCount returns the argument of an aggregate, if an index of words has it.
+// textCount returns what an index of words must count to compute an aggregate: documents, the words of
+// their texts, or the texts with a term. ok is false if such an index cannot compute it.
 func (p *Planner) textCount(a bind.AggregateCall) (one textCount, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)

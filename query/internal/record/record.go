@@ -68,5 +68,6 @@ func AppendSized(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// MaxCursorKey is the maximum number of bytes of a key that a cursor holds.
+// MaxCursorKey is the maximum number of bytes of an ORDER BY or GROUP BY key that a continuation token
+// (cursor) holds. Longer keys are cut.
 const MaxCursorKey = 256

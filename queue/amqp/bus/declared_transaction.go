@@ -81,7 +81,8 @@ func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	return crossEntityError(at)
 }
 
-// leaveGroup reverts Attaching for a link that was refused.
+// leaveGroup forgets a link that was refused: it no longer counts as the first link of its AMQP session,
+// which determines the entity of transactions (see Attaching).
 func (c *conn) leaveGroup(l *amqp.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Conditions defined by Service Bus.
+// AMQP error conditions that Service Bus defines.
 const (
 	condEntityExists       wire.Symbol = "com.microsoft:entity-already-exists"
 	condEntityDisabled     wire.Symbol = "com.microsoft:entity-disabled"

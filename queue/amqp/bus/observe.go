@@ -19,7 +19,8 @@ type Observation struct {
 	Condition string
 }
 
-// observing starts an observation. The caller calls end with the states that were sent to the client.
+// observing begins to measure an operation on messages, for Options.Observe and the log. The caller calls
+// end with the states that were sent to the client.
 func (c *conn) observing(operation, path string, messages int) (end func([]frame.State)) {
 	log := c.bus.o.Logger
 	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // manage.go logs requests in more detail

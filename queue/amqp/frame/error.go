@@ -2,7 +2,7 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// Error conditions of the standard.
+// Error conditions that AMQP 1.0 defines.
 const (
 	CondInternal             wire.Symbol = "amqp:internal-error"
 	CondNotFound             wire.Symbol = "amqp:not-found"

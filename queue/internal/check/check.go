@@ -168,7 +168,8 @@ func (k *storeChecker) keysOf(seq int64, h *layout.MessageHeader) [][]byte {
 	return nil
 }
 
-// heads checks that the head entry of each session names the session's first active message.
+// heads checks the head entries of a store, one for each session with active messages: each must name the
+// session's first active message.
 func (k *storeChecker) heads() error {
 	prefix := k.Keys.Family(layout.FamilySession)
 	it := k.r.Scan(engine.Prefix(prefix), false)

@@ -70,8 +70,8 @@ func (n *sequenceHeap) Pop() any {
 	return seq
 }
 
-// Position returns the lowest sequence number that may not have been handed out, and a count that the caller
-// passes to Advance as moves.
+// Position returns the lowest sequence number that may not have been handed out. moves counts the calls of
+// Release and Restart; the caller passes it to Advance, which does nothing if there were others since.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
 // PopReturned removes and returns the lowest sequence number among the messages that were already passed and

@@ -68,8 +68,8 @@ func joined(list []correlationCriterion) (name string) {
 	return name
 }
 
-// values returns the values of a message for the properties of an index, joined to one key. ok is false if
-// one is missing.
+// values returns the message's values of the given properties, joined to one key for the look-up of
+// correlation filters that compare the same properties. ok is false if a property is missing.
 func (v *MessageView) values(list []correlationCriterion) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value

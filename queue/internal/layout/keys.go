@@ -101,7 +101,8 @@ func (s MessageStoreKeys) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
-// AppendKey appends to dst what Key returns.
+// AppendKey appends to dst the key of a family (a kind of key, f is its letter) with a sequence number, as
+// Key returns it.
 func (s MessageStoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
@@ -140,5 +141,5 @@ func AppendSeq(prefix []byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(prefix[:len(prefix):len(prefix)], uint64(seq))
 }
 
-// SeqOf returns the number at the end of a key.
+// SeqOf returns the sequence number of a message in the last 8 bytes of a key.
 func SeqOf(key []byte) int64 { return int64(binary.BigEndian.Uint64(key[len(key)-8:])) }

@@ -118,7 +118,7 @@ func (w *sessionIterator) id() (id string, ok bool, err error) {
 	return string(raw), true, nil
 }
 
-// pass moves the iteration to the session after this one.
+// pass moves the iterator past all keys of the session id.
 func (w *sessionIterator) pass(id string) {
 	if w.more {
 		behind := engine.Prefix(jsondoc.AppendEscaped(w.prefix[:len(w.prefix):len(w.prefix)], []byte(id))).End

@@ -7,7 +7,8 @@ const (
 	maxDueBytes = 1 << 20 // size of the items that are kept until their keys are read
 )
 
-// dueKey is a key that is read later, together with others, so that a remote engine needs few round trips.
+// dueKey is a key whose value a check needs. It is read later, together with others, so that a remote
+// engine needs few round trips.
 type dueKey struct {
 	key   []byte
 	check func(value []byte) // value is nil if the key is absent
@@ -28,7 +29,8 @@ func (k *checker) readDueIfMany() error {
 	return k.readDue()
 }
 
-// readDue reads and checks the due keys.
+// readDue reads all keys that checks have requested since the last call (see dueKey), and passes each
+// value to its check.
 func (k *checker) readDue() error {
 	due := k.due
 	k.due, k.dueBytes = nil, 0

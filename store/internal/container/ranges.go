@@ -62,10 +62,10 @@ func (st *State) formerSpan(id string) (from, to string, ok bool) {
 	return "", "", false
 }
 
-// InFormer resolves a partition range of a former container of the same name. If s names such a range,
-// InFormer returns s with the bounds of that range, intersected with those of s, instead of its id. It
-// returns s unchanged if the container itself has a range with the id, if no container had one, or if s has a
-// partition key.
+// InFormer replaces the id of a partition range of a dropped container that had the same name, which a
+// client may still have cached. If s names such a range, InFormer returns s with the bounds of that range,
+// intersected with those of s, instead of the id. It returns s unchanged if the container itself has a
+// range with the id, if no dropped one had, or if s has a partition key.
 func (st *State) InFormer(s value.Scope) value.Scope {
 	if s.Range == "" || !s.Partition.IsZero() || st.RangeByID(s.Range) != nil {
 		return s

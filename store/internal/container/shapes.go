@@ -20,8 +20,9 @@ type DocumentShapeCache struct {
 // DocumentShapeHash identifies a document's shape (the set of its paths) in the index.
 type DocumentShapeHash = split.DocumentShapeHash
 
-// LookUp reports whether the cache has a shape (known), and whether the range already has the maximum number
-// of shape records (full).
+// LookUp returns known = true if the cache has the shape (the set of paths of a document) with this name,
+// and full = true if the range already has the maximum number of shape records, so that no more may be
+// added.
 func (b *DocumentShapeCache) LookUp(name DocumentShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -41,17 +42,18 @@ func (b *DocumentShapeCache) Follow(wipe uint32) {
 	b.Known, b.full, b.wipe = nil, false, wipe
 }
 
-// Wipe returns the number of the last deletion of the whole index that the cache has taken into account.
+// Wipe returns the number of the last deletion of the whole index of the range after which Follow has
+// emptied the cache.
 func (b *DocumentShapeCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
 }
 
-// Learn adds the shapes that a transaction has found, after its commit. full means that the transaction has
-// found the maximum number of shape records. wipe is the number of the last deletion of the whole index
-// before the transaction. If Follow has been called with another one since, Learn does nothing, because the
-// shapes are out of date.
+// Learn adds shapes (sets of paths) of which a transaction has stored or found the records, after its
+// commit. full means that the range has the maximum number of shape records. wipe is the number that Wipe
+// returned before the transaction: if the whole index of the range has been deleted since, the shapes are
+// out of date, and Learn does nothing.
 func (b *DocumentShapeCache) Learn(names []DocumentShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
@@ -70,7 +72,7 @@ func (b *DocumentShapeCache) Learn(names []DocumentShapeHash, full bool, wipe ui
 	b.full = b.full || full
 }
 
-// Forget empties the cache.
+// Forget empties the cache of shapes, sets of paths of documents.
 func (b *DocumentShapeCache) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // VersionOf returns the version of the container's state in the mark that the engine stores for a range.
 func VersionOf(mark uint64) uint32 { return uint32(mark) }
 
-// remark returns mark with the version of the container's state in it replaced.
+// remark returns a range's mark (a number that the engine stores for it) with its lower 32 bits, the
+// version of the container's state, replaced by version.
 func remark(mark uint64, version uint32) uint64 { return mark&^math.MaxUint32 | uint64(version) }
 
 // OutdatedStateError reports that an operation has used an outdated state of the container.

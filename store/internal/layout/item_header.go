@@ -123,8 +123,8 @@ func DecodeItem(value []byte) (h ItemHeader, body []byte, err error) {
 	return h, body, err
 }
 
-// decodeBase reads the base (see HasBase) of a version 2 header, which follows its first n bytes, and returns
-// the body.
+// decodeBase reads the base of a version 2 header, the second from which the time to live counts (see
+// HasBase). It follows the first n bytes of value. decodeBase returns the body, which follows the base.
 func (h *ItemHeader) decodeBase(value []byte, n int) (body []byte, err error) {
 	if value[0] != itemVersionBased {
 		return nil, fmt.Errorf("%w: an item of format %d", engine.ErrNewerFormat, value[0])

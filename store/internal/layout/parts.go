@@ -85,7 +85,8 @@ func TombstoneName(epk, pk []byte) string {
 	return string(append(jsondoc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-// KeyTombstone returns the name of the partition key in a tombstone's key: see TombstoneName.
+// KeyTombstone returns the name of the deleted partition key whose tombstone (the record of the deletion)
+// has the given key: the key without the container id and the family. See TombstoneName.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
 // TombstonePostings returns the prefix of the index keys (family k) of the items of a partition key, which is
@@ -94,7 +95,8 @@ func TombstonePostings(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyPartition), name...)
 }
 
-// DecodeReindexed decodes a ReindexedValue; ok is false if value is not one.
+// DecodeReindexed decodes a ReindexedValue: the documents of a partition range up to rid have been indexed
+// again in the change of the indexing policy with the number round. ok is false if value is malformed.
 func DecodeReindexed(value []byte) (round uint32, rid uint64, ok bool) {
 	if len(value) != 12 {
 		return 0, 0, false

@@ -16,7 +16,7 @@ import (
 // ChargeScript is the charge of running a script in RU. The script's operations are charged in addition.
 const ChargeScript = 1.0
 
-// Triggers are the triggers that a write names.
+// Triggers holds the pre-trigger and the post-trigger that a write request names; either may be nil.
 type Triggers struct{ pre, post *resource.Resource }
 
 // TriggersOf finds the triggers that a write names and returns CodeBadRequest if one does not apply to

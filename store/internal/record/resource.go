@@ -96,7 +96,8 @@ func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
 	return nil
 }
 
-// Key returns the catalog key of the resource of this family with an id.
+// Key returns the catalog key of the resource with this id among the resources of the family, those of one
+// kind and owner.
 func (f ResourceFamily) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }

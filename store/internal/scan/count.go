@@ -105,7 +105,7 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	return true, nil
 }
 
-// isExpired reports whether an item of the scope has expired.
+// isExpired reports whether the item with this rid has expired.
 func (s *Source) isExpired(rid uint64) (bool, error) {
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)

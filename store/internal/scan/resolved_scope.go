@@ -141,7 +141,8 @@ func (sp *ResolvedScope) Contains(epk []byte) bool {
 // valid for a scope with the same name and the same bounds.
 func (sp *ResolvedScope) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
-// Spans returns the bounds of the scope in each of its ranges, ascending and without gaps.
+// Spans returns the bounds of the scope (the part of the container that a query or list reads) in each of
+// its partition ranges, ascending and without gaps.
 func (sp *ResolvedScope) Spans() []query.Span {
 	from, to := sp.Min, sp.Max
 	if sp.Prefix != nil {

@@ -198,8 +198,9 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 	return s.fetch(s.items, &s.fetched, rid, false)
 }
 
-// get reads a document by a single get of the engine. If Prefetch has read the document already, or has found
-// that it does not exist, get uses that result. listed is passed to Take.
+// get reads a document by a single get of the engine. If Prefetch has read the document already, or has
+// found that it does not exist, get uses that result. listed means that the rid comes from the index
+// entries of the partition key in the scope, so that the key need not be compared.
 func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)
@@ -245,7 +246,8 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 	return nil, false, nil
 }
 
-// Scan returns an iterator over the documents of the scope that follow a rid.
+// Scan returns an iterator over the documents whose rids are greater than after. Like all methods of a
+// Source it returns only documents in the scope, the part of the container that a query or list reads.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
 // Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a

@@ -17,9 +17,10 @@ var splitLogs = [...]struct {
 	epk    func(value []byte) ([]byte, error)
 }{{layout.FamilyVersions, layout.VersionEPK}, {layout.FamilyExpired, layout.ExpiryEPK}}
 
-// copyLog copies the entries of a log that were appended since the last call, up to *room entries. It
-// removes the copies of entries that have been removed from the range. left is the estimated number of
-// entries still to copy; the estimate is too low if transactions have several entries.
+// copyLog copies the entries of the i-th of splitLogs (the feed of all versions, the log of expiries) that
+// were appended since the last call, and subtracts their number from *room, the maximum. It removes the
+// copies of entries that have been removed from the range. left is the estimated number of entries still
+// to copy; the estimate is too low if transactions have several entries.
 func (m *RangeCopier) copyLog(r engine.Reader, i int, room *int) (left uint64, err error) {
 	family, at := splitLogs[i].family, &m.logs[i]
 	it := r.Scan(layout.ScopeFamily(m.From.Scope, family), false)

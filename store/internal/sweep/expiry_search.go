@@ -39,7 +39,7 @@ func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerSta
 	return w.died, nil
 }
 
-// expirySearch searches for the last expiry between two seconds.
+// expirySearch finds the latest moment between two seconds at which an item of a range has expired.
 type expirySearch struct {
 	state *view.ContainerState
 	to    int64

@@ -31,7 +31,8 @@ type ReindexedDocument struct {
 // IsLarge reports whether the entries are too many for one transaction.
 func (d *ReindexedDocument) IsLarge() bool { return d.size > reindexBytes }
 
-// DropBefore forgets the old entries. The caller has deleted them.
+// DropBefore removes from d the index entries that earlier policies have given the document. The caller
+// has deleted them from the index.
 func (d *ReindexedDocument) DropBefore() { d.before = nil }
 
 // Remake computes the index entries of the next documents of a range, a few of those after rid at. next is

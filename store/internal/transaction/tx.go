@@ -157,8 +157,8 @@ func (t *Tx) Live(item *StoredItem) bool {
 		!t.State.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
-// put writes item over old, which is nil for a new item. It sets the item's sequence, and the rid of a new
-// one.
+// put writes an item in place of old, which is nil for a new item. It gives the item the next write
+// sequence of the transaction and, if it is new, its rid.
 func (t *Tx) put(old, item *StoredItem) error {
 	item.Head.Sequence = t.take()
 	item.Head.Range = t.Range.Number

@@ -13,7 +13,8 @@ type expiryLogWrite struct {
 	entry layout.ExpiryEntry
 }
 
-// logExpiry adds the expiry of an item to the log, with the sequence that take returned last.
+// logExpiry adds the expiry of an item to the log of expiries. The entry gets the sequence that the last
+// call of take has allocated.
 func (t *Tx) logExpiry(ghost *StoredItem) {
 	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
 	if !ok || at > t.Now {

@@ -31,7 +31,8 @@ func (t *Tx) SetReindexed(rid uint64) {
 	t.Set(layout.IndexedKey(t.Range.Scope), layout.ReindexedValue(t.State.Rec.IndexRound, rid))
 }
 
-// SetSwept stores the second of a purge. The store's clock is never behind it.
+// SetSwept stores with the range the second of this purge. The container's clock never returns an earlier
+// time.
 func (t *Tx) SetSwept() {
 	t.Container.Host.Note(container.MarkPurge, t.Now)
 	t.Set(layout.SweptKey(t.Range.Scope), layout.Number(uint64(t.Now)))

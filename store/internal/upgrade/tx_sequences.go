@@ -37,9 +37,9 @@ type sequenceProgress struct {
 
 func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "sequences") }
 
-// dropProgress removes the stored progress of PlaceSequences. The step from format 2 calls it, when
-// PlaceSequences cannot run any more. PlaceSequences itself must keep it, because it may run once more after
-// a crash.
+// dropProgress removes the record of how far PlaceSequences has come. PlaceSequences itself keeps the
+// record, because after a crash it may run once more; the upgrade from format 2, after which it never
+// runs, calls dropProgress.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
 func (p sequenceProgress) compare(q sequenceProgress) int {
@@ -191,7 +191,8 @@ func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values
 	return keys, values, nil
 }
 
-// placeNumber turns the sequence at a position of a key or value into the first one of its LSN.
+// placeNumber replaces the sequence of format 1 at offset at, which is a plain LSN, by the first sequence
+// of that LSN in the current format.
 func placeNumber(b []byte, at int) error {
 	if len(b) < at+8 {
 		return fmt.Errorf("%w: %d bytes instead of a sequence", engine.ErrCorrupt, len(b))

@@ -20,7 +20,9 @@ const (
 var StoredLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + definition.MaxMoves*archiveBytes,
 	MaxDepth: jsondoc.DefaultMaxDepth + definition.MaxMoves*archiveDepth}
 
-// ArchiveID returns the n-th id to try for an expired item in the archive.
+// ArchiveID returns the n-th id to try for the archived document of an expired item: for n = 0 the item's
+// own id, then the id with a suffix made of the item's LSN and n, for the case that the archive already
+// has a document with the id tried before.
 func ArchiveID(ghost *view.Item, n int) string {
 	if n == 0 {
 		return ghost.ID

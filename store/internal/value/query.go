@@ -38,7 +38,8 @@ type ResumePosition struct {
 // conditions name neither a partition key nor a range.
 type CrossPartition uint8
 
-// The values of CrossPartition. A gateway of Cosmos DB uses the last two.
+// What becomes of a query over all partition ranges. A gateway of Cosmos DB never merges, so it behaves
+// like CrossStream or, without the header x-ms-documentdb-query-enablecrosspartition, like CrossRefuse.
 const (
 	// CrossServe runs every query; the store merges the results of the ranges.
 	CrossServe CrossPartition = iota

@@ -105,14 +105,14 @@ func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	return n, it.Close()
 }
 
-// MaxGhosts is the maximum number of entries of possibly expired items that a count checks one by one in
-// a range.
+// MaxGhosts is the maximum number of items in a range that a count reads because they may have expired
+// without being purged yet (ghosts). If there are more, the count is estimated or made in another way.
 const MaxGhosts = 10_000
 
-// KeyLife returns a Lifetime with the same expiry as the item whose key in the index of expiry (family w or
-// x) has the given second. Such a key does not contain the item's _ts and ttl separately, but expiry depends
-// on their sum only. The generation of the result is that of the first policy, so every floor (see package
-// ttl) at or above its second applies to it.
+// KeyLife returns a Lifetime with the same expiry as the item whose key in the index of expiry (family w
+// or x) has the given second. Such a key does not contain the item's _ts and ttl separately, but expiry
+// depends on their sum only. The result counts as written under the container's first policy, so every
+// change of the default TTL counts as later.
 func KeyLife(family byte, second int64) ttl.Lifetime {
 	if family == layout.FamilyDeadline {
 		return ttl.Lifetime{TS: second - 1, Own: 1}

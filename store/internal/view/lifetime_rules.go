@@ -50,8 +50,8 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// A TTLBasisEra is a ttl.PolicyEra, the policy before a change of the ttlPropertyPath, with the TTLBasis that
-// the change has set.
+// A TTLBasisEra describes a change of the ttlPropertyPath, the property from which times to live count:
+// the policy until the change (ttl.PolicyEra), and the property after it.
 type TTLBasisEra struct {
 	ttl.PolicyEra
 	After TTLBasis

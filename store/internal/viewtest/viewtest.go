@@ -56,7 +56,7 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 	}}
 }
 
-// Scope returns the prefix of the keys of the container's range.
+// Scope returns the prefix of all keys of the container's first partition range.
 func (c *Container) Scope() []byte { return c.State.Ranges[0].Scope }
 
 // Put writes an item that is age seconds old at Now, with all its keys, and returns it.

@@ -65,7 +65,7 @@ func (w *HeavyWorkQueue) Run(fn func(*priority.LongOperation)) {
 // priority can be lowered.
 func (w *HeavyWorkQueue) long() { w.watched.Store(watchedAfterLong) }
 
-// NewHeavy returns the queue of a process with a number of processors.
+// NewHeavy returns a queue for a process that may use the given number of processors.
 func NewHeavy(processors int) *HeavyWorkQueue {
 	turns, scripts := max(1, processors-1), max(minScripts, processors-1)
 	return &HeavyWorkQueue{
@@ -75,8 +75,8 @@ func NewHeavy(processors int) *HeavyWorkQueue {
 	}
 }
 
-// errScripts ends a transaction whose script may not run yet. A transaction must not wait for that,
-// because it blocks other writers of its range.
+// errScripts ends a transaction whose script may not run yet, because too many other scripts run. A
+// transaction must not wait for them, since it blocks the other writers of its range.
 var errScripts = errors.New("too many scripts run")
 
 // Script starts a script, or returns errScripts if too many run. The caller calls leave when the script

@@ -67,7 +67,7 @@ func (m *MemoryBudget) TakeLarge(ctx context.Context, n int64) error {
 	return nil
 }
 
-// GiveLarge returns the bytes that TakeLarge has taken for n bytes.
+// GiveLarge gives back the memory that TakeLarge has taken when it was called with the same n.
 func (m *MemoryBudget) GiveLarge(n int64) {
 	n = min(n, m.most/2)
 	m.room.Release(n)

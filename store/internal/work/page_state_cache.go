@@ -32,7 +32,7 @@ type cachedPageState struct {
 	since  time.Time // in real time
 }
 
-// The limits for all queries together.
+// The limits of a PageStateCache, for the states of all queries together: bytes, number, and age.
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64
@@ -45,7 +45,8 @@ func NewPageStates(m *MemoryBudget, wall ttl.Clock) *PageStateCache {
 	return &PageStateCache{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
 }
 
-// watch sets the timer for the oldest state. The caller holds mu.
+// watch sets the timer by which the oldest state is dropped when it reaches maxStateAge. The caller holds
+// mu.
 func (p *PageStateCache) watch() {
 	if p.stop != nil || p.done || len(p.kept) == 0 {
 		return

@@ -38,8 +38,8 @@ func NewPlans() PlanCache {
 	return PlanCache{lately}
 }
 
-// Plan returns the plan of a query for a container that is indexed by terms. info is called if there is no
-// plan yet.
+// Plan returns a cached plan of a query, or makes one. terms describes the indexes of the container. info
+// is called, to describe the rest of the container, only if there is no plan yet.
 func (p PlanCache) Plan(text string, params []query.Parameter, terms *index.Indexer,
 	info func() query.Info) (*query.Plan, error) {
 	values, types := parameterKeys(params)

@@ -48,8 +48,9 @@ func (w *ScanLimiter) steps(n int) bool {
 	return w.err == nil
 }
 
-// Check looks at the context and the time. It sets w.err if the context has ended or the limit has passed,
-// and w.Late if the budget has passed.
+// Check compares the elapsed time with the two limits. After Limit, or when the context has ended, it sets
+// w.err, so that the scan fails. After Budget it sets w.Late, so that a scan that can continue on another
+// page ends.
 func (w *ScanLimiter) Check() {
 	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
 		return
@@ -94,8 +95,8 @@ func ViewUnder(w *ScanLimiter, eng engine.Engine, fn func(engine.Reader) error) 
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(LimitedReader{r, w}) })
 }
 
-// LimitedReader is a reader whose scans are limited by a stopwatch. If the stopwatch has ended a scan,
-// Close of its iterator returns the stopwatch's error.
+// LimitedReader is a reader whose scans end when the context or the time limit of a ScanLimiter ends.
+// Close of an iterator that has ended in this way returns the reason.
 type LimitedReader struct {
 	engine.Reader
 	watch *ScanLimiter
