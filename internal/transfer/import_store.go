@@ -151,9 +151,8 @@ func (d *seedDiffError) Error() string {
 
 func (d *seedDiffError) Unwrap() error { return d.refusal }
 
-// apply sends the definitions of the seed to the server. At first the server only compares them with its
-// own and fails if they differ. Before it writes them, apply records this in a file: after an
-// interruption, differences are then definitions that were only partly written, and may be replaced.
+// apply sends the definitions of the seed to the server, which fails if its own differ. Before it writes them,
+// apply records this in a file: after an interruption, differences may be replaced, as half-written ones.
 func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
@@ -274,9 +273,8 @@ const (
 	same
 )
 
-// isThere says whether the server has a document with the same id and partition key, and whether that is
-// the same document or another one. If the file gives the document's time of writing (_mayfly.timestamp),
-// the server's document counts as the same only with that time.
+// isThere says whether the server has a document with the same id and partition key, and whether it is the
+// same. If the file gives its time of writing (_mayfly.timestamp), only one with that time is the same.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
 	document []byte) (documentPresence, error) {
 	body, asked, err := store.ParseImport(document)

@@ -141,8 +141,7 @@ func (wk *indexWalker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until returns the key at which a backward walk resumes if the previous page has ended at key: see from,
-// which does the same for a forward walk.
+// until is from for a backward walk: it returns the key at which the walk resumes.
 func (wk *indexWalker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
