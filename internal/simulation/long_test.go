@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
 // TestRepeats runs many seeds twice in a sandbox.
@@ -51,4 +52,18 @@ func TestManyServers(t *testing.T) {
 		c.Writers, c.Readers, c.Messages, c.Sessions = 60, 40, 40, 10
 		check(t, c)
 	}
+}
+
+// varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.
+func varied(seed uint64) simulation.Config {
+	c := config(seed)
+	pick := func(n uint64, list ...int) int { return list[seed/n%uint64(len(list))] }
+	c.Duration = 2 * time.Minute
+	c.Servers = pick(1, 2, 3, 4, 8)
+	c.Ranges = pick(4, 1, 2, 5)
+	c.Chaos = time.Duration(pick(12, 2, 4, 10)) * time.Second
+	lost := []float64{0.0005, 0.005, 0.02}[pick(36, 0, 1, 2)]
+	c.Network.LostRequest, c.Network.LostAnswer, c.Network.LateCommit = lost, lost, lost
+	c.Network.MaxDelay = time.Duration(pick(108, 1, 5, 40)) * time.Millisecond
+	return c
 }

@@ -45,20 +45,6 @@ func config(seed uint64) simulation.Config {
 		Feeds: 3, Messages: 4, Sessions: 3, Topics: 2, Network: network(), Chaos: 6 * time.Second}
 }
 
-// varied draws a configuration from a seed: small and large clusters, with few and with many disturbances.
-func varied(seed uint64) simulation.Config {
-	c := config(seed)
-	pick := func(n uint64, list ...int) int { return list[seed/n%uint64(len(list))] }
-	c.Duration = 2 * time.Minute
-	c.Servers = pick(1, 2, 3, 4, 8)
-	c.Ranges = pick(4, 1, 2, 5)
-	c.Chaos = time.Duration(pick(12, 2, 4, 10)) * time.Second
-	lost := []float64{0.0005, 0.005, 0.02}[pick(36, 0, 1, 2)]
-	c.Network.LostRequest, c.Network.LostAnswer, c.Network.LateCommit = lost, lost, lost
-	c.Network.MaxDelay = time.Duration(pick(108, 1, 5, 40)) * time.Millisecond
-	return c
-}
-
 // check runs a simulation, which must violate nothing.
 func check(t *testing.T, c simulation.Config) {
 	t.Helper()
