@@ -49,7 +49,7 @@ func WithLogger(l *slog.Logger) Option {
 func WithOptions(change func(*store.Options)) Option { return func(o *options) { change(&o.store) } }
 
 // Clock is a clock that the program controls: it can be stopped, set and moved forward. See WithClock.
-type Clock = ttl.Virtual
+type Clock = ttl.VirtualClock
 
 // NewClock returns a clock that shows the time at and is stopped.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
@@ -94,7 +94,7 @@ func OpenMemory(opts ...Option) (*DB, error) { return open(folder(pebble.Options
 // folder opens the engine of a folder or of memory.
 func folder(p pebble.Options) func(context.Context, *options) (engine.Engine, error) {
 	return func(ctx context.Context, o *options) (engine.Engine, error) {
-		p.Logger, p.Now = o.logger, ttl.Real{}.Now
+		p.Logger, p.Now = o.logger, ttl.SystemClock{}.Now
 		return pebble.Open(ctx, p)
 	}
 }

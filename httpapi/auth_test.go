@@ -270,7 +270,7 @@ func TestDirectoryToken(t *testing.T) {
 func TestBadKey(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"not base64!", ""} {
-		if _, err := newAuthority(key, true, ttl.Real{}); err == nil {
+		if _, err := newAuthority(key, true, ttl.SystemClock{}); err == nil {
 			t.Errorf("the key %q was accepted", key)
 		}
 	}

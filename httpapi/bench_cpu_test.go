@@ -20,7 +20,7 @@ import (
 // machine; the longer half of the rounds is left out.
 func BenchmarkRecordedPointRead(b *testing.B) {
 	w := newWorld(b, realClocks)
-	w.wall.Advance(ttl.Real{}.Now().Sub(w.wall.Now()))
+	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)

@@ -23,7 +23,7 @@ import (
 // echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
 	w := newWorld(b, realClocks)
-	w.wall.Advance(ttl.Real{}.Now().Sub(w.wall.Now())) // by which requests are signed
+	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now())) // by which requests are signed
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
@@ -60,7 +60,7 @@ func BenchmarkPointRead(b *testing.B) {
 
 // realClocks are those of a server that is not a test's.
 func realClocks(s *setup) {
-	s.store.Clock, s.store.Wall, s.server.Wall = ttl.Real{}, ttl.Real{}, ttl.Real{}
+	s.store.Clock, s.store.Wall, s.server.Wall = ttl.SystemClock{}, ttl.SystemClock{}, ttl.SystemClock{}
 	s.server.NoClockCheck = true
 }
 
@@ -76,7 +76,7 @@ func fullLog() *requests.Log {
 // BenchmarkRecord is what the log of requests adds to a point read: the handler alone, with and without it.
 func BenchmarkRecord(b *testing.B) {
 	w := newWorld(b, realClocks)
-	w.wall.Advance(ttl.Real{}.Now().Sub(w.wall.Now()))
+	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	r := w.request("GET", docs+"/1", "", append(pk(`["a"]`), "User-Agent", "azsdk-net-cosmos/3.1",

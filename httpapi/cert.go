@@ -55,7 +55,7 @@ const (
 func Certificate(dir string, hosts []string, shared SharedCertAuthority) (cert tls.Certificate,
 	pemText []byte,
 	path string, err error) {
-	return certificateAt(dir, hosts, shared, ttl.Real{}.Now())
+	return certificateAt(dir, hosts, shared, ttl.SystemClock{}.Now())
 }
 
 // SharedCertAuthority reads and replaces the authority that several servers have in common. It calls fn with

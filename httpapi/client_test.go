@@ -35,8 +35,8 @@ type world struct {
 	setup setup
 	db    *store.DB
 	srv   *Server
-	clock *ttl.Virtual
-	wall  *ttl.Virtual
+	clock *ttl.VirtualClock
+	wall  *ttl.VirtualClock
 	h     http.Handler
 	key   []byte
 	http2 bool // streams go over HTTP/2

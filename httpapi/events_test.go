@@ -193,7 +193,7 @@ func TestEventStreamLasts(t *testing.T) {
 			w.srv.http.ReadTimeout, w.srv.http.WriteTimeout = limit, limit
 			base, _ := w.listen()
 			lines := w.stream(t.Context(), base, "")
-			tick, stop := ttl.Real{}.After(2 * limit)
+			tick, stop := ttl.SystemClock{}.After(2 * limit)
 			defer stop()
 			<-tick
 			w.mortal("a", 1)

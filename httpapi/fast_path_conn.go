@@ -132,7 +132,7 @@ func (s *fastPathConn) serve() (whole bool) {
 		}
 		s.drop()
 	}()
-	s.now = ttl.Real{}.Now()
+	s.now = ttl.SystemClock{}.Now()
 	clear(s.mapped)
 	s.err, s.status = nil, 0
 	s.c.shortcuts.serve(s)

@@ -30,7 +30,7 @@ func dialPlain(t *testing.T, base string) *plainLink {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline((ttl.Real{}).Now().Add(time.Minute)); err != nil {
+	if err := c.SetDeadline((ttl.SystemClock{}).Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return &plainLink{t, c, bufio.NewReader(c)}

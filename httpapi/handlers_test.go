@@ -374,7 +374,7 @@ func TestClock(t *testing.T) {
 	w.do("GET", path, "", bearer...).want(200).has("now", `"2030-01-01T01:00:00Z"`)
 	w.do("GET", path, "", "Authorization", "Bearer AAAA").want(401)
 
-	real := newWorld(t, func(s *setup) { s.store.Clock = ttl.Real{} })
+	real := newWorld(t, func(s *setup) { s.store.Clock = ttl.SystemClock{} })
 	real.do("PUT", path, `{"advance":"1s"}`, bearer...).fails(403, 0, "")
 	real.do("GET", path, "", bearer...).want(200).has("frozen", "false").has("rate", "1").has("virtual",
 		"false")

@@ -94,7 +94,7 @@ func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.
 	t.Cleanup(func() { _ = conn.Close() })
 	r := &raw2{t: t, conn: conn, framer: http2.NewFramer(conn, conn), next: 1}
 	r.encoder = hpack.NewEncoder(&r.head)
-	if err := conn.SetDeadline(ttl.Real{}.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(ttl.SystemClock{}.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
@@ -305,7 +305,7 @@ func TestSlowClientsOfHTTP2(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			if err := conn.SetDeadline(ttl.Real{}.Now().Add(30 * time.Second)); err != nil {
+			if err := conn.SetDeadline(ttl.SystemClock{}.Now().Add(30 * time.Second)); err != nil {
 				t.Error(err)
 			}
 			_, _ = io.WriteString(conn, said) // the server may hang up before

@@ -61,7 +61,7 @@ type Options struct {
 	// Connection is the connection data that the explorer shows; nil: unknown.
 	Connection *laboratory.Connection
 	// Wall is the clock of real time, with which the dates of signatures are compared. It must not be the
-	// clock of the data, which can be moved. Default: ttl.Real{}.
+	// clock of the data, which can be moved. Default: ttl.SystemClock{}.
 	Wall ttl.Clock
 	// Ready checks whether the store works, for GET /_mayfly/readyz. It returns nil if it does. Default:
 	// always nil.
@@ -99,7 +99,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.AccountID = "mayfly"
 	}
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -12,11 +12,11 @@ import (
 )
 
 // slowWall is a clock of which each look takes a millisecond.
-type slowWall struct{ *ttl.Virtual }
+type slowWall struct{ *ttl.VirtualClock }
 
 func (w slowWall) Now() time.Time {
 	w.Advance(time.Millisecond)
-	return w.Virtual.Now()
+	return w.VirtualClock.Now()
 }
 
 // A page of a query that takes longer than the operator wants is in the log, with all that reports why. One

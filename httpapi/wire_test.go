@@ -142,7 +142,7 @@ func rawHTTP1(t *testing.T, addr string, q asked) (status int, names []string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(ttl.Real{}.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(ttl.SystemClock{}.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	head := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n",

@@ -231,7 +231,7 @@ func (c *activeRequest) write(body []byte) {
 	for len(body) > 0 {
 		n := min(len(body), writeChunk)
 		// fails only if there is no connection
-		_ = control.SetWriteDeadline(ttl.Real{}.Now().Add(stallTimeout))
+		_ = control.SetWriteDeadline(ttl.SystemClock{}.Now().Add(stallTimeout))
 		turn := c.srv.db.TakeTurn(c.ctx()) // short requests go first
 		if turn == nil {
 			return

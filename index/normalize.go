@@ -65,8 +65,8 @@ func (p *Policy) normalizeSpecial() {
 	}
 }
 
-// normalPaths returns a copy of the list, never nil, in which the path / is replaced by /* and the legacy
-// words have their usual case.
+// normalPaths returns a copy of the list, never nil, in which the path / is replaced by /* and the values
+// of the obsolete properties kind and dataType have the case that Azure uses ("Hash", "String").
 func normalPaths(list []PathSpec) []PathSpec {
 	list = append([]PathSpec{}, list...)
 	for i := range list {

@@ -47,7 +47,7 @@ func (t *goroutineTracker) end() error {
 			runtime.Gosched()
 			continue
 		}
-		pause, _ := ttl.Real{}.After(trackerPause)
+		pause, _ := ttl.SystemClock{}.After(trackerPause)
 		<-pause
 	}
 	return nil

@@ -30,7 +30,7 @@ import (
 type Mayfly struct {
 	t         testing.TB
 	server    *serve.Server
-	clock     *ttl.Virtual
+	clock     *ttl.VirtualClock
 	stop      context.CancelFunc // ends Run
 	served    chan error
 	client    *http.Client

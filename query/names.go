@@ -38,7 +38,7 @@ type (
 	Postings           = source.Postings
 	Prefetcher         = source.Prefetcher
 	SeekableTerms      = source.SeekableTerms
-	MissingPathLister  = source.MissingPathLister
+	MissingPathLister  = source.UndefinedPathLister
 	SkippingDocuments  = source.SkippingDocuments
 	Source             = source.Source
 	Terms              = source.Terms

@@ -20,7 +20,7 @@ func TestTripsOfLocks(t *testing.T) {
 	counted := trips.Over(e)
 	w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
 	w.h, err = host.Open(w.ctx, sharedDoor{counted, counted},
-		host.Options{Clock: ttl.NewVirtual(w.base), ManualReaper: true}, w.q.Tenant())
+		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	defer func() { w.must(w.h.Close()) }()
 	w.queue("q")

@@ -19,7 +19,7 @@ func TestMillionScheduled(t *testing.T) {
 	const many, batch = 1_000_000, 1000
 	w := newWorld(t, Options{})
 	w.queue("q", func(p *entity.Properties) { p.MaxSizeMB = 5120 })
-	wall := ttl.Real{}
+	wall := ttl.SystemClock{}
 	began := wall.Now()
 	for i := 0; i < many; i += batch {
 		list := make([]*message.Message, batch)

@@ -57,9 +57,9 @@ func TestWaitsOfOneDatabase(t *testing.T) {
 				waitUntil(a, address("q"))
 				text := fmt.Sprint(i)
 				b.send("q", msg(text, of(text)))
-				began := ttl.Real{}.Now()
+				began := ttl.SystemClock{}.Now()
 				is := <-got
-				passed[i] = ttl.Real{}.Now().Sub(began)
+				passed[i] = ttl.SystemClock{}.Now().Sub(began)
 				if is != text {
 					t.Fatalf("message %d: %s", i, is)
 				}

@@ -39,7 +39,7 @@ func newServers(t *testing.T, o Options) (a, b *world) {
 		w := &world{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
 		door := shared.Door()
 		w.h, err = host.Open(w.ctx, sharedDoor{door, door.(engine.Getter)},
-			host.Options{Clock: ttl.NewVirtual(base), ManualReaper: true}, w.q.Tenant())
+			host.Options{Clock: ttl.NewVirtualClock(base), ManualReaper: true}, w.q.Tenant())
 		w.must(err)
 		t.Cleanup(func() { w.must(w.h.Close()) })
 		return w

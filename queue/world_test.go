@@ -24,7 +24,7 @@ type world struct {
 	t    testing.TB
 	ctx  context.Context
 	fs   *testdisk.Disk
-	base *ttl.Virtual
+	base *ttl.VirtualClock
 	opts Options
 	q    *Queues
 	h    *host.Host
@@ -69,7 +69,7 @@ func (w *world) openOn(fs *testdisk.Disk) {
 	e, err := fs.OpenAt(w.ctx, w.base)
 	w.must(err)
 	w.q = New(w.opts)
-	o := host.Options{Clock: ttl.NewVirtual(w.base), Wall: w.base, ManualReaper: !w.auto}
+	o := host.Options{Clock: ttl.NewVirtualClock(w.base), Wall: w.base, ManualReaper: !w.auto}
 	var over engine.Engine = e
 	if storedLocksTested(w.t) && !engine.IsShared(e) {
 		over = sharedEngine{e}

@@ -25,7 +25,7 @@ type archiveModel struct {
 	ctx   context.Context
 	r     *rand.Rand
 	fs    *testdisk.Disk
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	db    *store.DB
 	d     *store.Database
 	c     *store.Container

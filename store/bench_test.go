@@ -21,7 +21,7 @@ import (
 func benchStart() time.Time { return time.Unix(1_800_000_000, 0) }
 
 // benchStore is a container in memory with n documents of 1 KB that live for a minute.
-func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.Virtual) {
+func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.VirtualClock) {
 	b.Helper()
 	clock := ttl.NewManual(benchStart())
 	e, err := pebble.Open(b.Context(), pebble.Options{Memory: true, CacheBytes: 512 << 20})

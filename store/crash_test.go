@@ -554,7 +554,7 @@ func (s *script) run(fs *testdisk.Disk) {
 	s.ok(db.Close(), true)
 }
 
-func (s *script) items(ctx context.Context, clock *ttl.Virtual, db *store.DB, c *store.Container) {
+func (s *script) items(ctx context.Context, clock *ttl.VirtualClock, db *store.DB, c *store.Container) {
 	s.upsert(ctx, c, "a", "")
 	s.upsert(ctx, c, "b", "")
 	s.upsert(ctx, c, "mayfly", `,"ttl":1`)

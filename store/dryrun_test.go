@@ -180,13 +180,13 @@ func TestDryRunRefuses(t *testing.T) {
 
 // A tickingClock moves by a step each time that it is asked.
 type tickingClock struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	step time.Duration
 }
 
 func (c tickingClock) Now() time.Time {
 	c.Advance(c.step)
-	return c.Virtual.Now()
+	return c.VirtualClock.Now()
 }
 
 // TestPageWithin: a page of a query has no more time than its caller gives it, and the next one goes on.

@@ -20,7 +20,7 @@ import (
 
 // stuckClock is a clock that does not answer a script before it is released.
 type stuckClock struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	wall    *skippingClock // hurries from then on
 	release chan struct{}
 	asked   atomic.Int64
@@ -32,7 +32,7 @@ func (s *stuckClock) Now() time.Time {
 		s.wall.hurry.Store(true)
 		<-s.release
 	}
-	return s.Virtual.Now()
+	return s.VirtualClock.Now()
 }
 
 // within reports whether the caller is called by a function of that name or package.
@@ -85,8 +85,8 @@ func (b *bench) stuckScripts() int {
 // its range nor Close, and nothing that it has done stays, then or when it comes back after all.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
-	wall := &skippingClock{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -125,8 +125,8 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
-	wall := &skippingClock{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -164,8 +164,8 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 func TestQueryOfScriptEnds(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
-	wall := &skippingClock{Clock: ttl.Real{}}
-	clock := &stuckClock{wall: wall, Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	close(clock.release)
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,

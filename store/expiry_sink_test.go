@@ -26,7 +26,7 @@ import (
 type sharedHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	last  bool // the documents are the second tenant
 	h     *host.Host
 	db    *store.DB
@@ -62,7 +62,7 @@ func (w *sharedHost) open() {
 	if w.last {
 		slices.Reverse(tenants)
 	}
-	o := host.Options{Clock: ttl.NewVirtual(w.clock), ManualReaper: true}
+	o := host.Options{Clock: ttl.NewVirtualClock(w.clock), ManualReaper: true}
 	w.h, err = host.Open(w.t.Context(), e, o, tenants...)
 	w.must(err)
 }

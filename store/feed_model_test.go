@@ -50,7 +50,7 @@ type feedWorld struct {
 	ctx    context.Context
 	r      *rand.Rand
 	fs     *testdisk.Disk
-	clock  *ttl.Virtual
+	clock  *ttl.VirtualClock
 	ranges int
 	db     *store.DB
 	d      *store.Database

@@ -59,7 +59,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 
 // openReplicated opens a store with one container, whose items may expire and whose versions are kept. clock
 // is the store's, system that of the database if the disk is one.
-func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.Virtual, ranges int) (*store.DB,
+func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualClock, ranges int) (*store.DB,
 	*store.Container) {
 	t.Helper()
 	ctx := context.Background()
@@ -90,7 +90,7 @@ func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.Virtual,
 
 // liveWithReaders lets everybody work and returns the disk as a crash leaves it.
 func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB, c *store.Container,
-	clock *ttl.Virtual, readers ...*replica) *testdisk.Disk {
+	clock *ttl.VirtualClock, readers ...*replica) *testdisk.Disk {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -165,7 +165,7 @@ func (c *counter) next() int {
 
 // writeSomething makes a random change, or some.
 func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Container,
-	clock *ttl.Virtual) error {
+	clock *ttl.VirtualClock) error {
 	key := pk("p" + strconv.Itoa(r.IntN(6)))
 	body := func() []byte {
 		text := fmt.Sprintf(`{"id":"i%d","pk":%q,"n":%d`, r.IntN(4), key.Values()[0].Str(), r.IntN(1000))

@@ -54,7 +54,7 @@ func TestKeys(t *testing.T) {
 }
 
 // keyStep carries out one line of a case; a document's id and partition key come from itself.
-func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.Virtual, verb, rest string) (*Container,
+func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.VirtualClock, verb, rest string) (*Container,
 	error) {
 	var err error
 	switch verb {

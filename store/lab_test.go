@@ -21,7 +21,7 @@ type lab struct {
 	t      *testing.T
 	ctx    context.Context
 	fs     *testdisk.Disk
-	system *ttl.Virtual
+	system *ttl.VirtualClock
 	opts   store.Options
 	db     *store.DB
 }
@@ -48,7 +48,7 @@ func (l *lab) open() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.opts.Clock = ttl.NewVirtual(l.system)
+	l.opts.Clock = ttl.NewVirtualClock(l.system)
 	if l.db, err = store.Open(l.ctx, e, l.opts); err != nil {
 		l.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type ServerInfo = host.ServerInfo
 // Options configure a DB. The zero value is a good default.
 type Options struct {
 	// Clock is the data clock: it determines _ts, expiry and the reaper. Nil means the system's clock. A
-	// *ttl.Virtual can be moved by SetClock, and its state is stored with the data.
+	// *ttl.VirtualClock can be moved by SetClock, and its state is stored with the data.
 	Clock ttl.Clock
 	// Wall is the real time. It limits how long a page of a query, a script or an inspection of a whole
 	// container may take. Nil means the system's clock.
@@ -71,10 +71,10 @@ const defaultTempSize = 16 << 30
 
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
-		o.Clock = ttl.Real{}
+		o.Clock = ttl.SystemClock{}
 	}
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.QueryTime <= 0 {
 		o.QueryTime = query.DefaultLimit

@@ -28,7 +28,7 @@ type queryRig struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
-	clock  *ttl.Virtual
+	clock  *ttl.VirtualClock
 	db     *store.DB
 	d      *store.Database
 	c      map[string]*store.Container // by policy

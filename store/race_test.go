@@ -28,7 +28,7 @@ import (
 type bench struct {
 	t     *testing.T
 	ctx   context.Context
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	db    *store.DB
 	c     *store.Container
 
@@ -56,7 +56,7 @@ func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
 	watch func(testdisk.Engine) engine.Engine) *bench {
 	t.Helper()
 	open := fs.Open
-	if _, moves := o.Clock.(*ttl.Virtual); o.Clock != nil && !moves {
+	if _, moves := o.Clock.(*ttl.VirtualClock); o.Clock != nil && !moves {
 		open = func(ctx context.Context) (testdisk.Engine, error) { return fs.OpenAt(ctx, o.Clock) }
 	}
 	e, err := open(t.Context())

@@ -20,7 +20,7 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := Open(t.Context(), e, Options{Clock: ttl.Real{}})
+	db, err := Open(t.Context(), e, Options{Clock: ttl.SystemClock{}})
 	if err != nil {
 		t.Fatal(err)
 	}

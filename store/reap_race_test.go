@@ -136,7 +136,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b.db, err = store.Open(ctx, e,
-		store.Options{Clock: ttl.NewVirtual(ttl.NewManual(time.Unix(clockStart, 0))),
+		store.Options{Clock: ttl.NewVirtualClock(ttl.NewManual(time.Unix(clockStart, 0))),
 			ManualReaper: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -125,7 +125,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 	}
 	for _, s := range st.Ranges {
 		for s.Reindexed.Load() != layout.AllReindexed {
-			began := ttl.Real{}.Now()
+			began := ttl.SystemClock{}.Now()
 			same, err := c.reindexSome(ctx, st, s)
 			if again, err := c.refreshed(ctx, err); again || err != nil {
 				return again, err
@@ -133,7 +133,7 @@ func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more
 			if !same || err != nil {
 				return !same, err
 			}
-			rest(ttl.Real{}.Now().Sub(began))
+			rest(ttl.SystemClock{}.Now().Sub(began))
 		}
 		if err := c.ds.settle(ctx, s.Scope, 0); err != nil {
 			return false, err

@@ -32,7 +32,7 @@ func (h *skippingClock) Now() time.Time {
 // replaced.
 func TestScriptIsBlocked(t *testing.T) {
 	t.Parallel()
-	wall := &skippingClock{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	const text = `function (n) { while (n) {} getContext().getResponse().setBody("done"); }`
@@ -77,7 +77,7 @@ func (p *paced) Now() time.Time {
 func TestLongScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")
-	wall := &skippingClock{Clock: ttl.Real{}}
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()

@@ -16,7 +16,7 @@ import (
 
 // pausing is a clock at which a script stops until it is released.
 type pausing struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	once           sync.Once
 	begun, release chan struct{}
 }
@@ -26,7 +26,7 @@ func (p *pausing) Now() time.Time {
 		p.once.Do(func() { close(p.begun) })
 		<-p.release
 	}
-	return p.Virtual.Now()
+	return p.VirtualClock.Now()
 }
 
 // TestScriptHoldsItsRange: while a procedure has its time, readers of its range go on as if there were none,
@@ -34,7 +34,7 @@ func (p *pausing) Now() time.Time {
 func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
-	clock := &pausing{Virtual: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
+	clock := &pausing{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
 		QueryTime:  100 * time.Millisecond,

@@ -26,7 +26,7 @@ func (c skewed) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
 // twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines.
 // watch looks at what the first one does with the engine.
-func twoServers(t *testing.T, spec string, clock *ttl.Virtual, machines [2]ttl.Clock,
+func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]ttl.Clock,
 	watch func(engine.Engine) engine.Engine) (a, b *bench) {
 	t.Helper()
 	options := func(machine ttl.Clock) store.Options {
@@ -164,7 +164,7 @@ func splitStalled(t *testing.T) (s *splitBeside) {
 // splitBeside is a server that is stopped during a split, and another one.
 type splitBeside struct {
 	a, b  *bench
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	e     *stalled
 	done  chan error // the result of the split
 }
@@ -310,7 +310,7 @@ func TestWritesWaitForSplitsWithinTheirTime(t *testing.T) {
 
 // clockTurn lets the goroutines of the servers run.
 func clockTurn() {
-	turn, stop := ttl.Real{}.After(time.Millisecond)
+	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
 }

@@ -75,11 +75,11 @@ func TestStoresOfOneDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		last = it.LSN()
-		began := ttl.Real{}.Now()
+		began := ttl.SystemClock{}.Now()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		passed[i] = ttl.Real{}.Now().Sub(began)
+		passed[i] = ttl.SystemClock{}.Now().Sub(began)
 	}
 	slices.Sort(passed)
 	if median := passed[len(passed)/2]; median > 100*time.Millisecond {

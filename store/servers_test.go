@@ -51,7 +51,7 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 }
 
 // another is one more store over the bench's engine.
-func (b *bench) another(clock *ttl.Virtual) *bench {
+func (b *bench) another(clock *ttl.VirtualClock) *bench {
 	b.t.Helper()
 	other := *b
 	other.clock = clock

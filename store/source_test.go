@@ -30,7 +30,7 @@ import (
 type indexRig struct {
 	t     testing.TB
 	fs    *testdisk.Disk
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	db    *DB
 	d     *Database
 	c     *Container

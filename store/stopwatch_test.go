@@ -42,7 +42,7 @@ const dead = 6000
 // expiredItems is a container with many items that have expired and are not purged, a living one before them,
 // and one behind.
 func expiredItems(t *testing.T) (*bench, *stepping) {
-	wall := &stepping{Clock: ttl.Real{}}
+	wall := &stepping{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
 		store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	t.Cleanup(b.close)

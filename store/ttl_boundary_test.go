@@ -52,7 +52,7 @@ const (
 type boundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
-	clock       *ttl.Virtual
+	clock       *ttl.VirtualClock
 	db          *store.DB
 	d           *store.Database
 	c           *store.Container
@@ -80,7 +80,7 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 		})
 	})
 	t.Run("running", func(t *testing.T) {
-		clock := ttl.NewVirtual(ttl.Real{})
+		clock := ttl.NewVirtualClock(ttl.SystemClock{})
 		clock.Set(time.Unix(1_700_000_000, 0))
 		y := newBoundaryRig(t, clock, 30, 60)
 		if err := clock.SetRate(5000); err != nil {
@@ -90,7 +90,7 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 	})
 }
 
-func newBoundaryRig(t *testing.T, clock *ttl.Virtual, short, long int64) *boundaryRig {
+func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *boundaryRig {
 	t.Helper()
 	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metatest.Judgments / 2}

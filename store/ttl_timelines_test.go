@@ -78,7 +78,7 @@ type timelineRig struct {
 	t      *testing.T
 	ctx    context.Context
 	disk   *testdisk.Disk
-	clock  *ttl.Virtual
+	clock  *ttl.VirtualClock
 	manual bool // no reaper of its own
 	db     *store.DB
 	d      *store.Database

@@ -12,20 +12,20 @@ type Clock interface {
 	After(d time.Duration) (c <-chan time.Time, stop func())
 }
 
-// Real is the system's clock. Its Now includes the monotonic reading, so that differences are right even
-// when the system's time is set.
-type Real struct{}
+// SystemClock is the system's clock. Its Now includes the monotonic reading, so that differences are right
+// even when the system's time is set.
+type SystemClock struct{}
 
 // Now returns the system's time.
-func (Real) Now() time.Time { return time.Now() }
+func (SystemClock) Now() time.Time { return time.Now() }
 
 // After returns a timer by the system's clock: see Clock.
-func (Real) After(d time.Duration) (c <-chan time.Time, stop func()) {
+func (SystemClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(d)
 	return t.C, func() { t.Stop() }
 }
 
-func (Real) afterFunc(d time.Duration, f func()) (stop func()) {
+func (SystemClock) afterFunc(d time.Duration, f func()) (stop func()) {
 	t := time.AfterFunc(d, f)
 	return func() { t.Stop() }
 }
@@ -62,7 +62,7 @@ func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 // passed. To wait for a moment, use At instead of After: if a clock is moved between the calls of Now and
 // After, After fires late.
 func At(c Clock, t time.Time) (fires <-chan time.Time, stop func()) {
-	if v, ok := c.(*Virtual); ok {
+	if v, ok := c.(*VirtualClock); ok {
 		return v.At(t)
 	}
 	return c.After(t.Sub(c.Now()))

@@ -16,7 +16,7 @@ import (
 var noon = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
 // foreign is a clock that only has the methods of the interface.
-type foreign struct{ c *ttl.Virtual }
+type foreign struct{ c *ttl.VirtualClock }
 
 func (f foreign) Now() time.Time                                   { return f.c.Now() }
 func (f foreign) After(d time.Duration) (<-chan time.Time, func()) { return f.c.After(d) }
@@ -55,14 +55,14 @@ func checkSilent(t *testing.T, c <-chan time.Time) {
 }
 
 func TestRealClock(t *testing.T) {
-	before := ttl.Real{}.Now()
-	c, stop := ttl.Real{}.After(time.Millisecond)
+	before := ttl.SystemClock{}.Now()
+	c, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-c
-	if passed := (ttl.Real{}).Now().Sub(before); passed < time.Millisecond {
+	if passed := (ttl.SystemClock{}).Now().Sub(before); passed < time.Millisecond {
 		t.Errorf("a timer of 1ms fired after %s", passed)
 	}
-	far, stop := ttl.Real{}.After(time.Hour)
+	far, stop := ttl.SystemClock{}.After(time.Hour)
 	stop()
 	stop()
 	checkSilent(t, far)
@@ -90,7 +90,7 @@ func TestManualClock(t *testing.T) {
 
 func TestRunningClock(t *testing.T) {
 	base := ttl.NewManual(noon)
-	c := ttl.NewVirtual(base)
+	c := ttl.NewVirtualClock(base)
 	checkNow(t, c, noon)
 	base.Advance(time.Second)
 	checkNow(t, c, noon.Add(time.Second))
@@ -162,11 +162,11 @@ func TestTimersFireOnJumps(t *testing.T) {
 // A running clock wakes its timers by its base, whatever the base is.
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
-	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtual(manual),
+	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtualClock(manual),
 		"foreign": foreign{manual}} {
 		t.Run(name, func(t *testing.T) {
 			start := base.Now()
-			c := ttl.NewVirtual(base)
+			c := ttl.NewVirtualClock(base)
 			hour, stop := c.After(3 * time.Hour)
 			minute, _ := c.After(time.Minute)
 			never, stopNever := c.After(time.Minute)
@@ -202,7 +202,7 @@ func TestTimersOfARunningClock(t *testing.T) {
 }
 
 func TestTimersOnTheRealClock(t *testing.T) {
-	c := ttl.NewVirtual(ttl.Real{})
+	c := ttl.NewVirtualClock(ttl.SystemClock{})
 	if err := c.SetRate(ttl.MaxRate); err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestTimersOnTheRealClock(t *testing.T) {
 
 func TestStateRoundTrip(t *testing.T) {
 	base := ttl.NewManual(noon)
-	c := ttl.NewVirtual(base)
+	c := ttl.NewVirtualClock(base)
 	c.Set(noon.Add(-48 * time.Hour))
 	if err := c.SetRate(2); err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestStateRoundTrip(t *testing.T) {
 	if err := json.Unmarshal(stored, &s); err != nil {
 		t.Fatal(err)
 	}
-	again := ttl.NewVirtual(base)
+	again := ttl.NewVirtualClock(base)
 	waiting, _ := again.After(time.Second)
 	if err := again.Restore(s); err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestStateRoundTrip(t *testing.T) {
 func TestClockModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := ttl.NewManual(noon)
-		c := ttl.NewVirtual(base)
+		c := ttl.NewVirtualClock(base)
 		at, rate, passed := noon, time.Duration(1), time.Duration(0)
 		type timer struct {
 			c        <-chan time.Time
@@ -325,7 +325,7 @@ func TestClockModel(t *testing.T) {
 
 func TestClockInManyHands(t *testing.T) {
 	base := ttl.NewManual(noon)
-	c := ttl.NewVirtual(base)
+	c := ttl.NewVirtualClock(base)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

@@ -37,7 +37,7 @@ func TestReaperRangeClocks(t *testing.T) {
 // TestRebase: a clock keeps its timers when it gets another base, and follows that.
 func TestRebase(t *testing.T) {
 	server, system := ttl.NewManual(noon), ttl.NewManual(noon)
-	v := ttl.NewVirtual(server)
+	v := ttl.NewVirtualClock(server)
 	fires, stop := v.After(10 * time.Second)
 	defer stop()
 	fired := func(want bool) {
@@ -117,7 +117,7 @@ func TestParseDuration(t *testing.T) {
 func TestTimersBesideMoves(t *testing.T) {
 	for range 2000 {
 		server := ttl.NewManual(noon)
-		v := ttl.NewVirtual(server)
+		v := ttl.NewVirtualClock(server)
 		armed := make(chan (<-chan time.Time))
 		go func() {
 			fires, _ := ttl.At(v, noon.Add(10*time.Second))

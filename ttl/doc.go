@@ -34,5 +34,5 @@
 // run at another speed, and its timers follow. NewManual returns a frozen Virtual for tests.
 //
 // Files: seconds.go (values and their validation), policy.go, expiry_floors.go and policy_era.go (the rule,
-// pure), clock.go and virtual.go (time), reaper.go, round.go and pace.go (the loop).
+// pure), clock.go and virtual_clock.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

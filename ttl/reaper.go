@@ -50,10 +50,10 @@ type ReaperOptions struct {
 
 func (o *ReaperOptions) ensureDefaults() {
 	if o.Clock == nil {
-		o.Clock = Real{}
+		o.Clock = SystemClock{}
 	}
 	if o.Pace == nil {
-		o.Pace = Real{}
+		o.Pace = SystemClock{}
 	}
 	if o.Interval <= 0 {
 		o.Interval = time.Second

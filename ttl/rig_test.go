@@ -124,7 +124,7 @@ func (y *yard) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.Swee
 
 // A tapped clock reports when somebody goes to sleep on it.
 type tapped struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	asleep chan time.Duration
 }
 
@@ -133,26 +133,26 @@ func newTapped() tapped {
 }
 
 func (c tapped) After(d time.Duration) (<-chan time.Time, func()) {
-	ch, stop := c.Virtual.After(d)
+	ch, stop := c.VirtualClock.After(d)
 	c.asleep <- d
 	return ch, stop
 }
 
 // An eager clock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
 type eager struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	mu   sync.Mutex
 	naps []time.Duration
 }
 
-func newEager() *eager { return &eager{Virtual: ttl.NewManual(noon)} }
+func newEager() *eager { return &eager{VirtualClock: ttl.NewManual(noon)} }
 
 func (c *eager) After(d time.Duration) (<-chan time.Time, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.naps = append(c.naps, d)
 	c.Advance(d)
-	return c.Virtual.After(0)
+	return c.VirtualClock.After(0)
 }
 
 func (c *eager) takeNaps() []time.Duration {

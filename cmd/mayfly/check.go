@@ -156,7 +156,7 @@ func (c *storeCheck) openStore(ctx context.Context) (*store.DB, *queue.Queues, e
 		return nil, nil, err
 	}
 	queues := queue.New(queue.Options{Logger: c.log})
-	o := store.Options{Clock: ttl.NewVirtual(ttl.Real{}), Logger: c.log, ManualReaper: true}
+	o := store.Options{Clock: ttl.NewVirtualClock(ttl.SystemClock{}), Logger: c.log, ManualReaper: true}
 	db, err := store.Open(ctx, e, o, queues.Tenant())
 	return db, queues, err
 }

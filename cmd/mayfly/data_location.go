@@ -55,5 +55,5 @@ func (p dataLocation) open(ctx context.Context, create bool, log *slog.Logger) (
 			return nil, err
 		}
 	}
-	return pebble.Open(ctx, pebble.Options{Dir: dir, Logger: log, Now: ttl.Real{}.Now})
+	return pebble.Open(ctx, pebble.Options{Dir: dir, Logger: log, Now: ttl.SystemClock{}.Now})
 }

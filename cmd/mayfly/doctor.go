@@ -222,7 +222,7 @@ func (d *doctor) checkHost(ctx context.Context) doctorFinding {
 	if err != nil {
 		return doctorFinding{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
 	}
-	if off := (ttl.Real{}).Now().Sub(date); off.Abs() > doctorSkew {
+	if off := (ttl.SystemClock{}).Now().Sub(date); off.Abs() > doctorSkew {
 		return doctorFinding{check, findingFail,
 			"the clocks differ by " + off.Abs().Round(time.Second).String(),
 			"set the clock of this machine, or start the server with --no-clock-check"}
@@ -294,7 +294,7 @@ func (d *doctor) checkTrust(ctx context.Context) doctorFinding {
 		return doctorFinding{check, findingWarn, err.Error(),
 			"start the server with --san " + d.at.Hostname()}
 	}
-	_, err = leaf.Verify(x509.VerifyOptions{Intermediates: others, CurrentTime: ttl.Real{}.Now()})
+	_, err = leaf.Verify(x509.VerifyOptions{Intermediates: others, CurrentTime: ttl.SystemClock{}.Now()})
 	if err != nil {
 		return doctorFinding{check, findingWarn, "this system does not trust the certificate",
 			"`mayfly cert trust` tells how; http:// needs no certificate"}

@@ -19,7 +19,7 @@ func examineDatabase(cmd *cobra.Command, url string, asJSON bool) error {
 	states := map[postgres.Severity]string{postgres.Fine: findingOK, postgres.Warning: findingWarn,
 		postgres.Failure: findingFail}
 	var list []doctorFinding
-	for _, f := range postgres.Examine(cmd.Context(), postgres.Options{URL: url}, ttl.Real{}.Now) {
+	for _, f := range postgres.Examine(cmd.Context(), postgres.Options{URL: url}, ttl.SystemClock{}.Now) {
 		list = append(list, doctorFinding{f.Check, states[f.Severity], f.Found, f.Remedy})
 	}
 	if err := printFindings(cmd.OutOrStdout(), asJSON, list); err != nil {

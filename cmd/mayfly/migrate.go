@@ -109,7 +109,7 @@ func noStore(err error, name string) error {
 // move migrates the data: it copies them, compares the copy with the original, and makes the copy the data
 // that servers open. If the flags say so, it only compares.
 func (m *migration) move(ctx context.Context, o migrate.Options) error {
-	bar := progress.New(m.errs, ttl.Real{})
+	bar := progress.New(m.errs, ttl.SystemClock{})
 	defer bar.Stop()
 	r := migrationResult{From: o.SourceName, To: o.TargetName}
 	pass, shown := 0, 0
@@ -173,7 +173,7 @@ func (s *serveProcess) openMigrating(ctx context.Context) (engine.Engine, error)
 		return nil, errors.Join(err, source.Close())
 	}
 	options := migrate.Options{Target: target, SourceName: from, TargetName: name}
-	live, err := migrate.Serve(ctx, source, options, ttl.Real{}, s.log)
+	live, err := migrate.Serve(ctx, source, options, ttl.SystemClock{}, s.log)
 	if err != nil {
 		return nil, errors.Join(noStore(err, from), source.Close(), target.Close())
 	}

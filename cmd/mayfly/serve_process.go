@@ -147,7 +147,7 @@ func (s *serveProcess) options() product.Options {
 		o.Remote = s.openMigrating
 	}
 	if f.virtualClock {
-		o.Store.Clock = ttl.NewVirtual(ttl.Real{})
+		o.Store.Clock = ttl.NewVirtualClock(ttl.SystemClock{})
 	}
 	if s.seed != nil {
 		o.Seeds = []*seed.Seed{s.seed}
@@ -167,12 +167,12 @@ func (s *serveProcess) openPostgres(ctx context.Context) (engine.Engine, error) 
 
 func (s *serveProcess) engineOptions() pebble.Options {
 	return pebble.Options{Dir: s.flags.data, Memory: s.flags.memory, Compression: s.flags.tableCompression(),
-		Now: ttl.Real{}.Now, AcceptDamagedLog: s.flags.acceptDamagedLog}
+		Now: ttl.SystemClock{}.Now, AcceptDamagedLog: s.flags.acceptDamagedLog}
 }
 
 func (s *serveProcess) storeOptions() store.Options {
 	f := &s.flags
-	o := store.Options{Clock: ttl.Real{}, Ranges: f.ranges, FirstNumber: s.firstNumber(), Lenient: f.lenient,
+	o := store.Options{Clock: ttl.SystemClock{}, Ranges: f.ranges, FirstNumber: s.firstNumber(), Lenient: f.lenient,
 		TTLPreviousImage: f.ttlPreviousImage, ContinuousBackup: f.continuousBackup,
 		Server:    s.info(),
 		QueryTime: f.limits.queryTime, ScriptTime: f.limits.scriptTime, Memory: int64(f.limits.memoryInFlight)}
@@ -250,5 +250,5 @@ func (s *serveProcess) firstNumber() uint32 {
 		return 0
 	}
 	const step, most = 16, 1 << 23 // milliseconds
-	return 1 + uint32(ttl.Real{}.Now().UnixMilli()/step%most)
+	return 1 + uint32(ttl.SystemClock{}.Now().UnixMilli()/step%most)
 }

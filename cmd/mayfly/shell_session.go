@@ -159,11 +159,11 @@ func (s *shellSession) statement(ctx context.Context, text string) error {
 		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
 		defer stop()
 	}
-	began := ttl.Real{}.Now()
+	began := ttl.SystemClock{}.Now()
 	err := s.dispatch(ctx, text)
 	if s.timing && err != errQuit {
 		fmt.Fprintf(s.output(), "time: %.3f ms\n",
-			float64(ttl.Real{}.Now().Sub(began))/float64(time.Millisecond))
+			float64(ttl.SystemClock{}.Now().Sub(began))/float64(time.Millisecond))
 	}
 	if errors.Is(err, context.Canceled) && s.interactive {
 		return errStopped

@@ -74,7 +74,7 @@ type Bench struct {
 
 // New returns a run that writes its table to report, and shows its progress on a terminal.
 func New(o Options, report io.Writer, terminal io.Writer) *Bench {
-	return &Bench{Options: o, clock: ttl.Real{}, progress: progress.New(terminal, ttl.Real{}), report: newReport(report)}
+	return &Bench{Options: o, clock: ttl.SystemClock{}, progress: progress.New(terminal, ttl.SystemClock{}), report: newReport(report)}
 }
 
 // Result contains the figures of a run, as they are written to JSON files.

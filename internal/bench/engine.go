@@ -100,12 +100,12 @@ func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err er
 	}
 	fmt.Fprintf(out, "%-26s", "purge of all")
 	for _, s := range all {
-		began, before := ttl.Real{}.Now(), s.tripsSoFar()
+		began, before := ttl.SystemClock{}.Now(), s.tripsSoFar()
 		n, err := s.purge(ctx)
 		if err != nil {
 			return err
 		}
-		took := ttl.Real{}.Now().Sub(began)
+		took := ttl.SystemClock{}.Now().Sub(began)
 		fmt.Fprintf(out, " | %s %d, %.0f/s%s", s.name, n, float64(n)/took.Seconds(), s.tripsSince(before, n))
 	}
 	fmt.Fprintln(out)
@@ -132,13 +132,13 @@ func (s *comparedStore) tripsSince(before uint64, n int) string {
 
 // load creates the documents.
 func (s *comparedStore) load(ctx context.Context, docs int, out io.Writer) error {
-	began, before := ttl.Real{}.Now(), s.tripsSoFar()
+	began, before := ttl.SystemClock{}.Now(), s.tripsSoFar()
 	for from := 0; from < docs; from += batchSize {
 		if err := s.ops["batch"](ctx, from); err != nil {
 			return err
 		}
 	}
-	took := ttl.Real{}.Now().Sub(began)
+	took := ttl.SystemClock{}.Now().Sub(began)
 	_, err := fmt.Fprintf(out, "%s: %d documents loaded, %.0f/s%s\n", s.name, docs,
 		float64(docs)/took.Seconds(), s.tripsSince(before, docs))
 	return err
@@ -155,7 +155,7 @@ func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *i
 	var times []time.Duration
 	var failed error
 	var all sync.WaitGroup
-	clock := ttl.Real{}
+	clock := ttl.SystemClock{}
 	began, before := clock.Now(), s.tripsSoFar()
 	for range row.clients {
 		all.Go(func() {

@@ -124,7 +124,7 @@ func TestShapes(t *testing.T) {
 		{queryStore{documentLayout: l, spec: querySpec(), text: l.json}, shapes()},
 		{queryStore{documentLayout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
 	} {
-		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}, progress: &progress.Bar{}}
+		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}, progress: &progress.Bar{}}
 		db, container, err := b.queryContainer(t.Context(), openOptions{engine: pebble.Options{Memory: true}},
 			c.set.spec)
 		if err != nil {
@@ -160,7 +160,7 @@ func TestShapes(t *testing.T) {
 func TestAskInTurns(t *testing.T) {
 	sides := []*queryRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
-		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.Real{}}
+		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}}
 		a.spent, a.docs, a.queryShape.name, a.growth = 1e9, i, "x", served()
 	}
 	found, err := runInterleaved(t.Context(), sides)

@@ -86,7 +86,7 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir str
 
 // passMinute runs the reader and the writer while the clock moves through the minute in which all documents
 // expire, and then until the reaper has purged everything.
-func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual, f *foregroundClients,
+func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.VirtualClock, f *foregroundClients,
 	first time.Time) (all expiryWaveResult, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0

@@ -28,11 +28,11 @@ const (
 	ycsbSync = 200 * time.Microsecond
 )
 
-// ycsbKind is a kind of operation.
-type ycsbKind int
+// ycsbOperation is a kind of operation.
+type ycsbOperation int
 
 const (
-	ycsbRead ycsbKind = iota
+	ycsbRead ycsbOperation = iota
 	ycsbUpdate
 	ycsbInsert
 	ycsbScanning
@@ -42,17 +42,17 @@ const (
 // ycsbWorkload is one of the core workloads of the Yahoo! Cloud Serving Benchmark: the share of each kind.
 type ycsbWorkload struct {
 	name   string
-	shares map[ycsbKind]int // of 100
-	latest bool             // new documents are read most, otherwise some old ones
+	shares map[ycsbOperation]int // of 100
+	latest bool                  // new documents are read most, otherwise some old ones
 }
 
 var ycsbWorkloads = []ycsbWorkload{
-	{"A: 50 % reads, 50 % updates", map[ycsbKind]int{ycsbRead: 50, ycsbUpdate: 50}, false},
-	{"B: 95 % reads, 5 % updates", map[ycsbKind]int{ycsbRead: 95, ycsbUpdate: 5}, false},
-	{"C: reads", map[ycsbKind]int{ycsbRead: 100}, false},
-	{"D: 95 % reads of new ones, 5 % inserts", map[ycsbKind]int{ycsbRead: 95, ycsbInsert: 5}, true},
-	{"E: 95 % scans, 5 % inserts", map[ycsbKind]int{ycsbScanning: 95, ycsbInsert: 5}, false},
-	{"F: 50 % reads, 50 % read and update", map[ycsbKind]int{ycsbRead: 50, ycsbModify: 50}, false},
+	{"A: 50 % reads, 50 % updates", map[ycsbOperation]int{ycsbRead: 50, ycsbUpdate: 50}, false},
+	{"B: 95 % reads, 5 % updates", map[ycsbOperation]int{ycsbRead: 95, ycsbUpdate: 5}, false},
+	{"C: reads", map[ycsbOperation]int{ycsbRead: 100}, false},
+	{"D: 95 % reads of new ones, 5 % inserts", map[ycsbOperation]int{ycsbRead: 95, ycsbInsert: 5}, true},
+	{"E: 95 % scans, 5 % inserts", map[ycsbOperation]int{ycsbScanning: 95, ycsbInsert: 5}, false},
+	{"F: 50 % reads, 50 % read and update", map[ycsbOperation]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
 // ycsb is the state of measureYCSB. Each write is also carried out in twin, a second store in memory, over
@@ -74,7 +74,7 @@ type ycsb struct {
 
 // ycsbOp is one operation. body and txn are those of a write.
 type ycsbOp struct {
-	kind ycsbKind
+	kind ycsbOperation
 	document
 	body []byte
 	txn  []byte
@@ -148,7 +148,7 @@ func (y *ycsb) body(d document) []byte {
 
 // write prepares a write of the i-th document. It runs the write in the second store, in memory, which
 // records the keys and values that it writes.
-func (y *ycsb) write(ctx context.Context, kind ycsbKind, i int) (op ycsbOp, err error) {
+func (y *ycsb) write(ctx context.Context, kind ycsbOperation, i int) (op ycsbOp, err error) {
 	op = ycsbOp{kind: kind, document: newDocument(i)}
 	op.body = y.body(op.document)
 	if _, _, err := y.twin.Upsert(ctx, op.key(), op.body, store.WriteOptions{}); err != nil {
@@ -211,7 +211,7 @@ func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 
 // choose returns the kind of the next operation for a random number from 0 to 99, so that each kind gets its
 // share of the workload.
-func (w ycsbWorkload) choose(x int) ycsbKind {
+func (w ycsbWorkload) choose(x int) ycsbOperation {
 	for kind := ycsbRead; kind < ycsbModify; kind++ {
 		if x -= w.shares[kind]; x < 0 {
 			return kind

@@ -123,7 +123,7 @@ func (p *peer) say(body frame.Body, payload ...byte) {
 // step takes the next frame in.
 func (p *peer) step() arrived {
 	p.b.Helper()
-	late, stop := ttl.Real{}.After(20 * time.Second)
+	late, stop := ttl.SystemClock{}.After(20 * time.Second)
 	defer stop()
 	select {
 	case a, ok := <-p.in:

@@ -31,7 +31,7 @@ type bench struct {
 	*testing.T
 	ctx  context.Context
 	fs   *crashdisk.Disk
-	base *ttl.Virtual
+	base *ttl.VirtualClock
 	opts queue.Options
 	q    *queue.Queues
 	h    *host.Host
@@ -68,7 +68,7 @@ func (b *bench) open() {
 	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: b.fs, Strict: true})
 	b.must(err)
 	b.q = queue.New(b.opts)
-	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtual(b.base), ManualReaper: true},
+	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtualClock(b.base), ManualReaper: true},
 		b.q.Tenant())
 	b.must(err)
 	direct := &engine{b}

@@ -41,7 +41,7 @@ func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) 
 func newWeb(b *bench) *web {
 	return &web{b: b, handler: rest.New(rest.Options{Queues: b.q,
 		Guard: access.New(access.Options{Mode: access.Strict})}),
-		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))}
+		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))}
 }
 
 func connectREST(b *bench) {
@@ -219,7 +219,7 @@ func (w *web) renew(address string, m got) (until time.Time, err error) {
 // signatures sends with tokens of all kinds.
 func signatures(b *bench) {
 	b.queue("q")
-	now := ttl.Real{}.Now()
+	now := ttl.SystemClock{}.Now()
 	good := access.Sign(access.EmulatorKey(), "http://localhost/q", now.Add(time.Hour))
 	wrong := access.EmulatorKey()
 	wrong.Text = base64.StdEncoding.EncodeToString([]byte("wrong"))

@@ -112,7 +112,7 @@ func (c *ServerCall) Call(ctx context.Context, method, path string, question any
 		return nil, err
 	}
 	kind, link := resource(plain)
-	date := ttl.Real{}.Now().UTC().Format(http.TimeFormat)
+	date := ttl.SystemClock{}.Now().UTC().Format(http.TimeFormat)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Ms-Date", date)
 	req.Header.Set("Authorization",

@@ -17,7 +17,7 @@ import (
 // Options configures a Deliverer. DB is required; everything else has a default.
 type Options struct {
 	DB *store.DB
-	// Wall is the real time for pauses after failures, not the data's clock. Default: ttl.Real{}.
+	// Wall is the real time for pauses after failures, not the data's clock. Default: ttl.SystemClock{}.
 	Wall ttl.Clock
 	// Logger logs failures and recoveries of endpoints. Default: discard.
 	Logger *slog.Logger
@@ -61,7 +61,7 @@ type Deliverer struct {
 // Open starts a Deliverer. Close must be called before the store is closed.
 func Open(o Options) *Deliverer {
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -31,12 +31,12 @@ import (
 
 // A tapped clock reports when somebody goes to sleep on it.
 type tapped struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	asleep chan time.Duration
 }
 
 func (c tapped) After(d time.Duration) (<-chan time.Time, func()) {
-	ch, stop := c.Virtual.After(d)
+	ch, stop := c.VirtualClock.After(d)
 	c.asleep <- d
 	return ch, stop
 }
@@ -46,7 +46,7 @@ type rig struct {
 	t     *testing.T
 	ctx   context.Context
 	fs    vfs.FS
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	wall  tapped
 	db    *store.DB
 	q     *queue.Queues

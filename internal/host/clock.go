@@ -137,7 +137,7 @@ func (c *Clock) State() (s ttl.ClockState, own bool) {
 		s, _ = c.in.clock.State()
 		return s, false
 	}
-	if v, ok := c.base.(*ttl.Virtual); ok {
+	if v, ok := c.base.(*ttl.VirtualClock); ok {
 		return v.State(), c.number != 0
 	}
 	return ttl.In(c.base), false
@@ -149,8 +149,8 @@ func (c *Clock) Own() bool { return c.own.Load() }
 
 // virtual returns the virtual clock under this one, or nil if the underlying clock is the system's, which
 // cannot be moved.
-func (c *Clock) virtual() *ttl.Virtual {
-	v, _ := c.base.(*ttl.Virtual)
+func (c *Clock) virtual() *ttl.VirtualClock {
+	v, _ := c.base.(*ttl.VirtualClock)
 	return v
 }
 
@@ -190,7 +190,7 @@ func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
 func (in *Instance) NewClock(number uint32, of string) *Clock {
 	c := &Clock{in: in, number: number, of: of, base: in.clock.base}
 	if v := in.clock.virtual(); v != nil {
-		c.base = ttl.NewVirtual(v)
+		c.base = ttl.NewVirtualClock(v)
 	}
 	return c
 }

@@ -56,7 +56,7 @@ func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
 		return o.Clock, nil
 	}
 	base := &databaseClock{teller: teller, wall: o.Wall}
-	if v, ok := o.Clock.(*ttl.Virtual); ok {
+	if v, ok := o.Clock.(*ttl.VirtualClock); ok {
 		return v, v.Rebase(base, v.State())
 	}
 	return base, nil

@@ -15,9 +15,9 @@ import (
 // Options configure a Host. The zero value is usable.
 type Options struct {
 	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
-	// clock. A *ttl.Virtual can be moved, and its state is stored with the data. If the engine has the time
-	// of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
-	// *ttl.Virtual.
+	// clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the engine has the
+	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
+	// *ttl.VirtualClock.
 	Clock ttl.Clock
 	// Wall is the clock for real time. Nil is the system's clock.
 	Wall ttl.Clock
@@ -37,10 +37,10 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Clock == nil {
-		o.Clock = ttl.Real{}
+		o.Clock = ttl.SystemClock{}
 	}
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -34,7 +34,7 @@ func TestReaperBeginsWithItsLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit, stop := ttl.Real{}.After(10 * time.Second)
+	limit, stop := ttl.SystemClock{}.After(10 * time.Second)
 	defer stop()
 	select {
 	case <-s.swept:

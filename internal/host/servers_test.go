@@ -21,13 +21,13 @@ import (
 type fleet struct {
 	t      *testing.T
 	shared *doors.SharedEngine
-	clock  *ttl.Virtual // of the database
+	clock  *ttl.VirtualClock // of the database
 }
 
 // member is a host of a fleet, with the clock of its machine.
 type member struct {
 	*host.Host
-	machine *ttl.Virtual
+	machine *ttl.VirtualClock
 	books   *hosttest.ReminderTenant
 }
 
@@ -52,7 +52,7 @@ func (f *fleet) server(o host.Options) *member {
 	m := &member{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
 	o.Wall = m.machine
 	if o.Clock == nil {
-		o.Clock = ttl.Real{}
+		o.Clock = ttl.SystemClock{}
 	}
 	var err error
 	if m.Host, err = host.Open(f.t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {
@@ -96,7 +96,7 @@ func (f *fleet) until(report <-chan string, members ...*member) string {
 
 // turn lets the goroutines of the servers run.
 func (f *fleet) turn() {
-	turn, stop := ttl.Real{}.After(time.Millisecond)
+	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
 }
@@ -241,7 +241,7 @@ func TestServers(t *testing.T) {
 // A move that is refused is seen by nobody: a clock that has returned a time never returns an earlier one.
 func TestRefusedMoveOfClock(t *testing.T) {
 	f := newFleet(t)
-	clock := ttl.NewVirtual(ttl.Real{})
+	clock := ttl.NewVirtualClock(ttl.SystemClock{})
 	clock.Freeze()
 	a := f.server(host.Options{ManualReaper: true, Clock: clock})
 	b := f.server(host.Options{ManualReaper: true})
@@ -279,7 +279,7 @@ func TestRefusedMoveOfClock(t *testing.T) {
 func TestVirtualClockOfServers(t *testing.T) {
 	f := newFleet(t)
 	virtual := func() host.Options {
-		return host.Options{ManualReaper: true, Clock: ttl.NewVirtual(ttl.Real{})}
+		return host.Options{ManualReaper: true, Clock: ttl.NewVirtualClock(ttl.SystemClock{})}
 	}
 	a, b := f.server(virtual()), f.server(virtual())
 	day := 24 * time.Hour
@@ -375,7 +375,7 @@ func TestServersThatStartTogether(t *testing.T) {
 			starting.Go(func() {
 				m := &member{machine: ttl.NewManual(start), books: &hosttest.ReminderTenant{}}
 				var err error
-				o := host.Options{Wall: m.machine, Clock: ttl.Real{}}
+				o := host.Options{Wall: m.machine, Clock: ttl.SystemClock{}}
 				if m.Host, err = host.Open(t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {
 					t.Error(err)
 					return

@@ -166,7 +166,7 @@ func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
 		return err
 	}
 	defer e.Close() // the copy is discarded: an error does not matter
-	o := Options{Clock: ttl.NewVirtual(ttl.Real{})}
+	o := Options{Clock: ttl.NewVirtualClock(ttl.SystemClock{})}
 	o = o.withDefaults()
 	if _, err := upgrade(ctx, e, o, h.tenants, false); err != nil {
 		return err

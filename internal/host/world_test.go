@@ -23,8 +23,8 @@ var start = time.UnixMilli(1_700_000_000_500)
 type world struct {
 	t     *testing.T
 	fs    *testdisk.Disk
-	base  *ttl.Virtual // what would be the system's clock
-	real  bool         // the clock is no virtual one, but base itself
+	base  *ttl.VirtualClock // what would be the system's clock
+	real  bool              // the clock is no virtual one, but base itself
 	opts  host.Options
 	books *hosttest.ReminderTenant
 	more  []host.Tenant
@@ -53,7 +53,7 @@ func (w *world) open() {
 func (w *world) tryOpen() (*host.Host, error) {
 	e, err := w.fs.OpenAt(w.t.Context(), w.base)
 	w.must(err)
-	w.opts.Clock, w.opts.Wall = ttl.NewVirtual(w.base), w.base
+	w.opts.Clock, w.opts.Wall = ttl.NewVirtualClock(w.base), w.base
 	if w.real {
 		w.opts.Clock = struct{ ttl.Clock }{w.base}
 	}

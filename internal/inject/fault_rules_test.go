@@ -107,12 +107,12 @@ func TestDuration(t *testing.T) {
 
 // told reports when somebody waits for it.
 type told struct {
-	*ttl.Virtual
+	*ttl.VirtualClock
 	asked chan struct{}
 }
 
 func (c told) After(d time.Duration) (<-chan time.Time, func()) {
-	fires, stop := c.Virtual.After(d)
+	fires, stop := c.VirtualClock.After(d)
 	c.asked <- struct{}{}
 	return fires, stop
 }

@@ -260,7 +260,7 @@ func (w *sseWriter) end(err error) {
 
 // flush sends the buffered events. It returns false if the client has disconnected or does not read in time.
 func (w *sseWriter) flush() bool {
-	_ = w.limits.SetWriteDeadline(ttl.Real{}.Now().Add(streamTimeout))
+	_ = w.limits.SetWriteDeadline(ttl.SystemClock{}.Now().Add(streamTimeout))
 	if _, err := w.out.Write(w.b); err != nil {
 		return false
 	}

@@ -85,7 +85,7 @@ type testedStore struct {
 	config     Config
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
-	clock      *ttl.Virtual
+	clock      *ttl.VirtualClock
 	db         *store.DB // the store that executes the steps; of several, the first of doors
 	doors      []storeInstance
 	op         context.Context // of the operation of a step; ctx is for the test's own checks

@@ -17,7 +17,7 @@ import (
 // NewConnTurns returns a TurnLimiter for the new connections of a server. Its clock is the system's, as that
 // of the connections' deadlines.
 func NewConnTurns() *TurnLimiter {
-	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.Real{})
+	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }
 
 // NewConn is a new connection. Until it is established, it takes a Turn (a permission to be served) after

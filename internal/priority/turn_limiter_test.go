@@ -16,7 +16,7 @@ import (
 
 // input is the input of a connection: a read takes delay by the clock.
 type input struct {
-	clock *ttl.Virtual
+	clock *ttl.VirtualClock
 	delay time.Duration
 }
 
@@ -87,7 +87,7 @@ func TestTurnsEnd(t *testing.T) {
 // TestTurnsAlternate: two connections that send without a pause are served by turns.
 func TestTurnsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := &TurnLimiter{semaphore.NewWeighted(1), ttl.Real{}}
+		turns := &TurnLimiter{semaphore.NewWeighted(1), ttl.SystemClock{}}
 		var order []int // guarded by the turns
 		const slices = 5
 		serve := func(id int) {
@@ -102,7 +102,7 @@ func TestTurnsAlternate(t *testing.T) {
 					order = append(order, id)
 					served++
 				}
-				later, stop := ttl.Real{}.After(2 * time.Millisecond)
+				later, stop := ttl.SystemClock{}.After(2 * time.Millisecond)
 				<-later // in the time of the bubble
 				stop()
 			}
@@ -137,7 +137,7 @@ func TestTurnsLeaveAProcessor(t *testing.T) {
 		max(2, runtime.NumCPU()): int64(max(1, runtime.NumCPU()-1)),
 	} {
 		runtime.GOMAXPROCS(most)
-		if turns := NewTurns(ttl.Real{}); !turns.free.TryAcquire(want) || turns.free.TryAcquire(1) {
+		if turns := NewTurns(ttl.SystemClock{}); !turns.free.TryAcquire(want) || turns.free.TryAcquire(1) {
 			t.Errorf("GOMAXPROCS %d: not %d turns", most, want)
 		}
 	}

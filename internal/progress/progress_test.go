@@ -9,7 +9,7 @@ import (
 )
 
 // run shows a task of 40 seconds, in steps of a second.
-func run(p *Bar, clock *ttl.Virtual, t Task, steps, count int) {
+func run(p *Bar, clock *ttl.VirtualClock, t Task, steps, count int) {
 	p.StartTask(t)
 	for range 40 {
 		clock.Advance(time.Second)

@@ -90,7 +90,7 @@ func TestBacklog(t *testing.T) {
 	}, func(o *rntbd.Options) { o.Most = 256 })
 	l.write(frame(1, read, nil))
 	l.read() // a key is shown
-	_ = l.c.SetWriteDeadline(ttl.Real{}.Now().Add(500 * time.Millisecond))
+	_ = l.c.SetWriteDeadline(ttl.SystemClock{}.Now().Add(500 * time.Millisecond))
 	sent := 0
 	for ; sent < 256; sent++ {
 		if _, err := l.c.Write(frame(uint32(sent), read, nil)); err != nil {

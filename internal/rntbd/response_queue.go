@@ -115,7 +115,7 @@ func (o *responseQueue) write(b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), piece)
 		// A deadline that was set less than a second ago is kept, because setting it is expensive.
-		if want := (ttl.Real{}).Now().Add(writeTime); want.Sub(o.until) > time.Second {
+		if want := (ttl.SystemClock{}).Now().Add(writeTime); want.Sub(o.until) > time.Second {
 			if err := o.conn.SetWriteDeadline(want); err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	c.life, c.end = context.WithCancel(o.Life)
 	c.input = o.Turns.Reader(c.life, raw)
 	c.in = bufio.NewReaderSize(c.input, readAhead)
-	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(ttl.Real{}.Now()) })
+	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(ttl.SystemClock{}.Now()) })
 	defer stop()
 	c.work.Go(func() { c.read(c.greetFirst) })
 	err := <-c.ended
@@ -238,7 +238,7 @@ func (c *conn) isEarly(f *frame) bool {
 // responses to the following frames. If the operation has to wait, another goroutine continues to read
 // frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
-	began := ttl.Real{}.Now()
+	began := ttl.SystemClock{}.Now()
 	t := &readerTurn{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
@@ -247,7 +247,7 @@ func (c *conn) serveHere(f *frame) (passed bool) {
 		}
 		return true
 	}
-	if (ttl.Real{}).Now().Sub(began) <= quickTime {
+	if (ttl.SystemClock{}).Now().Sub(began) <= quickTime {
 		c.slow = max(c.slow-1, 0)
 	} else if c.slow += slowScore; c.slow >= maxSlow {
 		c.apart, c.slow = apartFrames, 0
@@ -307,7 +307,7 @@ func (c *conn) isBuffered() bool {
 // limit sets the read deadline of the connection to d from now. It leaves a deadline that is at most slack
 // earlier than that, since setting it for each frame would be expensive.
 func (c *conn) limit(d, slack time.Duration) {
-	want := ttl.Real{}.Now().Add(d)
+	want := ttl.SystemClock{}.Now().Add(d)
 	if early := want.Sub(c.until); early >= 0 && early < slack {
 		return
 	}

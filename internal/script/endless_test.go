@@ -83,7 +83,7 @@ func TestNothingIsEndless(t *testing.T) {
 			continue // each is stopped by the same two goroutines
 		}
 		env := still()
-		env.Elapsed, env.After = passed(), ttl.Real{}.After
+		env.Elapsed, env.After = passed(), ttl.SystemClock{}.After
 		var p ScriptCache
 		began := passed()
 		r, err := p.Open(context.Background(), env, Limits{Time: limit, Memory: 128 << 20, Grace: slack})

@@ -198,7 +198,7 @@ func TestStopped(t *testing.T) {
 		"function () { return 'x'.repeat(5e6); }":                                                                                                 &large,
 	} {
 		env := still()
-		env.After = ttl.Real{}.After
+		env.After = ttl.SystemClock{}.After
 		env.Elapsed = passed()
 		limits := Limits{Time: 2 * time.Minute} // what is stopped otherwise takes seconds on a busy machine
 		if want == any(&timeout) {
@@ -213,8 +213,8 @@ func TestStopped(t *testing.T) {
 
 // passed is a watch that has just been started.
 func passed() func() time.Duration {
-	began := ttl.Real{}.Now()
-	return func() time.Duration { return ttl.Real{}.Now().Sub(began) }
+	began := ttl.SystemClock{}.Now()
+	return func() time.Duration { return ttl.SystemClock{}.Now().Sub(began) }
 }
 
 // steps is a clock that goes on by a quarter of a second whenever it is looked at.
@@ -238,7 +238,7 @@ func TestMemory(t *testing.T) {
 		"function () { var a = [1, 2, 3, 4]; for (;;) a = a.concat(a); }",
 	} {
 		env := still()
-		env.After = ttl.Real{}.After
+		env.After = ttl.SystemClock{}.After
 		_, err := evaluate(t, env, Limits{Memory: 32 << 20}, source)
 		var large *TooLargeError
 		var failed *Error

@@ -32,7 +32,8 @@ func TestForward(t *testing.T) {
 			t.Errorf("%+v: the clock shows %d", c, now)
 		}
 	}
-	if err := text(t, fmt.Sprintf(seed, ttl.Real{}.Now().Unix()+86400)).DryRun(t.Context()); err != nil {
+	if err := text(t, fmt.Sprintf(seed,
+		ttl.SystemClock{}.Now().Unix()+86400)).DryRun(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ func (s *Seed) DryRun(ctx context.Context) (err error) {
 		return err
 	}
 	queues := queue.New(queue.Options{})
-	db, err := store.Open(ctx, e, store.Options{Clock: ttl.NewVirtual(ttl.Real{}), ManualReaper: true}, queues.Tenant())
+	db, err := store.Open(ctx, e,
+		store.Options{Clock: ttl.NewVirtualClock(ttl.SystemClock{}), ManualReaper: true}, queues.Tenant())
 	if err != nil {
 		return err
 	}

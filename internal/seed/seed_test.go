@@ -27,7 +27,7 @@ type world struct {
 	t      *testing.T
 	db     *store.DB
 	queues *queue.Queues
-	clock  *ttl.Virtual
+	clock  *ttl.VirtualClock
 }
 
 func newWorld(t *testing.T) *world {

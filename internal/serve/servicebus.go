@@ -35,7 +35,7 @@ func (s *Server) openServiceBus() {
 		Admit:  s.http.Admits,
 		TLS:    s.tls,
 		Most:   serviceBusConnections(s.o.Engine.Memory),
-		Wall:   ttl.Real{},
+		Wall:   ttl.SystemClock{},
 		Logger: log,
 	})
 }

@@ -43,7 +43,7 @@ type LoadReport struct {
 func Measure(c LoadConfig) (LoadReport, error) {
 	m := &measurement{c: c}
 	network := database.Network{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
-	w := &World{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.Real{}}
+	w := &World{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
 	w.begin, w.held.issued = w.clock.Now(), make(map[string]uint64)
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: network, Load: c.Load})
 	ctx := context.Background()

@@ -32,7 +32,7 @@ type reaperServer struct {
 // newReaperServer opens a server. The first one creates the container.
 func newReaperServer(ctx context.Context, t *testing.T, data *database.Database, name string) *reaperServer {
 	t.Helper()
-	s := &reaperServer{engine: data.Open(name, ttl.Real{})}
+	s := &reaperServer{engine: data.Open(name, ttl.SystemClock{})}
 	var err error
 	if s.db, err = store.New(store.Options{}); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func reaperOwner(ctx context.Context, t *testing.T, servers []*reaperServer) int
 
 // passTime waits for simulated time.
 func passTime(d time.Duration) {
-	passed, _ := ttl.Real{}.After(d)
+	passed, _ := ttl.SystemClock{}.After(d)
 	<-passed
 }
 
@@ -117,7 +117,7 @@ func TestReaperIsKilled(t *testing.T) {
 }
 
 func killReaper(t *testing.T, seed uint64) {
-	ctx, clock := context.Background(), ttl.Real{} // the simulated time
+	ctx, clock := context.Background(), ttl.SystemClock{} // the simulated time
 	data := database.New(database.Options{Clock: clock, Seed: seed, Network: network()})
 	defer data.Wait()
 	var servers []*reaperServer

@@ -68,7 +68,7 @@ type World struct {
 
 // Run runs a simulation. It must be called in a bubble of testing/synctest, whose time is the simulated time.
 func Run(c Config) Report {
-	w := &World{config: c, clock: ttl.Real{}}
+	w := &World{config: c, clock: ttl.SystemClock{}}
 	w.begin = w.clock.Now()
 	w.held.issued = make(map[string]uint64)
 	w.docs.init(w)

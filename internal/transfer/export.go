@@ -172,7 +172,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	all := []exportedFile{}
 	for i, path := range paths {
 		e.Container = names[i]
-		began := ttl.Real{}.Now()
+		began := ttl.SystemClock{}.Now()
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 	var line []byte
 	earlier := state.Items
 	defer func() { e.written = state.Items - earlier }()
-	bar := progress.New(e.warnings, ttl.Real{})
+	bar := progress.New(e.warnings, ttl.SystemClock{})
 	defer bar.Stop()
 	count, err := e.DocumentCount(ctx)
 	if err != nil {
@@ -257,7 +257,7 @@ func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState,
 
 // speed describes how long the export of a container took.
 func (e *exporter) speed(began time.Time) string {
-	return progress.Speed(e.written, "items", ttl.Real{}.Now().Sub(began))
+	return progress.Speed(e.written, "items", ttl.SystemClock{}.Now().Sub(began))
 }
 
 // appendItem appends an item as a line, or as the next element of a JSON array. first says that it is the

@@ -51,7 +51,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	for _, f := range has.Folders {
 		e.Database, e.Container = f.Database, f.Container
 		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
-		began := ttl.Real{}.Now()
+		began := ttl.SystemClock{}.Now()
 		state, err := e.file(ctx, path)
 		if err != nil {
 			return err

@@ -116,7 +116,7 @@ func ImportCommand() *cobra.Command {
 		"with a seed: change what differs to the content of the seed, instead of refusing it")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		i.Name, i.Out, i.Errs = args[0], cmd.OutOrStdout(), cmd.ErrOrStderr()
-		i.began = ttl.Real{}.Now()
+		i.began = ttl.SystemClock{}.Now()
 		if !slices.Contains(ImportFormats, i.Format) {
 			return cli.Misuse("--format is one of " + strings.Join(ImportFormats, ", "))
 		}
@@ -194,7 +194,7 @@ func (i *importer) importStream(ctx context.Context, in io.Reader, size int64, d
 	if err := i.begin(); err != nil {
 		return err
 	}
-	i.progress = progress.New(i.Errs, ttl.Real{})
+	i.progress = progress.New(i.Errs, ttl.SystemClock{})
 	defer i.progress.Stop()
 	i.earlier = i.Note.Imported + i.Note.There
 	i.progress.StartTask(progress.Task{Name: "importing", Total: size, Bytes: true, Unit: "documents"})
@@ -228,7 +228,7 @@ func (i *importer) printSummary() error {
 
 // speed returns the time of this command, and its rate for the given number of documents, as text.
 func (i *importer) speed(documents int) string {
-	return progress.Speed(documents-i.earlier, "documents", ttl.Real{}.Now().Sub(i.began))
+	return progress.Speed(documents-i.earlier, "documents", ttl.SystemClock{}.Now().Sub(i.began))
 }
 
 // begin reads the progress of an earlier import, if this one continues it.

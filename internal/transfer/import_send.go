@@ -279,7 +279,7 @@ func busy(status int) bool {
 
 // pause waits, by real time.
 func pause(ctx context.Context, d time.Duration) error {
-	waited, stop := ttl.Real{}.After(d)
+	waited, stop := ttl.SystemClock{}.After(d)
 	defer stop()
 	select {
 	case <-waited:

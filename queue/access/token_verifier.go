@@ -42,7 +42,7 @@ func New(o Options) *TokenVerifier {
 		o.Keys = []Key{EmulatorKey()}
 	}
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	g := &TokenVerifier{keys: make(map[string]Key, len(o.Keys)), mode: o.Mode, wall: o.Wall,
 		entities: o.Entities}

@@ -45,7 +45,7 @@ func serve(t *testing.T, near, far net.Conn, o Options) *client {
 	ctx, stop := context.WithCancel(t.Context())
 	c := &client{t: t, conn: near, frames: make(chan received, 100), stop: stop}
 	served, read := make(chan error, 1), make(chan struct{})
-	_ = near.SetDeadline(ttl.Real{}.Now().Add(time.Minute)) // a test that hangs fails
+	_ = near.SetDeadline(ttl.SystemClock{}.Now().Add(time.Minute)) // a test that hangs fails
 	go func() { served <- Serve(ctx, far, o) }()
 	go func() {
 		defer close(read)

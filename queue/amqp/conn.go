@@ -81,7 +81,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		o.IdleTimeout = defaultIdle
 	}
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

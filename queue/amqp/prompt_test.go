@@ -14,12 +14,12 @@ import (
 
 // stoppedClock moves only when it is told to.
 type stoppedClock struct {
-	ttl.Real
+	ttl.SystemClock
 	start time.Time
 	moved atomic.Int64 // ns
 }
 
-func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.Real{}.Now()} }
+func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.SystemClock{}.Now()} }
 
 func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
 

@@ -87,11 +87,11 @@ func TestBusyStays(t *testing.T) {
 	if _, err := io.WriteString(third, header); err != nil {
 		t.Fatal(err)
 	}
-	_ = third.SetReadDeadline(ttl.Real{}.Now().Add(20 * time.Millisecond))
+	_ = third.SetReadDeadline(ttl.SystemClock{}.Now().Add(20 * time.Millisecond))
 	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Error("there is one more connection than there may be")
 	}
-	_ = third.SetReadDeadline(ttl.Real{}.Now().Add(someTime))
+	_ = third.SetReadDeadline(ttl.SystemClock{}.Now().Add(someTime))
 	close(leave) // the request ends, and its connection is idle
 	hears(t, third, header)
 	says(t, linked, strings.Repeat("x", 10))

@@ -53,7 +53,7 @@ type Server struct {
 // New returns a Server with the given options. It does not listen yet.
 func New(o Options) *Server {
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

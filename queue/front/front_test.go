@@ -109,7 +109,7 @@ func (d *door) dial(secure bool) net.Conn {
 		c = tls.Client(c, d.trust)
 	}
 	d.t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(ttl.Real{}.Now().Add(someTime))
+	_ = c.SetDeadline(ttl.SystemClock{}.Now().Add(someTime))
 	return c
 }
 
@@ -340,11 +340,11 @@ func TestMost(t *testing.T) {
 	if _, err := io.WriteString(third, header); err != nil {
 		t.Fatal(err)
 	}
-	_ = third.SetReadDeadline(ttl.Real{}.Now().Add(20 * time.Millisecond))
+	_ = third.SetReadDeadline(ttl.SystemClock{}.Now().Add(20 * time.Millisecond))
 	if n, err := third.Read(make([]byte, 1)); n > 0 || err == nil {
 		t.Error("there is one more connection than there may be")
 	}
-	_ = third.SetReadDeadline(ttl.Real{}.Now().Add(someTime))
+	_ = third.SetReadDeadline(ttl.SystemClock{}.Now().Add(someTime))
 	first.Close()
 	hears(t, third, header)
 }
@@ -353,7 +353,7 @@ func TestMost(t *testing.T) {
 // shutdown.
 func TestShutdownOfStuckOperations(t *testing.T) {
 	stuck := make(chan struct{})
-	clock := ttl.NewManual(ttl.Real{}.Now()) // the deadlines of connections are real
+	clock := ttl.NewManual(ttl.SystemClock{}.Now()) // the deadlines of connections are real
 	d := open(t, func(o *Options) {
 		o.Wall = clock
 		o.AMQP = func(_ context.Context, c net.Conn, _ func(bool)) error {

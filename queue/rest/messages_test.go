@@ -264,7 +264,7 @@ func TestKeys(t *testing.T) {
 	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{all, sender, listener}})
 	w.queue("/q", "")
 	w.queue("/q2", "")
-	hour := ttl.Real{}.Now().Add(time.Hour)
+	hour := ttl.SystemClock{}.Now().Add(time.Hour)
 	token := func(k access.Key, path string, end time.Time) string {
 		return access.Sign(k, "https://localhost:5300/"+path, end)
 	}
@@ -275,7 +275,7 @@ func TestKeys(t *testing.T) {
 		{"POST", "/q/messages", token(sender, "q", hour), 201},
 		{"POST", "/q/messages", token(sender, "", hour), 201},
 		{"POST", "/q2/messages", token(sender, "q", hour), 401},
-		{"POST", "/q/messages", token(sender, "q", ttl.Real{}.Now().Add(-time.Hour)), 401},
+		{"POST", "/q/messages", token(sender, "q", ttl.SystemClock{}.Now().Add(-time.Hour)), 401},
 		{"POST", "/q/messages", token(access.Key{Name: "s", Text: "other"}, "q", hour), 401},
 		{"POST", "/q/messages", token(access.Key{Name: "unknown", Text: "one"}, "q", hour), 401},
 		{"POST", "/q/messages", token(listener, "q", hour), 401},

@@ -75,7 +75,7 @@ func TestRightsToManage(t *testing.T) {
 	w.put(201, "/q", "QueueDescription", "")
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")
-	w.token = access.Sign(listen, "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
+	w.token = access.Sign(listen, "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))
 	if p := w.parse(w.must(200, "GET", "/absent", "")); p.Title != "Publicly Listed Services" {
 		t.Errorf("what is absent is %v", p)
 	}
@@ -128,7 +128,7 @@ func TestRightsToManage(t *testing.T) {
 		t.Errorf("without a reason: %d %s", recorded.Code, body)
 	}
 	w.token = access.Sign(access.Key{Name: "ListenOnly", Text: "x"}, "sb://localhost/",
-		ttl.Real{}.Now().Add(time.Hour))
+		ttl.SystemClock{}.Now().Add(time.Hour))
 	w.must(401, "GET", "/absent", "")
 	w.token = ""
 	w.must(401, "GET", "/absent", "")
@@ -150,7 +150,7 @@ func TestKeysOfEntities(t *testing.T) {
 	manager := w.token
 	for _, text := range []string{"p", "s"} {
 		w.token = access.Sign(access.Key{Name: "own", Text: text}, "http://localhost/q",
-			ttl.Real{}.Now().Add(time.Hour))
+			ttl.SystemClock{}.Now().Add(time.Hour))
 		w.must(201, "POST", "/q/messages", "x")
 		w.must(401, "DELETE", "/q/messages/head?timeout=0", "")
 		w.must(401, "POST", "/other/messages", "x")

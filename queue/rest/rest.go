@@ -37,7 +37,7 @@ type handler struct {
 // New returns a handler of all requests.
 func New(o Options) http.Handler {
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

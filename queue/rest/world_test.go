@@ -49,7 +49,7 @@ func newWorld(t *testing.T, o access.Options) *world {
 	w.web = httptest.NewServer(
 		New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults, Requests: w.requests}),
 	)
-	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.Real{}.Now().Add(time.Hour))
+	w.token = access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))
 	t.Cleanup(func() {
 		w.web.Close()
 		if err := w.q.Check(context.WithoutCancel(t.Context()),

@@ -50,7 +50,7 @@ type Stats struct {
 // New creates an empty database.
 func New(o Options) *Database {
 	if o.Clock == nil {
-		o.Clock = ttl.Real{}
+		o.Clock = ttl.SystemClock{}
 	}
 	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*lock),
 		sessions: make(map[*session]bool), awaited: make(map[string]time.Time),

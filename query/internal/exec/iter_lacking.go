@@ -13,7 +13,7 @@ import (
 // in ascending or descending order of rids. If the source cannot list them, all its documents are read.
 func (wk *indexWalker) without() orderedDocuments {
 	from := wk.resumedAt()
-	if shapes, ok := wk.src.(source.MissingPathLister); ok {
+	if shapes, ok := wk.src.(source.UndefinedPathLister); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
 			found := &unorderedDocuments{wk: wk}
 			docs := &fetchedDocuments{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
@@ -30,7 +30,7 @@ func (wk *indexWalker) without() orderedDocuments {
 // lacking iterates over the documents that do not have the GROUP BY path.
 func (x *Execution) lacking(src source.Source) (source.Documents, error) {
 	path := x.Plan.IndexOnly.Path
-	if shapes, ok := src.(source.MissingPathLister); ok {
+	if shapes, ok := src.(source.UndefinedPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
 			docs := &fetchedDocuments{x: x, src: src, rids: rids, begun: true, skip: x.skip}
 			return &undefinedDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil

@@ -148,8 +148,8 @@ type DocumentFinder interface {
 	Find(rid uint64) (Document, bool, error)
 }
 
-// MissingPathLister is implemented by a Source that can list the documents that lack a path.
-type MissingPathLister interface {
+// UndefinedPathLister is implemented by a Source that can list the documents that lack a path.
+type UndefinedPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
 	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all

@@ -47,7 +47,7 @@ type Bus struct {
 // New returns a Bus with the given options.
 func New(o Options) *Bus {
 	if o.Wall == nil {
-		o.Wall = ttl.Real{}
+		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -195,7 +195,7 @@ const someTime = 20 * time.Second
 // next is the next frame; ok is false where the connection has ended.
 func (c *client) next() (f received, ok bool) {
 	c.t.Helper()
-	late, stop := ttl.Real{}.After(someTime)
+	late, stop := ttl.SystemClock{}.After(someTime)
 	defer stop()
 	select {
 	case f, ok = <-c.in:

@@ -102,7 +102,7 @@ func TestClaims(t *testing.T) {
 		c.say(0, &frame.Detach{Handle: 50, Closed: true})
 	}
 	refused("q", false)
-	now := ttl.Real{}.Now()
+	now := ttl.SystemClock{}.Now()
 	for i, token := range []string{"nonsense", access.Sign(access.Key{Name: "s", Text: "other"},
 		"sb://localhost/q", now.Add(1e12)),
 		access.Sign(sender, "sb://localhost/q", now.Add(-1e12))} {
@@ -145,7 +145,7 @@ func TestKeysOfEntities(t *testing.T) {
 		Keys: []access.Key{access.EmulatorKey()}, Entities: w.q})})
 	c := w.dial(1 << 16)
 	token := access.Sign(access.Key{Name: "own", Text: "k"}, "sb://localhost/ns/PingMessage__",
-		ttl.Real{}.Now().Add(1e12))
+		ttl.SystemClock{}.Now().Add(1e12))
 	if n := number(t, c.put(0, "sb://localhost/ns/PingMessage__", token), "status-code"); n != 202 {
 		t.Fatal(n)
 	}
@@ -171,7 +171,7 @@ func TestRefusedRights(t *testing.T) {
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{sender}})})
 	c := w.dial(1 << 16)
-	now := ttl.Real{}.Now()
+	now := ttl.SystemClock{}.Now()
 	detached := func(handle uint32) *frame.Error {
 		t.Helper()
 		d := await[*frame.Detach](c)
@@ -204,7 +204,7 @@ func TestAudience(t *testing.T) {
 	w.create(entity.Queue, "some.q/x")
 	w.create(entity.Topic, "t")
 	w.create(entity.Subscription, "t/Subscriptions/s")
-	token := access.Sign(access.EmulatorKey(), "sb://localhost", ttl.Real{}.Now().Add(someTime))
+	token := access.Sign(access.EmulatorKey(), "sb://localhost", ttl.SystemClock{}.Now().Add(someTime))
 	for audience, want := range map[string]int64{
 		"sb://localhost:5672/": 202, "sb://localhost": 202, "": 202, "some": 202,
 		"amqp://localhost/$cbs":      202,

@@ -94,7 +94,7 @@ func TestLostSessionSettled(t *testing.T) {
 }
 
 // lostSession is a client with a delivery of a session whose lock has ended, and the clock of connections.
-func lostSession(t *testing.T) (*ttl.Virtual, *client) {
+func lostSession(t *testing.T) (*ttl.VirtualClock, *client) {
 	t.Helper()
 	w := newWorld(t)
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))

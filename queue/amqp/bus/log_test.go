@@ -50,7 +50,7 @@ func TestLog(t *testing.T) {
 	log := w.withLog(slog.LevelDebug)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
-	token := access.Sign(access.EmulatorKey(), "sb://localhost/q", ttl.Real{}.Now().Add(someTime))
+	token := access.Sign(access.EmulatorKey(), "sb://localhost/q", ttl.SystemClock{}.Now().Add(someTime))
 	c.put(10, "sb://localhost/q", token)
 	c.sender(0, "q")
 	c.transfer(0, 0, message.New([]byte("secret body")))
@@ -118,7 +118,7 @@ func hasLine(text string, words []string) bool {
 // TestClockWarning: one warning is given when locks are given by a clock far from the machine's.
 func TestClockWarning(t *testing.T) {
 	w := newWorld(t)
-	now := ttl.Real{}.Now()
+	now := ttl.SystemClock{}.Now()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &now})
 	w.must(err)
 	log := w.withLog(slog.LevelInfo)

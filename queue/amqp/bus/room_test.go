@@ -176,7 +176,7 @@ func TestTokenTime(t *testing.T) {
 	c.hangUp()
 	o.TokenTime = time.Minute
 	c = w.greet(w.pipeWith(w.ctx, o), 1<<16)
-	answer := c.put(0, "q", access.Sign(key, "q", ttl.Real{}.Now().Add(time.Hour)))
+	answer := c.put(0, "q", access.Sign(key, "q", ttl.SystemClock{}.Now().Add(time.Hour)))
 	if n := number(t, answer, "status-code"); n != 202 {
 		t.Fatal(n)
 	}

@@ -146,7 +146,7 @@ func TestK9K10K17Claims(t *testing.T) {
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	answer := c.put(0, "sb://localhost/q", access.Sign(access.EmulatorKey(), "sb://localhost/q",
-		ttl.Real{}.Now().Add(someTime)))
+		ttl.SystemClock{}.Now().Add(someTime)))
 	if n := number(t, answer, "status-code"); n != 202 {
 		t.Errorf("the status is %d", n)
 	}

@@ -30,7 +30,7 @@ type Runner struct {
 // Env returns what scripts need from the server: the time of the container's clock, and time limits measured
 // by a clock that cannot be set.
 func (x *Runner) Env() script.Env {
-	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.Real{}.After, Elapsed: x.Elapsed()}
+	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.SystemClock{}.After, Elapsed: x.Elapsed()}
 }
 
 // Host returns the container as the scripts of one transaction see it; key is the partition key in which they

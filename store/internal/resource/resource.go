@@ -118,8 +118,9 @@ func (r Resources) Permissions(user string) (Resources, error) {
 	return Of(r.in, record.KindPermission, u.Num, of), nil
 }
 
-// find returns the record of the resource with an id, or nil if there is none. The caller holds the catalog's
-// lock, or its mutex (Guard) at least for reading.
+// find returns the record of the resource with an id, or nil if there is none. The caller holds the lock
+// that serializes changes of the catalog (Lock), or the mutex of the catalog in memory (Guard), at least for
+// reading.
 func (r Resources) find(id string) *record.Resource {
 	return r.in.Resources().Find(r.family, id)
 }

@@ -82,7 +82,7 @@ func (x *BackgroundTask) loop(ctx context.Context) {
 
 // Wait waits in real time, which does not depend on a virtual clock.
 func Wait(ctx context.Context, d time.Duration) {
-	c, stop := ttl.Real{}.After(d)
+	c, stop := ttl.SystemClock{}.After(d)
 	defer stop()
 	select {
 	case <-c:

@@ -29,9 +29,9 @@ func TestGivenAge(t *testing.T) {
 // awaitGone waits until nothing is kept for a cursor.
 func awaitGone(t *testing.T, g *PageStateCache, cursor string) {
 	t.Helper()
-	end := ttl.Real{}.Now().Add(20 * time.Second)
+	end := ttl.SystemClock{}.Now().Add(20 * time.Second)
 	for g.Has(cursor) {
-		if (ttl.Real{}).Now().After(end) {
+		if (ttl.SystemClock{}).Now().After(end) {
 			t.Fatalf("%s is kept", cursor)
 		}
 	}

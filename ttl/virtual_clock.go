@@ -12,7 +12,7 @@ import (
 // MaxRate is the highest speed of a Virtual clock: more than eleven days per second.
 const MaxRate = 1e6
 
-// A Virtual clock derives its time from another clock, its base. It can be frozen, set, advanced and run
+// A VirtualClock clock derives its time from another clock, its base. It can be frozen, set, advanced and run
 // at another speed. It is safe for concurrent use.
 //
 // Its timers are deadlines in its own time. When Set, Advance or Restore moves the clock past them, they
@@ -26,7 +26,7 @@ const MaxRate = 1e6
 // The base may be a Virtual clock, too. Whenever v holds its own lock, it holds the lock of the base as
 // well (see lock). Otherwise the base could move past a deadline after v has found it not due and before
 // v has set the timer. If the base were then frozen, the timer would never fire.
-type Virtual struct {
+type VirtualClock struct {
 	mu      sync.Mutex
 	base    Clock
 	state   ClockState
@@ -60,73 +60,73 @@ var (
 	maxTime = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// NewVirtual returns a clock that has the time of base and runs with it.
-func NewVirtual(base Clock) *Virtual {
-	return &Virtual{base: base, state: In(base)}
+// NewVirtualClock returns a clock that has the time of base and runs with it.
+func NewVirtualClock(base Clock) *VirtualClock {
+	return &VirtualClock{base: base, state: In(base)}
 }
 
 // NewManual returns a clock that is frozen at the given time, for tests.
-func NewManual(at time.Time) *Virtual {
-	v := NewVirtual(Real{})
+func NewManual(at time.Time) *VirtualClock {
+	v := NewVirtualClock(SystemClock{})
 	v.state.At, v.state.Rate = clamp(at), 0
 	return v
 }
 
 // Now returns the clock's time, in UTC and without a monotonic reading.
-func (v *Virtual) Now() time.Time {
+func (v *VirtualClock) Now() time.Time {
 	v.lock()
 	defer v.unlock()
 	return v.now()
 }
 
 // lock locks v.mu, then the lock of its base, and so on, always in this order.
-func (v *Virtual) lock() {
+func (v *VirtualClock) lock() {
 	v.mu.Lock()
-	if base, ok := v.base.(*Virtual); ok {
+	if base, ok := v.base.(*VirtualClock); ok {
 		base.lock()
 	}
 }
 
-func (v *Virtual) unlock() {
-	if base, ok := v.base.(*Virtual); ok {
+func (v *VirtualClock) unlock() {
+	if base, ok := v.base.(*VirtualClock); ok {
 		base.unlock()
 	}
 	v.mu.Unlock()
 }
 
 // After returns a timer by the clock's own time: see Clock.
-func (v *Virtual) After(d time.Duration) (c <-chan time.Time, stop func()) {
+func (v *VirtualClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(v.now().Add(d))
 }
 
 // At returns a channel on which the time is sent once, when the clock has reached t, or immediately if t has
 // passed. stop releases the timer early.
-func (v *Virtual) At(t time.Time) (c <-chan time.Time, stop func()) {
+func (v *VirtualClock) At(t time.Time) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(t)
 }
 
 // send returns a channel on which the time is sent once, when the clock has reached t. The caller holds
 // the lock, which send releases.
-func (v *Virtual) send(t time.Time) (c <-chan time.Time, stop func()) {
+func (v *VirtualClock) send(t time.Time) (c <-chan time.Time, stop func()) {
 	ch := make(chan time.Time, 1)
 	return ch, v.add(t, func(now time.Time) { ch <- now })
 }
 
-func (v *Virtual) afterFunc(d time.Duration, f func()) (stop func()) {
+func (v *VirtualClock) afterFunc(d time.Duration, f func()) (stop func()) {
 	v.lock()
 	return v.add(v.now().Add(d), func(time.Time) { f() })
 }
 
 // Freeze stops the clock at its current time.
-func (v *Virtual) Freeze() {
+func (v *VirtualClock) Freeze() {
 	v.change(func(s *ClockState) { s.Rate = 0 })
 }
 
 // Resume lets a frozen clock continue from its current time at the speed of its base. It does nothing if
 // the clock is running.
-func (v *Virtual) Resume() {
+func (v *VirtualClock) Resume() {
 	v.change(func(s *ClockState) {
 		if s.Rate == 0 {
 			s.Rate = 1
@@ -135,18 +135,18 @@ func (v *Virtual) Resume() {
 }
 
 // Set sets the clock to t. It stays frozen or running.
-func (v *Virtual) Set(t time.Time) {
+func (v *VirtualClock) Set(t time.Time) {
 	v.change(func(s *ClockState) { s.At = clamp(t) })
 }
 
 // Advance moves the clock forward by d, or back if d is negative.
-func (v *Virtual) Advance(d time.Duration) {
+func (v *VirtualClock) Advance(d time.Duration) {
 	v.change(func(s *ClockState) { s.At = clamp(s.At.Add(d)) })
 }
 
 // SetRate sets the speed of the clock to rate times the speed of its base; 0 freezes it. If the rate is
 // negative, above MaxRate or NaN, it returns a *ClockRateError and changes nothing.
-func (v *Virtual) SetRate(rate float64) error {
+func (v *VirtualClock) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (v *Virtual) SetRate(rate float64) error {
 }
 
 // State returns the current state, from which Restore can continue the clock.
-func (v *Virtual) State() ClockState {
+func (v *VirtualClock) State() ClockState {
 	v.lock()
 	defer v.unlock()
 	return v.rebased()
@@ -163,7 +163,7 @@ func (v *Virtual) State() ClockState {
 
 // Restore sets the clock to the state s. If the clock was running in that state, it also counts the time
 // that has passed since then on the base. Restore returns a *ClockRateError for a rate that SetRate refuses.
-func (v *Virtual) Restore(s ClockState) error {
+func (v *VirtualClock) Restore(s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (v *Virtual) Restore(s ClockState) error {
 }
 
 // Base returns the clock from which v derives its time.
-func (v *Virtual) Base() Clock {
+func (v *VirtualClock) Base() Clock {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.base
@@ -182,15 +182,15 @@ func (v *Virtual) Base() Clock {
 
 // When returns the clock's time at the moment at which its base shows t. If the base is a Virtual clock, t is
 // a time of that clock's base, and so on.
-func (v *Virtual) When(t time.Time) time.Time {
+func (v *VirtualClock) When(t time.Time) time.Time {
 	v.lock()
 	defer v.unlock()
 	return v.when(t)
 }
 
 // when returns the clock's time at the moment at which its base shows t. The caller holds the lock.
-func (v *Virtual) when(t time.Time) time.Time {
-	if base, ok := v.base.(*Virtual); ok {
+func (v *VirtualClock) when(t time.Time) time.Time {
+	if base, ok := v.base.(*VirtualClock); ok {
 		t = base.when(t)
 	}
 	return v.state.at(t)
@@ -199,17 +199,17 @@ func (v *Virtual) when(t time.Time) time.Time {
 // Rebase gives the clock another base (the clock from which it computes its time) and the state s over that
 // base; Restore sets a state over the current base. With the state In(base) the clock shows the time of base.
 // Timers of the clock are kept. A clock must not become its own base.
-func (v *Virtual) Rebase(base Clock, s ClockState) error {
+func (v *VirtualClock) Rebase(base Clock, s ClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
 	v.lock()
 	v.release()
-	if old, ok := v.base.(*Virtual); ok {
+	if old, ok := v.base.(*VirtualClock); ok {
 		old.unlock()
 	}
 	v.base = base
-	if base, ok := base.(*Virtual); ok {
+	if base, ok := base.(*VirtualClock); ok {
 		base.lock()
 	}
 	now := v.baseNow().Round(0)
@@ -232,11 +232,11 @@ func checkRate(rate float64) error {
 }
 
 // now returns the clock's time. The caller holds the lock.
-func (v *Virtual) now() time.Time { return v.state.at(v.baseNow()) }
+func (v *VirtualClock) now() time.Time { return v.state.at(v.baseNow()) }
 
 // baseNow returns the base's time. The caller holds the lock.
-func (v *Virtual) baseNow() time.Time {
-	if base, ok := v.base.(*Virtual); ok {
+func (v *VirtualClock) baseNow() time.Time {
+	if base, ok := v.base.(*VirtualClock); ok {
 		return base.now()
 	}
 	return v.base.Now()
@@ -244,14 +244,14 @@ func (v *Virtual) baseNow() time.Time {
 
 // rebased returns a state for the same course of the clock, but counted from the current moment of the
 // base. The caller holds the lock.
-func (v *Virtual) rebased() ClockState {
+func (v *VirtualClock) rebased() ClockState {
 	now := v.baseNow().Round(0)
 	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
 // change rewrites the state of the clock so that it counts from the current moment, lets f modify that
 // state, and fires the timers that are then due.
-func (v *Virtual) change(f func(*ClockState)) {
+func (v *VirtualClock) change(f func(*ClockState)) {
 	v.lock()
 	v.state = v.rebased()
 	f(&v.state)
@@ -259,7 +259,7 @@ func (v *Virtual) change(f func(*ClockState)) {
 }
 
 // wake is called by the timer of the base: it fires the timers that are due.
-func (v *Virtual) wake() {
+func (v *VirtualClock) wake() {
 	v.lock()
 	v.fireDue()
 }
@@ -267,7 +267,7 @@ func (v *Virtual) wake() {
 // fireDue removes the timers that are due and sets the timer of the base for the next one. It releases the
 // lock, which the caller holds, before it fires the timers: a timer may belong to a clock whose base is v,
 // and may read the time of v.
-func (v *Virtual) fireDue() {
+func (v *VirtualClock) fireDue() {
 	now := v.now()
 	n := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(now) })
 	due := slices.Clone(v.waiters[:n])
@@ -281,7 +281,7 @@ func (v *Virtual) fireDue() {
 
 // add adds a timer, which is kept until the clock has reached its deadline or until stop is called. It fires
 // no other timer, even if one has become due. The caller holds the lock, which add releases.
-func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
+func (v *VirtualClock) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 	if now := v.now(); !deadline.After(now) {
 		v.unlock()
 		fire(now)
@@ -297,7 +297,7 @@ func (v *Virtual) add(deadline time.Time, fire func(time.Time)) (stop func()) {
 }
 
 // insert adds a timer without a check whether its deadline has passed. The caller holds the lock.
-func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
+func (v *VirtualClock) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
 	w := &clockTimer{deadline, fire}
 	i := sort.Search(len(v.waiters), func(i int) bool { return v.waiters[i].deadline.After(w.deadline) })
 	v.waiters = slices.Insert(v.waiters, i, w)
@@ -308,7 +308,7 @@ func (v *Virtual) insert(deadline time.Time, fire func(time.Time)) *clockTimer {
 }
 
 // remove removes a timer if it has not fired. The caller holds the lock.
-func (v *Virtual) remove(w *clockTimer) {
+func (v *VirtualClock) remove(w *clockTimer) {
 	i := slices.Index(v.waiters, w)
 	if i < 0 {
 		return
@@ -321,7 +321,7 @@ func (v *Virtual) remove(w *clockTimer) {
 
 // arm sets the only timer on the base to the moment at which the first timer of this clock is due. The
 // caller holds the lock.
-func (v *Virtual) arm() {
+func (v *VirtualClock) arm() {
 	v.release()
 	if len(v.waiters) == 0 || v.state.Rate == 0 {
 		return
@@ -331,7 +331,7 @@ func (v *Virtual) arm() {
 	// At least a nanosecond: the base must not call back during this call. At most an hour: a distant
 	// deadline then costs a rare wake-up, but fires soon after the machine has slept or the base was set.
 	d := time.Duration(min(max(left, 1), float64(time.Hour)))
-	if base, ok := v.base.(*Virtual); ok {
+	if base, ok := v.base.(*VirtualClock); ok {
 		w := base.insert(now.Add(d), func(time.Time) { v.wake() })
 		v.disarm = func() { base.remove(w) }
 		return
@@ -341,7 +341,7 @@ func (v *Virtual) arm() {
 
 // release stops the timer that v has set on its base, the clock from which it derives its time. The caller
 // holds the lock.
-func (v *Virtual) release() {
+func (v *VirtualClock) release() {
 	if v.disarm != nil {
 		v.disarm()
 		v.disarm = nil
