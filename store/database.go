@@ -63,8 +63,11 @@ func (ds *dataset) database(id string) (*Database, error) {
 // CatchUp loads the changes that other servers on the same engine have made to databases, containers and
 // the resources in them. A caller that does not find something by its name calls CatchUp and looks again.
 // CatchUp waits while a change of this store is being made durable.
-func (db *DB) CatchUp(ctx context.Context) error {
-	return classify.ToFault(db.live().in.Catalog().CatchUp(ctx))
+func (db *DB) CatchUp(ctx context.Context) error { return db.live().catchUp(ctx) }
+
+// catchUp does the work of DB.CatchUp. It must not be called in a transaction or a view of the engine.
+func (ds *dataset) catchUp(ctx context.Context) error {
+	return classify.ToFault(ds.in.Catalog().CatchUp(ctx))
 }
 
 // DatabaseByRID returns the database with the given resource id. It fails with CodeBadRequest if rid is

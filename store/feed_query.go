@@ -40,14 +40,12 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	if err != nil {
 		return ChangesQueryPage{}, c.refused(), classify.ToFault(err)
 	}
-	scripts := c.scripts()
 	if plan.CallsFunctions() {
-		scripts, err = c.currentScripts(ctx)
+		if err := c.ds.catchUp(ctx); err != nil {
+			return ChangesQueryPage{}, c.refused(), err
+		}
 	}
-	if err != nil {
-		return ChangesQueryPage{}, c.refused(), err
-	}
-	udfs := scripts.Functions(ctx)
+	udfs := c.scripts().Functions(ctx)
 	defer udfs.Close()
 	watch := c.ds.pageWatch(ctx)
 	env := query.NewEnv(c.queryTime, watch.Elapsed)

@@ -65,8 +65,8 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 			return QueryPage{}, c.refused(), classify.ToFault(err)
 		}
 		if plan.CallsFunctions() {
-			if err := c.ds.in.Catalog().CatchUp(ctx); err != nil {
-				return QueryPage{}, c.refused(), classify.ToFault(err)
+			if err := c.ds.catchUp(ctx); err != nil {
+				return QueryPage{}, c.refused(), err
 			}
 		}
 		page, r, err := c.run(ctx, st, plan, q)

@@ -9,7 +9,6 @@ import (
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
-	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/layout"
 	"github.com/mayflydb/mayfly/store/internal/procedure"
 	"github.com/mayflydb/mayfly/store/internal/scan"
@@ -46,10 +45,10 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return ExecuteResult{}, c.refused(), err
 	}
-	scripts, err := c.currentScripts(ctx)
-	if err != nil {
+	if err := c.ds.catchUp(ctx); err != nil {
 		return ExecuteResult{}, c.refused(), err
 	}
+	scripts := c.scripts()
 	res, err := scripts.Procedure(id)
 	if err != nil {
 		return ExecuteResult{}, c.refused(), err
@@ -131,10 +130,10 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
 	Receipt, error) {
-	scripts, err := c.currentScripts(ctx)
-	if err != nil {
+	if err := c.ds.catchUp(ctx); err != nil {
 		return Item{}, c.refused(), err
 	}
+	scripts := c.scripts()
 	found, err := scripts.TriggersOf(op)
 	if err != nil {
 		return Item{}, c.refused(), err
@@ -181,15 +180,8 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	return done.Item, r, nil
 }
 
-// currentScripts returns a runner for the scripts of the container, including the changes that other servers
-// have made to them. It must not be called in a transaction or a view of the engine.
-func (c *Container) currentScripts(ctx context.Context) (*procedure.Runner, error) {
-	err := c.ds.in.Catalog().CatchUp(ctx)
-	return c.scripts(), classify.ToFault(err)
-}
-
 // scripts returns a runner for the container's procedures, triggers and functions, as this server has them in
-// memory. It may lack what another server has just changed: see currentScripts.
+// memory. It may lack what another server has just changed: see catchUp.
 func (c *Container) scripts() *procedure.Runner {
 	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
