@@ -44,11 +44,7 @@ func TestServiceBus(t *testing.T) {
 	if len(list) < 150 {
 		t.Fatalf("servicebus.md lists %d", len(list))
 	}
-	if only := os.Getenv("MAYFLY_SCENARIOS"); only != "" { // for who looks into one
-		maps.DeleteFunc(list, func(name string, _ []string) bool {
-			return !slices.Contains(strings.Split(only, ","), name)
-		})
-	}
+	chooseScenarios(list)
 	atOnce(len(busSuites), func(i int) {
 		s := busSuites[i]
 		t.Run(s.name, func(t *testing.T) {

@@ -118,18 +118,17 @@ func takeTurns(t *testing.T, servers ...*Server) *turns {
 	return front
 }
 
-// chosenScenarios reads a list of scenarios, without those that the variable MAYFLY_SCENARIOS does not name if
-// it is set. It reports whether it is.
-func chosenScenarios(t *testing.T, file string) (list map[string][]string, only bool) {
-	t.Helper()
-	list = scenarioList(t, file)
+// chooseScenarios removes the scenarios that the variable MAYFLY_SCENARIOS does not name from a list, if it is
+// set. It reports whether it is.
+func chooseScenarios(list map[string][]string) bool {
 	names := os.Getenv("MAYFLY_SCENARIOS")
-	if names != "" {
-		maps.DeleteFunc(list, func(name string, _ []string) bool {
-			return !slices.Contains(strings.Split(names, ","), name)
-		})
+	if names == "" {
+		return false
 	}
-	return list, names != ""
+	maps.DeleteFunc(list, func(name string, _ []string) bool {
+		return !slices.Contains(strings.Split(names, ","), name)
+	})
+	return true
 }
 
 // keptLocks are scenarios that fail because the locks of a killed server last until their time is over, and
@@ -175,7 +174,8 @@ func runOfOneDatabase(t *testing.T, language string) {
 	s := suites[slices.IndexFunc(suites, func(s suite) bool { return s.name == language })]
 	database := sharedDatabase(t)
 	runnable(t, s)
-	list, only := chosenScenarios(t, "scenarios.md")
+	list := scenarioList(t, "scenarios.md")
+	only := chooseScenarios(list)
 	argv := s.prepare(t)
 	const ranges = "5"
 	open := func() *Server {
@@ -197,7 +197,8 @@ func runOfOneDatabase(t *testing.T, language string) {
 
 func TestServiceBusOfOneDatabase(t *testing.T) {
 	database := sharedDatabase(t)
-	list, _ := chosenScenarios(t, "servicebus.md")
+	list := scenarioList(t, "servicebus.md")
+	chooseScenarios(list)
 	argv := goProgram("./servicebus/go")(t)
 	open := func() bus {
 		return startBus(t, "--data", t.TempDir(), "--engine", database,

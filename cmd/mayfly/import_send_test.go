@@ -51,17 +51,6 @@ func crowded(t *testing.T, host string, seed uint64) (address string, refused *i
 	return front.URL, refused
 }
 
-// withoutProgress returns what a command has printed to stderr, without the lines of its progress, which it
-// prints if it takes long.
-func withoutProgress(errs string) (rest string) {
-	for line := range strings.Lines(errs) {
-		if !strings.HasPrefix(line, "importing: ") {
-			rest += line
-		}
-	}
-	return rest
-}
-
 // TestImportsWithManyRequests: whatever is under way together, and however often the server has no room, of
 // two documents of one id the later one stays.
 func TestImportsWithManyRequests(t *testing.T) {
@@ -96,7 +85,7 @@ func TestImportsWithManyRequests(t *testing.T) {
 		"--container",
 		"c",
 	)
-	if code != 0 || !strings.HasPrefix(out, "3000 documents imported") || withoutProgress(errs) != "" ||
+	if code != 0 || !strings.HasPrefix(out, "3000 documents imported") || moreThanProgress(errs) ||
 		*refused == 0 {
 		t.Fatalf("%d %s%s, %d requests refused", code, out, errs, *refused)
 	}
