@@ -19,20 +19,36 @@ const ownKey = "bXkgb3duIGtleSBvZiB0aGlzIHNlcnZlcg=="
 // pictures of its pages.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
+	failures := failureSummary(t)
 	s := startBus(t, "--memory")
 	keyed := start(t, "--memory", "--key", ownKey, "--san", "elsewhere.example") // a name beside loopback
-	chromium(t, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey, "--mayfly", binary)
+	chromium(t, failures, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey, "--mayfly", binary)
 	must(t, s.Stop())
 }
 
 // TestExplorerDocs goes through the pages of the documentation in Chromium.
 func TestExplorerDocs(t *testing.T) {
 	t.Parallel()
-	chromium(t, "docs.js", start(t, "--memory"))
+	failures := failureSummary(t)
+	chromium(t, failures, "docs.js", start(t, "--memory"))
 }
 
-// chromium runs a program of folder explorer, which looks at a server's pages.
-func chromium(t *testing.T, program string, s *Server, more ...string) {
+// failureSummary returns a list of lines that is logged at the end of the test, after the output of the
+// servers, which may be long. It must be called before servers are started.
+func failureSummary(t *testing.T) *[]string {
+	t.Helper()
+	lines := new([]string)
+	t.Cleanup(func() {
+		if len(*lines) > 0 {
+			t.Logf("what failed in the browser:\n%s", strings.Join(*lines, "\n"))
+		}
+	})
+	return lines
+}
+
+// chromium runs a program of folder explorer, which looks at a server's pages. It adds the lines that tell
+// failures to the list.
+func chromium(t *testing.T, failures *[]string, program string, s *Server, more ...string) {
 	t.Helper()
 	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
 	nodeProgram("explorer")(t)
@@ -47,6 +63,11 @@ func chromium(t *testing.T, program string, s *Server, more ...string) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	t.Logf("%s", out)
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "FAIL ") {
+			*failures = append(*failures, strings.TrimSpace(line))
+		}
+	}
 	must(t, err)
 }
 
