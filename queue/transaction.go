@@ -13,7 +13,7 @@ const (
 	maxTransaction = 120_000
 	// maxOperations is the maximal number of messages that a transaction can send and settle.
 	maxOperations = 100
-	// maxSent is the maximal size in bytes of the messages that a transaction can send.
+	// maxSent is the maximal total size, in bytes, of all messages that one transaction sends.
 	maxSent = entity.MaxMessageKB << 10
 )
 

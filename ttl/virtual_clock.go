@@ -180,8 +180,8 @@ func (v *VirtualClock) Base() Clock {
 	return v.base
 }
 
-// When returns the clock's time at the moment at which its base shows t. If the base is a Virtual clock, t is
-// a time of that clock's base, and so on.
+// When returns the time that this clock shows at the moment at which its base shows t. If the base is a
+// virtual clock too, t is the time of the first base below it that is not virtual.
 func (v *VirtualClock) When(t time.Time) time.Time {
 	v.lock()
 	defer v.unlock()

@@ -35,8 +35,9 @@ type resourceRef struct {
 	in    *store.Container // container; nil if the resources belong to a database
 }
 
-// resources returns the database, user or container in which the path addresses a user, permission, client
-// encryption key or script, or all of one kind.
+// resources returns the parent of the resource that the path of the request addresses. The parent is a
+// database, user or container; the resource is a user, permission, client encryption key or script, or the
+// list of all of one kind.
 func (s *Service) resources(c *activeOperation) (p resourceRef, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {

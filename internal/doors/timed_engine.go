@@ -38,8 +38,8 @@ func (e *TimedEngine) Told() time.Time {
 	return e.told
 }
 
-// tell reads the clock. It records the time for Told, and returns it in microseconds since 1970, to be
-// reported with the result of a call.
+// tell reads the clock and returns its time in microseconds since 1970, which a call of the engine returns
+// with its result. It also stores the time, so that Told can return it.
 func (e *TimedEngine) tell() int64 {
 	now := e.clock.Now()
 	e.mu.Lock()

@@ -75,9 +75,10 @@ type Step struct {
 
 	Query // the query of an Ask; SELECT is its first word
 
-	// The scope of a list or a query; at most one is set. In is a partition, or a prefix of a hierarchical
-	// key ("x/*"). Range is the range that holds this partition. EPK divides the container into two parts,
-	// which are listed one after the other.
+	// The scope of a list or a query: at most one of In, Range and EPK is set. In is the key of the partition
+	// that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a partition: the partition
+	// range that holds it is read. EPK is an effective partition key: two requests read what lies below it,
+	// and then the rest.
 	In, Range, EPK string
 	Page           int // items per page; 0 is the store's default
 

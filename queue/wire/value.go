@@ -24,8 +24,8 @@ type decoder struct {
 	empty int // number of array elements without bytes that are still allowed
 }
 
-// maxEmpty is the maximal number of array elements without bytes in a value. The size of the input does not
-// limit their number.
+// maxEmpty is the maximal number, in one value, of array elements whose encoding takes no bytes (such as null
+// or true). The limit is needed because a short input can declare any number of them.
 const maxEmpty = 1 << 12
 
 // firstRoom is the initial capacity of a list of elements. It grows as elements are decoded, and is not

@@ -30,8 +30,9 @@ type declaredTransaction struct {
 	partition string // its partition key; "": none
 }
 
-// amqpSessionState is the state that the links of one AMQP session share: by the first link, Service Bus
-// determines the entity of a transaction. The connection's mutex guards it.
+// amqpSessionState is what the links of one AMQP session share. It holds the session's first link, because
+// the entity of that link is the entity to which the session's transactions belong, as in Service Bus. The
+// connection's mutex guards it.
 type amqpSessionState struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
