@@ -81,7 +81,7 @@ func TestExpirationsLost(t *testing.T) {
 	}
 	clock.Advance(24 * time.Hour)
 	must(db.Sweep(t.Context()))
-	waits := make(waiting)
+	waits := make(waitSignal)
 	told := make(chan mayfly.Expiration)
 	go func() {
 		defer close(told)
@@ -99,19 +99,19 @@ func TestExpirationsLost(t *testing.T) {
 	}
 }
 
-// waiting is closed when somebody waits for the end of a context made by in.
-type waiting chan struct{}
+// waitSignal is closed when somebody waits for the end of a context made by in.
+type waitSignal chan struct{}
 
-func (w waiting) in(ctx context.Context) context.Context {
-	return &waitedFor{ctx, sync.OnceFunc(func() { close(w) })}
+func (w waitSignal) in(ctx context.Context) context.Context {
+	return &signalingContext{ctx, sync.OnceFunc(func() { close(w) })}
 }
 
-type waitedFor struct {
+type signalingContext struct {
 	context.Context
 	told func()
 }
 
-func (w *waitedFor) Done() <-chan struct{} {
+func (w *signalingContext) Done() <-chan struct{} {
 	w.told()
 	return w.Context.Done()
 }

@@ -54,9 +54,9 @@ type Clock = ttl.VirtualClock
 // NewClock returns a clock that shows the time at and is stopped.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// Database identifies a PostgreSQL database in which a store is kept, instead of in a folder. Postgres
+// PostgresDatabase identifies a PostgreSQL database in which a store is kept, instead of in a folder. Postgres
 // returns one, and Open opens its store.
-type Database struct {
+type PostgresDatabase struct {
 	open func(context.Context, *options) (engine.Engine, error)
 }
 
@@ -65,8 +65,8 @@ type Database struct {
 // in the schema mayfly, which Open creates if necessary. Open fails with engine.ErrUnavailable if the
 // database does not answer. Several processes can have the store open at the same time. Snapshot and Restore
 // are not available; they need a store in a folder.
-func Postgres(url string) Database {
-	return Database{func(ctx context.Context, o *options) (engine.Engine, error) {
+func Postgres(url string) PostgresDatabase {
+	return PostgresDatabase{func(ctx context.Context, o *options) (engine.Engine, error) {
 		return postgres.Open(ctx, postgres.Options{URL: url, Logger: o.logger})
 	}}
 }
@@ -74,13 +74,13 @@ func Postgres(url string) Database {
 // Open opens the store in a folder, whose path is at, or the store in a Database. If the folder does not
 // exist, Open creates it. Only one process at a time can open a folder. Open fails if the folder is damaged;
 // the command mayfly check shows what is wrong with it.
-func Open[Place string | Database](at Place, opts ...Option) (*DB, error) {
+func Open[Place string | PostgresDatabase](at Place, opts ...Option) (*DB, error) {
 	switch at := any(at).(type) {
 	case string:
 		if at != "" {
 			return open(folder(pebble.Options{Dir: at}), opts)
 		}
-	case Database:
+	case PostgresDatabase:
 		if at.open != nil {
 			return open(at.open, opts)
 		}

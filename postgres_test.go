@@ -60,7 +60,7 @@ func TestPostgresMissing(t *testing.T) {
 	if !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("no server: %v", err)
 	}
-	if _, err := mayfly.Open(mayfly.Database{}); !errors.Is(err, mayfly.ErrBadRequest) {
+	if _, err := mayfly.Open(mayfly.PostgresDatabase{}); !errors.Is(err, mayfly.ErrBadRequest) {
 		t.Errorf("no database: %v", err)
 	}
 }

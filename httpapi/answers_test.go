@@ -280,7 +280,7 @@ func TestRefusedDefinitions(t *testing.T) {
 	w.do("POST", colls+"/h/docs", `{"id":"1","a":"x"}`, pk(`["x","y"]`)...).fails(400, 1001,
 		"PartitionKey extracted from document doesn't match the one specified in the header.")
 	w.do("POST", docs, `{"id":"s","pk":"a","s":{}}`, pk(`["a"]`)...).want(201)
-	patch := func(name string) *answer {
+	patch := func(name string) *testResponse {
 		return w.do("PATCH", docs+"/s", `[{"op":"set","path":"/s/`+name+`","value":1}]`, pk(`["a"]`)...)
 	}
 	patch("12345678901234567890").fails(400, 0,
@@ -296,7 +296,7 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 	w.do("POST", "/dbs", `{"id":"s"}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`).
 		want(201)
 	offer := w.do("GET", "/offers", "").want(200).at("Offers.0")
-	raise := func(ru string) *answer {
+	raise := func(ru string) *testResponse {
 		return w.do("PUT", "/offers/"+offer.Get("id").Str, `{"id":"`+offer.Get("id").Str+
 			`","content":{"offerAutopilotSettings":{"maxThroughput":`+ru+`}}}`)
 	}
@@ -309,7 +309,7 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 // A store that keeps all versions as an account with continuous backup does needs no policy for it.
 func TestContinuousBackup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.store.ContinuousBackup = true })
+	w := newWorld(t, func(s *testServerOptions) { s.store.ContinuousBackup = true })
 	w.container("")
 	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
 	now := w.do("GET", docs, "", append(full, "If-None-Match", "*")...).want(304).header.Get("Etag")
@@ -336,7 +336,7 @@ func TestIndexKinds(t *testing.T) {
 	body := `{"id":"c",` + keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*","indexes":` +
 		kinds + `}]}}`
 	version := func(v string) []string { return []string{"x-ms-version", v} }
-	of := func(a *answer, path string) string {
+	of := func(a *testResponse, path string) string {
 		return a.at(path + "indexingPolicy.includedPaths.0.indexes").Raw
 	}
 	for v, want := range map[string]string{"2018-08-31": kinds, "2015-08-06": kinds, "2018-09-17": "",

@@ -49,15 +49,15 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// attempt is one request as an authority sees it.
-type attempt struct {
+// signedRequest is one request as an authority sees it.
+type signedRequest struct {
 	verb, path, query string
 	authorization     string
 	date              string // x-ms-date
 	plainDate         string // date
 }
 
-func (a attempt) verify(t *testing.T, auth *authorizer) (credentialKind, targetResource, error) {
+func (a signedRequest) verify(t *testing.T, auth *authorizer) (credentialKind, targetResource, error) {
 	t.Helper()
 	to, err := parseTarget(a.path, a.query)
 	if err != nil {
@@ -105,7 +105,7 @@ func TestSignatureLinks(t *testing.T) {
 			"version 1": "type=master&ver=1&sig=" + signature, "with a tail": "type=master&ver=1.0&sig=" +
 				signature + ",x",
 		} {
-			with, to, err := attempt{verb: tc.verb, path: tc.path, query: tc.query, authorization: header,
+			with, to, err := signedRequest{verb: tc.verb, path: tc.path, query: tc.query, authorization: header,
 				date: signedDate}.verify(t, auth)
 			if err != nil || with != masterSignature || to.Leaf() != tc.leaf {
 				t.Errorf("%s, %s: leaf %q, error %v", name, form, to.Leaf(), err)
@@ -125,7 +125,7 @@ func TestEscapedLinksAreNotSigned(t *testing.T) {
 		{"/dbs/a/colls/c/docs/x", "y%20z", "dbs/a/colls/c/docs/x?y%20z"},
 	} {
 		header := AuthorizationHeader(Sign(key, "GET", "docs", tc.link, signedDate))
-		_, to, err := attempt{verb: "GET", path: tc.path, query: tc.query, authorization: header,
+		_, to, err := signedRequest{verb: "GET", path: tc.path, query: tc.query, authorization: header,
 			date: signedDate}.verify(t, auth)
 		if w, _ := cosmos.Classify(err); err == nil || w.Status != 401 {
 			t.Errorf("%s?%s reaches %q, error %v", tc.path, tc.query, to.Leaf(), err)
@@ -177,7 +177,7 @@ func TestAuthorizationRefused(t *testing.T) {
 			"was changed"},
 		"bearer of other key": {signedAt, "Bearer c2VjcmV0", signedDate, "", 401, 0, "master key"},
 	} {
-		_, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date,
+		_, _, err := signedRequest{verb: "GET", path: "/dbs/a", authorization: tc.header, date: tc.date,
 			plainDate: tc.plain}.verify(t, newTestAuthority(t, EmulatorKey, tc.now))
 		w, defect := cosmos.Classify(err)
 		if err == nil || defect || w.Status != tc.status || w.Substatus != tc.substatus ||
@@ -197,21 +197,21 @@ func TestAuthorizationAccepted(t *testing.T) {
 	utc := strings.Replace(signedDate, "GMT", "UTC", 1)
 	for name, tc := range map[string]struct {
 		now    time.Time
-		a      attempt
+		a      signedRequest
 		expect credentialKind
 	}{
 		"15 minutes late": {signedAt.Add(15 * time.Minute),
-			attempt{authorization: AuthorizationHeader(Sign(key, "get", "dbs", "dbs/a", signedDate)),
+			signedRequest{authorization: AuthorizationHeader(Sign(key, "get", "dbs", "dbs/a", signedDate)),
 				date: signedDate}, masterSignature},
 		"15 minutes early": {signedAt.Add(-15 * time.Minute),
-			attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)),
+			signedRequest{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)),
 				date: signedDate}, masterSignature},
 		"UTC": {signedAt,
-			attempt{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", utc)),
+			signedRequest{authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", utc)),
 				date: utc}, masterSignature},
-		"date header": {signedAt, attempt{authorization: byDate, plainDate: signedDate},
+		"date header": {signedAt, signedRequest{authorization: byDate, plainDate: signedDate},
 			masterSignature},
-		"bearer": {signedAt, attempt{authorization: "bearer " + EmulatorKey}, masterKey},
+		"bearer": {signedAt, signedRequest{authorization: "bearer " + EmulatorKey}, masterKey},
 	} {
 		tc.a.verb, tc.a.path = "GET", "/dbs/a"
 		if with, _, err := tc.a.verify(t, newTestAuthority(t, EmulatorKey, tc.now)); err != nil ||
@@ -223,7 +223,7 @@ func TestAuthorizationAccepted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := attempt{verb: "GET", path: "/dbs/a",
+	a := signedRequest{verb: "GET", path: "/dbs/a",
 		authorization: AuthorizationHeader(Sign(key, "GET", "dbs", "dbs/a", signedDate)), date: signedDate}
 	if _, _, err := a.verify(t, lax); err != nil {
 		t.Errorf("without the clock check: %v", err)
@@ -257,7 +257,7 @@ func TestDirectoryToken(t *testing.T) {
 		"own key, other proof":   {ownKey, token(alive, EmulatorKey), 5007},
 		"own key, expired proof": {ownKey, token(dead, ownKey), 5006},
 	} {
-		with, _, err := attempt{verb: "GET", path: "/dbs/a", authorization: tc.header}.verify(t,
+		with, _, err := signedRequest{verb: "GET", path: "/dbs/a", authorization: tc.header}.verify(t,
 			newTestAuthority(t, tc.key, signedAt))
 		w, _ := cosmos.Classify(err)
 		if tc.substatus == 0 && (err != nil || with != directoryToken) || tc.substatus != 0 &&

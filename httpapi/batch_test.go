@@ -24,7 +24,7 @@ func bulk(rangeID string) []string {
 }
 
 // statuses are the statuses of a batch's results; a substatus follows a slash.
-func (a *answer) statuses() string {
+func (a *testResponse) statuses() string {
 	var list []string
 	for _, r := range a.at("@this").Array() {
 		s := r.Get("statusCode").Raw
@@ -36,7 +36,7 @@ func (a *answer) statuses() string {
 	return strings.Join(list, " ")
 }
 
-func (a *answer) results(code int, want string) *answer {
+func (a *testResponse) results(code int, want string) *testResponse {
 	a.t.Helper()
 	if a.want(code); a.statuses() != want {
 		a.t.Errorf("%s: %s, want %s\n%s", a.what, a.statuses(), want, a.body)
@@ -259,7 +259,7 @@ func TestBadBatches(t *testing.T) {
 
 // rowAnswer sends a batch in the form of .NET and takes the answer's rows apart: status, substatus, etag,
 // body of each.
-func (w *world) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
+func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("POST", docs, bytes.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {

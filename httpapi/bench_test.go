@@ -59,7 +59,7 @@ func BenchmarkPointRead(b *testing.B) {
 }
 
 // realClocks are those of a server that is not a test's.
-func realClocks(s *setup) {
+func realClocks(s *testServerOptions) {
 	s.store.Clock, s.store.Wall, s.server.Wall = ttl.SystemClock{}, ttl.SystemClock{}, ttl.SystemClock{}
 	s.server.NoClockCheck = true
 }
@@ -102,7 +102,7 @@ func TestPointReadAllocations(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")
 	}
-	w := newDirectWorld(t, func(s *setup) { s.server.Requests = fullLog() })
+	w := newDirectWorld(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	key := rntbdtest.Text(0x2B, `["a"]`)
@@ -139,14 +139,14 @@ func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	}
 }
 
-// connection is a client's connection to a server of its own.
-type connection struct {
+// benchConn is a client's connection to a server of its own.
+type benchConn struct {
 	net.Conn
 	in []byte
 }
 
 // newConnection serves h on a port until the test ends, and connects to it.
-func newConnection(tb testing.TB, h http.Handler) *connection {
+func newConnection(tb testing.TB, h http.Handler) *benchConn {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,11 +159,11 @@ func newConnection(tb testing.TB, h http.Handler) *connection {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close(); _ = server.Close(); <-done })
-	return &connection{conn, make([]byte, 16<<10)}
+	return &benchConn{conn, make([]byte, 16<<10)}
 }
 
 // roundTrip sends a request and reads its answer, which ends with body.
-func (c *connection) roundTrip(tb testing.TB, request, body []byte) {
+func (c *benchConn) roundTrip(tb testing.TB, request, body []byte) {
 	if _, err := c.Write(request); err != nil {
 		tb.Fatal(err)
 	}

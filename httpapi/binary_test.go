@@ -30,7 +30,7 @@ func TestBinaryItems(t *testing.T) {
 	make := func(id string) string {
 		return strings.NewReplacer("ID", id, "LONG", strings.Repeat("x", 70_000)).Replace(body)
 	}
-	same := func(text, binary *answer, code int) {
+	same := func(text, binary *testResponse, code int) {
 		t.Helper()
 		text.want(code)
 		if binary.want(code); !binary.binary || text.binary {
@@ -85,7 +85,7 @@ func TestBinaryAsked(t *testing.T) {
 		{[]string{content, "CosmosBinary"}, true}, {[]string{content, "JsonText"}, false},
 		{append(takesBoth, content, "CosmosBinary"), true}, {append(takesBinary, content, "JsonText"), false},
 	} {
-		for _, a := range []*answer{
+		for _, a := range []*testResponse{
 			w.do("GET", docs+"/1", "", append(pk(`["a"]`), c.headers...)...),
 			w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(c.headers...)...),
 			w.do("POST", docs, binaryOf(

@@ -80,7 +80,7 @@ func TestLargeBodyGetsItsAnswer(t *testing.T) {
 			}
 		}
 		q, err := http.NewRequest("POST", "https://"+s.addr+"/dbs/a/colls/b/docs",
-			io.LimitReader(zeros{}, 3*maxDrain))
+			io.LimitReader(zeroReader{}, 3*maxDrain))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,16 +96,16 @@ func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// zeros is a body of any size.
-type zeros struct{}
+// zeroReader is a body of any size.
+type zeroReader struct{}
 
-func (zeros) Read(p []byte) (int, error) {
+func (zeroReader) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
 
 // sendAll sends a body whole before it reads the answer's status.
-func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
+func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *serving) sendAll(t *testing.T, scheme string, size int64, chunked bool)
 	} else {
 		fmt.Fprintf(out, "%sContent-Length: %d\r\n\r\n", head, size)
 	}
-	_, err = io.CopyN(out, zeros{}, size)
+	_, err = io.CopyN(out, zeroReader{}, size)
 	if chunked && err == nil {
 		_, err = out.WriteString("\r\n0\r\n\r\n")
 	}

@@ -52,18 +52,18 @@ const (
 // shared is the place where several servers keep a common authority. It is nil if there is only one server.
 // A common authority has precedence over the one in dir, which is replaced by a copy of it. If there is no
 // common authority yet, the one in dir becomes the common authority.
-func Certificate(dir string, hosts []string, shared SharedCertAuthority) (cert tls.Certificate,
+func Certificate(dir string, hosts []string, shared UpdateCertAuthorityFunc) (cert tls.Certificate,
 	pemText []byte,
 	path string, err error) {
 	return certificateAt(dir, hosts, shared, ttl.SystemClock{}.Now())
 }
 
-// SharedCertAuthority reads and replaces the authority that several servers have in common. It calls fn with
+// UpdateCertAuthorityFunc reads and replaces the authority that several servers have in common. It calls fn with
 // the stored certificate and key as PEM text, or nil if there are none, and stores the result of fn unless
 // that is nil. It may call fn more than once; the last call counts.
-type SharedCertAuthority func(fn func(stored []byte) ([]byte, error)) error
+type UpdateCertAuthorityFunc func(fn func(stored []byte) ([]byte, error)) error
 
-func certificateAt(dir string, hosts []string, shared SharedCertAuthority,
+func certificateAt(dir string, hosts []string, shared UpdateCertAuthorityFunc,
 	now time.Time) (cert tls.Certificate,
 	pemText []byte, path string, err error) {
 	a, path, err := authorityAt(dir, hosts, shared, now)
@@ -85,7 +85,7 @@ type certAuthority struct {
 
 // authorityAt returns the authority that is shared or stored in dir, or makes a new one. It stores a new one
 // unless dir is empty.
-func authorityAt(dir string, hosts []string, shared SharedCertAuthority, now time.Time) (a *certAuthority,
+func authorityAt(dir string, hosts []string, shared UpdateCertAuthorityFunc, now time.Time) (a *certAuthority,
 	path string, err error) {
 	var stored *certAuthority
 	if dir != "" {

@@ -23,13 +23,13 @@ func fidelity(more ...string) []string {
 }
 
 // feedContainer makes a container with more members, whose partition key is /pk.
-func (w *world) feedContainer(more string) {
+func (w *testServer) feedContainer(more string) {
 	w.t.Helper()
 	w.container(keyedByPK + more)
 }
 
 // upsert creates or replaces an item of the partition key p.
-func (w *world) upsert(id, more string) *answer {
+func (w *testServer) upsert(id, more string) *testResponse {
 	w.t.Helper()
 	a := w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
 		append(pk(`["p"]`), "x-ms-documentdb-is-upsert", "true")...)
@@ -41,7 +41,7 @@ func (w *world) upsert(id, more string) *answer {
 
 // drain follows a change feed to its end and returns the ids of each page, and the etag that the end answered
 // with.
-func (w *world) drain(path string, headers ...string) (pages []string, etag string) {
+func (w *testServer) drain(path string, headers ...string) (pages []string, etag string) {
 	w.t.Helper()
 	for {
 		h := headers
@@ -281,7 +281,7 @@ func TestChangeFeedThroughAQuery(t *testing.T) {
 	w := newWorld(t, ranges(2))
 	w.container("")
 	w.fill(20, 6)
-	ask := func(text string, more ...string) *answer {
+	ask := func(text string, more ...string) *testResponse {
 		return w.do("POST", docs, queryBody(text, ""), queryHeaders(append(incremental("x-ms-max-item-count", "2"), more...)...)...)
 	}
 	const even = "SELECT c.id, c._lsn > 0 AS fed FROM c WHERE c.even"
@@ -384,7 +384,7 @@ func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.
 func TestChangeFeedOverTheDead(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{}
-	w := newWorld(t, func(s *setup) { s.store.Wall = wall })
+	w := newWorld(t, func(s *testServerOptions) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","ttl":10}`, n), pk(`["a"]`)...).want(201)

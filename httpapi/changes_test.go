@@ -9,7 +9,7 @@ import (
 )
 
 // changes opens the stream of changes and returns the lines behind its first event.
-func (w *world) changes(ctx context.Context, base, query string) <-chan string {
+func (w *testServer) changes(ctx context.Context, base, query string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/changes"+query, nil)
 	if err != nil {

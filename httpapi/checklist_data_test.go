@@ -181,7 +181,7 @@ func checkIntegers(t *testing.T) {
 
 func checkSlashes(t *testing.T) {
 	w := checked(t)
-	ask := func(path string, signedPath string, key ...string) *answer {
+	ask := func(path string, signedPath string, key ...string) *testResponse {
 		r := httptest.NewRequest("GET", "http://localhost"+path, nil)
 		r.RequestURI = path
 		date := start.Format(http.TimeFormat)
@@ -237,7 +237,7 @@ func checkSkew(t *testing.T) {
 }
 
 // eachContainer shows a container in all the ways in which clients see it.
-func (w *world) eachContainer(id string, made *answer, fn func(gjson.Result)) {
+func (w *testServer) eachContainer(id string, made *testResponse, fn func(gjson.Result)) {
 	w.t.Helper()
 	fn(made.at("@this"))
 	path := colls + "/" + id
@@ -292,7 +292,7 @@ func checkIndexingPolicyShown(t *testing.T) {
 
 func checkOfferLinks(t *testing.T) {
 	w := checked(t)
-	for _, c := range []*answer{w.do("GET", coll, "").want(200), w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "800").want(201)} {
+	for _, c := range []*testResponse{w.do("GET", coll, "").want(200), w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "800").want(201)} {
 		self, rid := c.at("_self").Str, c.at("_rid").Str
 		for _, query := range []string{
 			queryBody(`SELECT * from root where root.resource = "`+self+`"`, ""),
@@ -321,8 +321,8 @@ func checkIntended(t *testing.T) {
 }
 
 func checkRetryAfter(t *testing.T) {
-	w := checked(t, func(s *setup) { s.server.Throttle = true })
-	write := func() *answer {
+	w := checked(t, func(s *testServerOptions) { s.server.Throttle = true })
+	write := func() *testResponse {
 		return w.do("POST", docs, `{"id":"i","pk":"a","v":"`+strings.Repeat("x", 20_000)+`"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
 	}
 	a := write()
@@ -339,13 +339,13 @@ func checkRetryAfter(t *testing.T) {
 
 func checkCharges(t *testing.T) {
 	w := checked(t, ranges(4))
-	positive := func(a *answer) {
+	positive := func(a *testResponse) {
 		if list := a.header.Values("X-Ms-Request-Charge"); len(list) != 1 || a.charge() <= 0 {
 			t.Errorf("%s: charge %q", a.what, list)
 		}
 	}
 	w.everyWrite(positive)
-	w.eachFeed(func(a *answer, _ string, _ int) { positive(a) })
+	w.eachFeed(func(a *testResponse, _ string, _ int) { positive(a) })
 	for _, f := range failing {
 		positive(w.do(f.method, f.path, f.body, f.headers...).want(f.code))
 	}
@@ -361,7 +361,7 @@ func checkCharges(t *testing.T) {
 
 func checkItemCounts(t *testing.T) {
 	w := checked(t, ranges(1)) // of several each has a page of its own
-	w.eachFeed(func(a *answer, key string, rows int) {
+	w.eachFeed(func(a *testResponse, key string, rows int) {
 		if key == "PartitionKeyRanges" {
 			rows = 1
 		}

@@ -91,7 +91,7 @@ func checkAuthSubstatus(t *testing.T) {
 	read, item := w.permission("r", "Read", "dbs/d/colls/c", ""), w.permission("k", "All", "dbs/d/colls/c",
 		`["a"]`)
 	create := `{"id":"x","pk":"key1"}`
-	refusals := []*answer{
+	refusals := []*testResponse{
 		w.do("GET", "/dbs", "", "Authorization", "Bearer wrong").want(401),
 		w.do("GET", "/dbs", "", "Authorization", AuthorizationHeader(Sign(w.key, "PUT", "dbs", "", "x")),
 			"x-ms-date", start.Format(http.TimeFormat)).want(401),
@@ -159,7 +159,7 @@ func checkKeySubstatus(t *testing.T) {
 }
 
 // everyWrite makes a write of each kind and those that fail on the item's state.
-func (w *world) everyWrite(fn func(*answer)) {
+func (w *testServer) everyWrite(fn func(*testResponse)) {
 	w.t.Helper()
 	key := pk(`["w"]`)
 	with := func(more ...string) []string { return append(key[:2:2], more...) }
@@ -180,7 +180,7 @@ func (w *world) everyWrite(fn func(*answer)) {
 func checkWriteTokens(t *testing.T) {
 	w := checked(t, ranges(4))
 	last := map[string]int{}
-	w.everyWrite(func(a *answer) {
+	w.everyWrite(func(a *testResponse) {
 		id, vector, _ := strings.Cut(a.header.Get("X-Ms-Session-Token"), ":")
 		_, text, _ := strings.Cut(vector, "#")
 		lsn, err := strconv.Atoi(text)
@@ -199,7 +199,7 @@ func checkWriteTokens(t *testing.T) {
 func checkTokenForm(t *testing.T) {
 	w := checked(t, ranges(4))
 	form := regexp.MustCompile(`^[0-3]:[1-9][0-9]{14}#[0-9]+$`)
-	check := func(a *answer) {
+	check := func(a *testResponse) {
 		if token := a.header.Get("X-Ms-Session-Token"); !form.MatchString(token) ||
 			!strings.HasPrefix(token, a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid")+":") {
 			t.Errorf("%s: session token %q, range %q", a.what, token,
@@ -226,7 +226,7 @@ func checkNoRegions(t *testing.T) {
 		a := w.do("GET", docs+"/i", "", append(pk(`["a"]`), "x-ms-session-token", token)...).want(200)
 		a.head("x-ms-session-token", own)
 	}
-	w.everyWrite(func(a *answer) {
+	w.everyWrite(func(a *testResponse) {
 		if token := a.header.Get("X-Ms-Session-Token"); strings.Count(token, "#") != 1 ||
 			strings.Contains(token, "=") {
 			t.Errorf("%s: %q", a.what, token)
@@ -241,7 +241,7 @@ func checkContentPath(t *testing.T) {
 	if err != nil || len(raw) != 8 {
 		t.Errorf("rid %q", rid)
 	}
-	w.everyWrite(func(a *answer) {
+	w.everyWrite(func(a *testResponse) {
 		want := rid
 		if a.code == 404 || a.code == 207 {
 			want = "" // not of an item that is not there, nor of a batch that failed

@@ -132,7 +132,7 @@ var rewrites = []struct{ text, row string }{
 }
 
 // rewritten asks for a plan and sends its query to a range.
-func (w *world) rewritten(text, rangeID, filter string) *answer {
+func (w *testServer) rewritten(text, rangeID, filter string) *testResponse {
 	w.t.Helper()
 	sent := w.askPlan(text, allFeatures).want(200).at("queryInfo.rewrittenQuery").Str
 	if strings.Contains(sent, "orderByItems") != strings.Contains(sent,
@@ -146,7 +146,7 @@ func (w *world) rewritten(text, rangeID, filter string) *answer {
 }
 
 func checkRewritten(t *testing.T) {
-	w := checked(t, func(s *setup) { s.store.Lenient = true })
+	w := checked(t, func(s *testServerOptions) { s.store.Lenient = true })
 	for _, r := range rewrites {
 		for _, filter := range []string{"", "true"} { // the place for the filter may be left as it is
 			a := w.rewritten(r.text, "0", filter)
@@ -199,7 +199,7 @@ func checkCrossPlan(t *testing.T) {
 }
 
 func checkTokenLength(t *testing.T) {
-	w := newWorld(t, ranges(24), func(s *setup) { s.store.Lenient = true })
+	w := newWorld(t, ranges(24), func(s *testServerOptions) { s.store.Lenient = true })
 	w.container("")
 	for i := range 40 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900),

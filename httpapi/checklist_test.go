@@ -76,14 +76,14 @@ func TestChecklist(t *testing.T) {
 }
 
 // checked is a small world in which items of several partition keys lie.
-func checked(t *testing.T, change ...func(*setup)) *world {
+func checked(t *testing.T, change ...func(*testServerOptions)) *testServer {
 	w := smallWorld(t, change...)
 	w.fill(6, 3)
 	return w
 }
 
 // locations asks for the account at an address and returns the endpoints that it tells.
-func (w *world) locations(url string) (endpoints []string) {
+func (w *testServer) locations(url string) (endpoints []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("GET", url, nil)
 	w.sign(r)
@@ -95,14 +95,14 @@ func (w *world) locations(url string) (endpoints []string) {
 }
 
 func checkLocations(t *testing.T) {
-	w := newWorld(t, func(s *setup) { s.server.Hosts = []string{"db.example"} })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Hosts = []string{"db.example"} })
 	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/",
 		"https://[::1]:8081/"} {
 		if got := w.locations(url); got[0] != url || got[1] != url {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
-	fixed := newWorld(t, func(s *setup) { s.server.Advertise = "https://public.example:444" })
+	fixed := newWorld(t, func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
 	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" ||
 		got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
@@ -140,7 +140,7 @@ func checkQueryEngine(t *testing.T) {
 
 func checkConsistencyPolicy(t *testing.T) {
 	newWorld(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Session"`)
-	strict := newWorld(t, func(s *setup) { s.server.Consistency = "strong" })
+	strict := newWorld(t, func(s *testServerOptions) { s.server.Consistency = "strong" })
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }
 
@@ -170,7 +170,7 @@ var everyFeed = []struct {
 }
 
 // eachFeed asks for all feeds, as a list where that has the rows and as a query.
-func (w *world) eachFeed(fn func(a *answer, key string, rows int), headers ...string) {
+func (w *testServer) eachFeed(fn func(a *testResponse, key string, rows int), headers ...string) {
 	w.t.Helper()
 	listed := map[string]bool{}
 	for _, f := range everyFeed {
@@ -189,7 +189,7 @@ func (w *world) eachFeed(fn func(a *answer, key string, rows int), headers ...st
 
 func checkNoEmptyContinuation(t *testing.T) {
 	w := checked(t, ranges(1)) // of several each has a page of its own
-	w.eachFeed(func(a *answer, key string, rows int) {
+	w.eachFeed(func(a *testResponse, key string, rows int) {
 		if n := len(a.at(key).Array()); n != rows && key != "PartitionKeyRanges" {
 			t.Errorf("%s: %d rows, want %d: %s", a.what, n, rows, a.body)
 		}
@@ -197,7 +197,7 @@ func checkNoEmptyContinuation(t *testing.T) {
 	}, "x-ms-continuation", "") // some clients send an empty one, too
 	more := 0
 	w = checked(t, ranges(4))
-	w.eachFeed(func(a *answer, key string, rows int) {
+	w.eachFeed(func(a *testResponse, key string, rows int) {
 		if n := len(a.at(key).Array()); n < rows {
 			if more++; a.header.Get("X-Ms-Continuation") == "" {
 				t.Errorf("%s: %d rows of %d and no continuation", a.what, n, rows)
@@ -210,7 +210,7 @@ func checkNoEmptyContinuation(t *testing.T) {
 }
 
 // rangeLoop asks for partition key ranges until 304, as .NET and Java do, and returns the ids of each page.
-func (w *world) rangeLoop(path, etag string) (pages []string, last string) {
+func (w *testServer) rangeLoop(path, etag string) (pages []string, last string) {
 	w.t.Helper()
 	for len(pages) < 5 {
 		headers := []string{"A-IM", "Incremental Feed", "x-ms-max-item-count", "-1"}
@@ -255,7 +255,7 @@ func checkRangesETag(t *testing.T) {
 }
 
 // covers checks that the ranges of a container follow each other from "" to "FF".
-func (w *world) covers(path string, n int) {
+func (w *testServer) covers(path string, n int) {
 	w.t.Helper()
 	list := w.do("GET", path+"/pkranges", "").want(200).at("PartitionKeyRanges").Array()
 	at := ""

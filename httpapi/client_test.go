@@ -28,11 +28,11 @@ import (
 // start is the moment at which the clocks of tests stand.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is a server over a store in memory, and a client that signs its requests. Both clocks stand still:
+// testServer is a server over a store in memory, and a client that signs its requests. Both clocks stand still:
 // the data's and the wall's.
-type world struct {
+type testServer struct {
 	t     testing.TB
-	setup setup
+	setup testServerOptions
 	db    *store.DB
 	srv   *Server
 	clock *ttl.VirtualClock
@@ -45,18 +45,18 @@ type world struct {
 	seen map[string]bool // activity ids
 }
 
-// setup is what tests vary.
-type setup struct {
+// testServerOptions is what tests vary.
+type testServerOptions struct {
 	server Options
 	store  store.Options
 	engine pebble.Options
 }
 
-func newWorld(t testing.TB, change ...func(*setup)) *world {
+func newWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
-	w := &world{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
+	w := &testServer{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
 		seen: make(map[string]bool)}
-	w.setup = setup{
+	w.setup = testServerOptions{
 		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
 		server: Options{Wall: w.wall, Hosts: []string{"example.com"}, Logger: slog.New(slog.DiscardHandler)},
 		engine: pebble.Options{Memory: true, Strict: true},
@@ -74,7 +74,7 @@ func newWorld(t testing.TB, change ...func(*setup)) *world {
 }
 
 // open starts the server over its store.
-func (w *world) open() {
+func (w *testServer) open() {
 	w.t.Helper()
 	e, err := pebble.Open(w.t.Context(), w.setup.engine)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *world) open() {
 }
 
 // close ends the server and closes the store, which must be consistent.
-func (w *world) close() {
+func (w *testServer) close() {
 	w.t.Helper()
 	if err := w.srv.Shutdown(context.Background()); err != nil {
 		w.t.Error(err)
@@ -108,15 +108,15 @@ func (w *world) close() {
 }
 
 // onDisk keeps the data in a folder, so that the store can be closed and opened again.
-func onDisk(dir string) func(*setup) {
-	return func(s *setup) { s.engine = pebble.Options{Dir: dir, Strict: true} }
+func onDisk(dir string) func(*testServerOptions) {
+	return func(s *testServerOptions) { s.engine = pebble.Options{Dir: dir, Strict: true} }
 }
 
 // ranges makes containers of n partition ranges.
-func ranges(n int) func(*setup) { return func(s *setup) { s.store.Ranges = n } }
+func ranges(n int) func(*testServerOptions) { return func(s *testServerOptions) { s.store.Ranges = n } }
 
-// answer is a response.
-type answer struct {
+// testResponse is a response.
+type testResponse struct {
 	t      testing.TB
 	what   string
 	code   int
@@ -127,13 +127,13 @@ type answer struct {
 
 // do sends a signed request; headers are pairs of names and values. Whatever the answer is, it must have what
 // every answer has.
-func (w *world) do(method, path, body string, headers ...string) *answer {
+func (w *testServer) do(method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.send(w.request(method, path, body, headers...))
 }
 
 // request is a signed request.
-func (w *world) request(method, path, body string, headers ...string) *http.Request {
+func (w *testServer) request(method, path, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
@@ -145,7 +145,7 @@ func (w *world) request(method, path, body string, headers ...string) *http.Requ
 	return r
 }
 
-func (w *world) sign(r *http.Request) {
+func (w *testServer) sign(r *http.Request) {
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
 	r.Header.Set("X-Ms-Date", date)
 	resource, link := signed(r.URL.EscapedPath())
@@ -186,11 +186,11 @@ func isRID(id string) bool {
 	return err == nil && len(id) == 8 && len(b) == 4
 }
 
-func (w *world) send(r *http.Request) *answer {
+func (w *testServer) send(r *http.Request) *testResponse {
 	w.t.Helper()
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	a := &answer{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec),
+	a := &testResponse{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec),
 		body: rec.Body.Bytes()}
 	a.everyAnswer(r.Method)
 	id := a.header.Get("X-Ms-Activity-Id")
@@ -235,7 +235,7 @@ func badToken(token string) bool {
 }
 
 // everyAnswer checks what holds for all answers, failures included.
-func (a *answer) everyAnswer(method string) {
+func (a *testResponse) everyAnswer(method string) {
 	a.t.Helper()
 	if !isGUID(a.header.Get("X-Ms-Activity-Id")) {
 		a.t.Errorf("%s: activity id %q", a.what, a.header.Get("X-Ms-Activity-Id"))
@@ -271,7 +271,7 @@ func (a *answer) everyAnswer(method string) {
 
 // inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a
 // query.
-func (a *answer) inner() []gjson.Result {
+func (a *testResponse) inner() []gjson.Result {
 	_, text, _ := strings.Cut(a.at("message").Str, "Message: ") // a query plan's has words before it
 	text, _, _ = strings.Cut(text, "\r\n")
 	if !gjson.Valid(text) {
@@ -281,15 +281,15 @@ func (a *answer) inner() []gjson.Result {
 }
 
 // lacksFeatures tells of the one failure whose text stands outside of any JSON: what a client cannot merge.
-func (a *answer) lacksFeatures() bool {
+func (a *testResponse) lacksFeatures() bool {
 	return a.at("code").Str == "BadRequest" &&
 		strings.HasPrefix(a.at("message").Str, "Query contains 1 or more unsupported features.")
 }
 
-func (a *answer) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }
+func (a *testResponse) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }
 
 // want checks the status and goes on.
-func (a *answer) want(code int) *answer {
+func (a *testResponse) want(code int) *testResponse {
 	a.t.Helper()
 	if a.code != code {
 		a.t.Fatalf("%s: %d, want %d\n%s", a.what, a.code, code, a.body)
@@ -298,7 +298,7 @@ func (a *answer) want(code int) *answer {
 }
 
 // fails checks a failure: status, substatus and a part of its text.
-func (a *answer) fails(code, substatus int, text string) *answer {
+func (a *testResponse) fails(code, substatus int, text string) *testResponse {
 	a.t.Helper()
 	got, _ := strconv.Atoi(a.header.Get("X-Ms-Substatus"))
 	if a.code != code || got != substatus || !strings.Contains(a.at("message").Str, text) {
@@ -308,7 +308,7 @@ func (a *answer) fails(code, substatus int, text string) *answer {
 }
 
 // has checks a value of the body, written as JSON.
-func (a *answer) has(path, want string) *answer {
+func (a *testResponse) has(path, want string) *testResponse {
 	a.t.Helper()
 	if got := a.at(path).Raw; got != want {
 		a.t.Errorf("%s: %s is %s, want %s\n%s", a.what, path, got, want, a.body)
@@ -317,7 +317,7 @@ func (a *answer) has(path, want string) *answer {
 }
 
 // head checks a header; "" means that it must not be there.
-func (a *answer) head(name, want string) *answer {
+func (a *testResponse) head(name, want string) *testResponse {
 	a.t.Helper()
 	values, ok := a.header[http.CanonicalHeaderKey(name)]
 	if got := strings.Join(values, ","); got != want || ok != (want != "") {
@@ -327,7 +327,7 @@ func (a *answer) head(name, want string) *answer {
 }
 
 // ids are the ids of a feed's rows, joined by blanks.
-func (a *answer) ids(key string) string {
+func (a *testResponse) ids(key string) string {
 	var ids []string
 	for _, r := range a.at(key + ".#.id").Array() {
 		ids = append(ids, r.Str)
@@ -336,7 +336,7 @@ func (a *answer) ids(key string) string {
 }
 
 // pages follows the continuation of a feed to its end and returns the ids of each page.
-func (w *world) pages(key, method, path, body string, headers ...string) (pages []string) {
+func (w *testServer) pages(key, method, path, body string, headers ...string) (pages []string) {
 	w.t.Helper()
 	token := ""
 	for {
@@ -381,7 +381,7 @@ const crossing = "x-ms-documentdb-query-enablecrosspartition"
 
 // container makes the database d where it is missing, and in it the container c with the settings given after
 // the id and the partition key.
-func (w *world) container(settings string, headers ...string) *answer {
+func (w *testServer) container(settings string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)
 	if settings == "" {

@@ -81,7 +81,7 @@ func TestImportHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
-	put := func(headers ...string) *answer {
+	put := func(headers ...string) *testResponse {
 		return w.do("POST", docs, `{"id":"a","pk":"x"}`,
 			append(append(pk(`["x"]`), "x-ms-documentdb-is-upsert", "true"), headers...)...)
 	}

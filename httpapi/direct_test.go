@@ -15,21 +15,21 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// directWorld is a world that is served on a real port, and what a client in direct mode needs.
-type directWorld struct {
-	*world
+// directTestServer is a world that is served on a real port, and what a client in direct mode needs.
+type directTestServer struct {
+	*testServer
 	addr string
 	conf *tls.Config
 }
 
-func newDirectWorld(t *testing.T, change ...func(*setup)) *directWorld {
+func newDirectWorld(t *testing.T, change ...func(*testServerOptions)) *directTestServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct := func(s *setup) { s.server.Direct = true }
-	w := &directWorld{world: newWorld(t, append(change, direct)...)}
+	direct := func(s *testServerOptions) { s.server.Direct = true }
+	w := &directTestServer{testServer: newWorld(t, append(change, direct)...)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -50,13 +50,13 @@ func newDirectWorld(t *testing.T, change ...func(*setup)) *directWorld {
 	return w
 }
 
-// directLink is a connection in direct mode.
-type directLink struct {
-	*directWorld
+// rawDirectConn is a connection in direct mode.
+type rawDirectConn struct {
+	*directTestServer
 	c net.Conn
 }
 
-func (w *directWorld) dial() *directLink {
+func (w *directTestServer) dial() *rawDirectConn {
 	w.t.Helper()
 	c, err := tls.Dial("tcp", w.addr, w.conf)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *directWorld) dial() *directLink {
 	if a, err := rntbdtest.ReadContext(c); err != nil || a.Status != 200 {
 		w.t.Fatalf("%+v %v", a, err)
 	}
-	return &directLink{w, c}
+	return &rawDirectConn{w, c}
 }
 
 // Numbers of operations on items, with the verbs that are signed.
@@ -85,7 +85,7 @@ var itemFrames = map[string]struct {
 }
 
 // frame is a signed request about the item id of the container c of the database d.
-func (w *directWorld) frame(what, id, body string, more ...rntbdtest.Token) []byte {
+func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token) []byte {
 	op, link := itemFrames[what], "dbs/d/colls/c"
 	if !op.feed {
 		link += "/docs/" + id
@@ -95,7 +95,7 @@ func (w *directWorld) frame(what, id, body string, more ...rntbdtest.Token) []by
 }
 
 // frameAs is a request with an authorization of its own.
-func (w *directWorld) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
+func (w *directTestServer) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
 	op := itemFrames[what]
 	tokens := append([]rntbdtest.Token{rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"),
 		rntbdtest.Text(0x13, "/replicas/1p"), rntbdtest.Number(0x4D, 7)}, more...)
@@ -112,7 +112,7 @@ func (w *directWorld) frameAs(authorization, what, id, body string, more ...rntb
 	return rntbdtest.Frame(3, op.operation, [16]byte{5}, payload, tokens...)
 }
 
-func (l *directLink) do(what, id, body string, more ...rntbdtest.Token) *rntbdtest.Answer {
+func (l *rawDirectConn) do(what, id, body string, more ...rntbdtest.Token) *rntbdtest.Answer {
 	l.t.Helper()
 	if _, err := l.c.Write(l.frame(what, id, body, more...)); err != nil {
 		l.t.Fatal(err)
@@ -129,7 +129,7 @@ func (l *directLink) do(what, id, body string, more ...rntbdtest.Token) *rntbdte
 	return a
 }
 
-func (l *directLink) want(
+func (l *rawDirectConn) want(
 	status, substatus int,
 	what, id, body string,
 	more ...rntbdtest.Token,
@@ -144,13 +144,13 @@ func (l *directLink) want(
 
 var keyA = rntbdtest.Text(0x2B, `["a"]`)
 
-func (w *directWorld) container() (rid string) {
+func (w *directTestServer) container() (rid string) {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)
 	return w.containerAnew()
 }
 
-func (w *directWorld) containerAnew() (rid string) {
+func (w *directTestServer) containerAnew() (rid string) {
 	w.t.Helper()
 	a := w.do("POST", "/dbs/d/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 	return gjson.GetBytes(a.body, "_rid").Str
@@ -224,7 +224,7 @@ func TestDirectAddresses(t *testing.T) {
 	w := newDirectWorld(t, ranges(3))
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
-	ask := func(kind, link, query string) *answer {
+	ask := func(kind, link, query string) *testResponse {
 		r := w.request("GET", "/", "")
 		r.RequestURI, r.Host = "//addresses/?"+query+"&$filter=protocol%20eq%20rntbd", w.addr
 		date := r.Header.Get("X-Ms-Date")
@@ -360,7 +360,7 @@ func TestDirectBesideHTTP(t *testing.T) {
 // where there are as many as there may be.
 func TestDirectGivesWay(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t, func(s *setup) { s.server.MaxConnections = 1 })
+	w := newDirectWorld(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
 	w.container()
 	first := w.dial()
 	first.want(404, 0, "read", "1", "", keyA)

@@ -23,7 +23,7 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	string) {
 	t.Helper()
 	var log bytes.Buffer
-	s := newWorld(t, func(s *setup) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
+	s := newWorld(t, func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))

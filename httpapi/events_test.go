@@ -21,22 +21,22 @@ import (
 const heartbeat = 15 * time.Second
 
 // loop lets the reaper run by itself.
-func loop(s *setup) { s.store.ManualReaper = false }
+func loop(s *testServerOptions) { s.store.ManualReaper = false }
 
 // expiringContainer makes a container with a log of expiries.
-func (w *world) expiringContainer() {
+func (w *testServer) expiringContainer() {
 	w.t.Helper()
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{"retention":100}}`).want(200)
 }
 
-func (w *world) mortal(id string, life int) {
+func (w *testServer) mortal(id string, life int) {
 	w.t.Helper()
 	w.do("POST", docs, fmt.Sprintf(`{"id":%q,"pk":"p","ttl":%d}`, id, life), pk(`["p"]`)...).want(201)
 }
 
 // listen serves on a real port until the test ends, or until what it returns is called.
-func (w *world) listen() (base string, stop func()) {
+func (w *testServer) listen() (base string, stop func()) {
 	w.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *world) listen() (base string, stop func()) {
 }
 
 // stream opens server-sent events and returns their lines.
-func (w *world) stream(ctx context.Context, base, query string, headers ...string) <-chan string {
+func (w *testServer) stream(ctx context.Context, base, query string, headers ...string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+own+"events"+query, nil)
 	if err != nil {
@@ -77,7 +77,7 @@ func (w *world) stream(ctx context.Context, base, query string, headers ...strin
 }
 
 // events sends a request that is answered by server-sent events, and returns their lines.
-func (w *world) events(r *http.Request) <-chan string {
+func (w *testServer) events(r *http.Request) <-chan string {
 	w.t.Helper()
 	p := new(http.Protocols)
 	p.SetHTTP1(!w.http2)
@@ -237,7 +237,7 @@ func TestEventStreamEnds(t *testing.T) {
 
 func TestEventPages(t *testing.T) {
 	// the wall's clock runs away from what was signed
-	w := newWorld(t, loop, func(s *setup) { s.server.NoClockCheck = true })
+	w := newWorld(t, loop, func(s *testServerOptions) { s.server.NoClockCheck = true })
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("GET", own+"events", "").fails(400, 0, "keeps no log")
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
@@ -280,7 +280,7 @@ func TestEventPages(t *testing.T) {
 	last := w.do("GET", own+"events?after="+first, "").want(200).has("events.1.id", `"b"`).has("lost",
 		"false").at("position").Str
 	w.do("GET", own+"events?after="+last, "").want(200).has("events", "[]").has("position", `"`+last+`"`)
-	waited := make(chan *answer)
+	waited := make(chan *testResponse)
 	go func() { waited <- w.do("GET", own+"events?wait=5&after="+last, "") }()
 	for {
 		select {

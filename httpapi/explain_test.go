@@ -13,7 +13,7 @@ func TestExplain(t *testing.T) {
 	w := newWorld(t, ranges(2))
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}]}`)
 	w.fill(12, 3)
-	explain := func(members string) *answer {
+	explain := func(members string) *testResponse {
 		t.Helper()
 		return w.do("POST", "/_mayfly/explain", `{"database":"d","container":"c",`+members+`}`)
 	}

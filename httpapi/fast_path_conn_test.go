@@ -16,14 +16,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// plainLink is a client's connection that sends requests as text.
-type plainLink struct {
+// rawHTTPConn is a client's connection that sends requests as text.
+type rawHTTPConn struct {
 	t  *testing.T
 	c  net.Conn
 	in *bufio.Reader
 }
 
-func dialPlain(t *testing.T, base string) *plainLink {
+func dialPlain(t *testing.T, base string) *rawHTTPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
@@ -33,10 +33,10 @@ func dialPlain(t *testing.T, base string) *plainLink {
 	if err := c.SetDeadline((ttl.SystemClock{}).Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	return &plainLink{t, c, bufio.NewReader(c)}
+	return &rawHTTPConn{t, c, bufio.NewReader(c)}
 }
 
-func (l *plainLink) write(text string) {
+func (l *rawHTTPConn) write(text string) {
 	l.t.Helper()
 	if _, err := io.WriteString(l.c, text); err != nil {
 		l.t.Fatal(err)
@@ -44,7 +44,7 @@ func (l *plainLink) write(text string) {
 }
 
 // read reads an answer.
-func (l *plainLink) read() (status int, header http.Header, body string) {
+func (l *rawHTTPConn) read() (status int, header http.Header, body string) {
 	l.t.Helper()
 	a, err := http.ReadResponse(l.in, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *plainLink) read() (status int, header http.Header, body string) {
 }
 
 // text is a signed request as text.
-func (w *world) text(method, path, body string, headers ...string) string {
+func (w *testServer) text(method, path, body string, headers ...string) string {
 	r := w.request(method, path, body, append(pk(`["a"]`), headers...)...)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)
@@ -72,7 +72,7 @@ func (w *world) text(method, path, body string, headers ...string) string {
 }
 
 // counting counts the requests that connections serve by themselves.
-func counting(w *world) *atomic.Int64 {
+func counting(w *testServer) *atomic.Int64 {
 	n, serve := new(atomic.Int64), w.srv.serveShortcut
 	w.srv.serveShortcut = func(s *fastPathConn) {
 		n.Add(1)
@@ -136,7 +136,7 @@ func TestShortcuts(t *testing.T) {
 
 // TestShortcutWrites: writes follow each other on one connection, whose errors keep it open.
 func TestShortcutWrites(t *testing.T) {
-	w := newWorld(t, func(s *setup) { s.server.Requests = fullLog() })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container("")
 	own := counting(w)
 	l := dialPlain(t, w.serving(t))

@@ -8,7 +8,7 @@ import (
 )
 
 // fault adds a fault on demand.
-func (w *world) fault(rule string) string {
+func (w *testServer) fault(rule string) string {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/faults", rule).want(201).at("id").Str
 }
@@ -167,7 +167,7 @@ func TestFaultLatency(t *testing.T) {
 	w.container("")
 	w.fault(`{"fault":"latency","latencyMs":40,"operations":["readItem"]}`)
 	w.fault(`{"fault":"429","latencyMs":2,"operations":["readItem"],"when":"after"}`)
-	done := make(chan *answer)
+	done := make(chan *testResponse)
 	go func() { done <- w.do("GET", docs+"/x", "", pk(`["a"]`)...) }()
 	for waited := 0; ; waited++ { // it waits once before the operation, and once behind it
 		select {

@@ -11,7 +11,7 @@ func TestOneForm(t *testing.T) {
 	key := pk(`["a"]`)
 	const members = "\"f\":1.0,\"g\":[10.50,1e2,-0.0,{\"h\":0.0}],\"s\":\"a\tb\r\n\",\"o\":{\"x\":1,\"y\":2,\"x\":3}"
 	const body = `{"id":"0","pk":"b",` + members + `,"id":"1","pk":"a"}`
-	check := func(a *answer, at string) {
+	check := func(a *testResponse, at string) {
 		t.Helper()
 		for name, want := range map[string]string{"f": "1", "g": `[10.5,100,-0.0,{"h":0}]`, "s": `"a\tb\r\n"`,
 			"o": `{"y":2,"x":3}`, "id": `"1"`, "pk": `"a"`} {

@@ -12,26 +12,26 @@ import (
 	"testing"
 )
 
-// paged is something that is read page by page, in an order that is settled: a list, a query, a change feed.
-type paged struct {
-	f        fuzzed
+// pagedRead is something that is read page by page, in an order that is settled: a list, a query, a change feed.
+type pagedRead struct {
+	f        fuzzedRequest
 	key      string
 	position string // the request header that says where to go on; it comes from the response header next
 	next     string
 	rows     []string // all of them, in order
 	all      []string // those that there would be without OFFSET, TOP and LIMIT
-	tokens   []pageEnd
+	tokens   []pageContinuation
 }
 
-// pageEnd is a continuation and how many rows lie before it.
-type pageEnd struct {
+// pageContinuation is a continuation and how many rows lie before it.
+type pageContinuation struct {
 	token string
 	rows  int
 }
 
 // read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is
 // refused; ends, if any, gets each token.
-func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []string, ok bool) {
+func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageContinuation) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
 	for page := 0; page == 0 || token != ""; page++ {
@@ -55,7 +55,7 @@ func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []
 		}
 		rows = append(rows, a.rows(p.key)...)
 		if token = a.header.Get(p.next); token != "" && ends != nil {
-			*ends = append(*ends, pageEnd{token, len(rows)})
+			*ends = append(*ends, pageContinuation{token, len(rows)})
 		}
 	}
 	return rows, true
@@ -63,9 +63,9 @@ func (p *paged) read(w *world, token string, size int, ends *[]pageEnd) (rows []
 
 // pagedWorld is a world in which nothing changes, with all that can be paged in it. One range of a container
 // has been split.
-func pagedWorld(t testing.TB) (*world, []*paged) {
+func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
 	t.Helper()
-	w := newWorld(t, func(s *setup) { s.server.ServeCrossPartition = true })
+	w := newWorld(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"d%d"}`, i)).want(201)
 	}
@@ -89,9 +89,9 @@ func pagedWorld(t testing.TB) (*world, []*paged) {
 	}
 	w.do("POST", "/_mayfly/dbs/d0/colls/four/split", `{"range":"2"}`).want(200)
 
-	var list []*paged
-	add := func(key string, f fuzzed, all string) {
-		p := &paged{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
+	var list []*pagedRead
+	add := func(key string, f fuzzedRequest, all string) {
+		p := &pagedRead{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
 		if f.header("A-IM") != "" {
 			p.position, p.next = "If-None-Match", "Etag"
 		}
@@ -146,13 +146,13 @@ var pagedQueries = []struct{ text, all string }{
 var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 
 // forge makes a continuation for a reader out of those of all.
-func (g *maker) forge(list []*paged, p *paged) (token string, from *paged, end pageEnd) {
+func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string, from *pagedRead, end pageContinuation) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]
 	}
 	if len(from.tokens) == 0 {
-		return "AQAAAA", from, pageEnd{}
+		return "AQAAAA", from, pageContinuation{}
 	}
 	end = from.tokens[g.n(len(from.tokens))]
 	token = end.token

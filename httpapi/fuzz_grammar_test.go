@@ -8,25 +8,25 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maker makes requests, most of them valid, out of bytes: each one decides something, and where they end so
+// requestGenerator makes requests, most of them valid, out of bytes: each one decides something, and where they end so
 // does the series. What earlier answers have given is used again: etags, continuations, session tokens, rids,
 // permissions' tokens.
-type maker struct {
+type requestGenerator struct {
 	rest   []byte
 	secret []byte
 	learn  map[string][]string
 }
 
-func newMaker(choices []byte) *maker {
+func newMaker(choices []byte) *requestGenerator {
 	key, err := base64.StdEncoding.DecodeString(EmulatorKey)
 	if err != nil {
 		panic(err) // it is a constant
 	}
-	return &maker{rest: choices, secret: key, learn: map[string][]string{}}
+	return &requestGenerator{rest: choices, secret: key, learn: map[string][]string{}}
 }
 
 // n decides a number below max.
-func (g *maker) n(max int) int {
+func (g *requestGenerator) n(max int) int {
 	if len(g.rest) == 0 {
 		return 0
 	}
@@ -38,12 +38,12 @@ func (g *maker) n(max int) int {
 }
 
 // in tells, in one of n cases, true.
-func (g *maker) in(n int) bool { return g.n(n) == n-1 }
+func (g *requestGenerator) in(n int) bool { return g.n(n) == n-1 }
 
-func (g *maker) of(list ...string) string { return list[g.n(len(list))] }
+func (g *requestGenerator) of(list ...string) string { return list[g.n(len(list))] }
 
 // known is something learned from answers, or something else where there is nothing.
-func (g *maker) known(what, other string) string {
+func (g *requestGenerator) known(what, other string) string {
 	list := g.learn[what]
 	if len(list) == 0 {
 		return other
@@ -52,7 +52,7 @@ func (g *maker) known(what, other string) string {
 }
 
 // see learns from an answer.
-func (g *maker) see(a *answer) {
+func (g *requestGenerator) see(a *testResponse) {
 	add := func(what, value string) {
 		if value != "" && len(g.learn[what]) < 40 {
 			g.learn[what] = append(g.learn[what], value)
@@ -74,8 +74,8 @@ func (g *maker) see(a *answer) {
 }
 
 // with returns a request with headers, given as pairs.
-func with(method, path, body string, headers ...string) fuzzed {
-	f := fuzzed{method: method, path: path, body: body}
+func with(method, path, body string, headers ...string) fuzzedRequest {
+	f := fuzzedRequest{method: method, path: path, body: body}
 	for i := 0; i < len(headers); i += 2 {
 		f.set(headers[i], headers[i+1])
 	}
@@ -83,15 +83,15 @@ func with(method, path, body string, headers ...string) fuzzed {
 }
 
 // kinds are the requests that a maker can make; what is there more than once comes more often.
-func (g *maker) kinds() []func() fuzzed {
-	return []func() fuzzed{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan, g.resume,
+func (g *requestGenerator) kinds() []func() fuzzedRequest {
+	return []func() fuzzedRequest{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan, g.resume,
 		g.feed, g.batch, g.rows, g.partition, g.container,
 		g.database, g.offer, g.small, g.execute, g.clock, g.split, g.explain, g.own, g.open, g.other,
 		g.create, g.create, g.create, g.create, g.read, g.patch, g.patch, g.query, g.feed, g.batch, g.small}
 }
 
 // request makes one request, and breaks something of it now and then.
-func (g *maker) request() fuzzed {
+func (g *requestGenerator) request() fuzzedRequest {
 	kinds := g.kinds()
 	f := kinds[g.n(len(kinds))]()
 	if g.in(4) {
@@ -107,7 +107,7 @@ func (g *maker) request() fuzzed {
 }
 
 // sign signs a request as clients do. What is broken of it afterwards makes the signature wrong.
-func (g *maker) sign(f *fuzzed) {
+func (g *requestGenerator) sign(f *fuzzedRequest) {
 	date := start.Format(http.TimeFormat)
 	path, _, _ := strings.Cut(f.path, "?")
 	resource, link := signed(path)
@@ -151,7 +151,7 @@ var headerValues = [][]string{
 		"application/json", "x"}, {"Transfer-Encoding", "chunked"}, {"Expect", "100-continue"},
 }
 
-func (g *maker) anyHeader() (name, value string) {
+func (g *requestGenerator) anyHeader() (name, value string) {
 	if g.in(5) {
 		if g.in(2) {
 			return "authorization", g.known("token", "Bearer x")
@@ -165,7 +165,7 @@ func (g *maker) anyHeader() (name, value string) {
 }
 
 // breakOne changes one thing of a request.
-func (g *maker) breakOne(f *fuzzed) {
+func (g *requestGenerator) breakOne(f *fuzzedRequest) {
 	switch g.n(7) {
 	case 0:
 		f.method = g.of("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW")
@@ -188,7 +188,7 @@ func (g *maker) breakOne(f *fuzzed) {
 	}
 }
 
-func (g *maker) breakBody(f *fuzzed) {
+func (g *requestGenerator) breakBody(f *fuzzedRequest) {
 	if f.body == "" {
 		f.body = g.of("x", "{}", "[]", "\x81", strings.Repeat("[", 3000))
 		return

@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
-func (g *maker) coll() string {
+func (g *requestGenerator) coll() string {
 	return colls + "/" + g.of("c", "c", "c", "c", "four", "four", "four", "tree", "tree", "unique", "unique", "unique", "new", "none")
 }
 
-func (g *maker) id() string {
+func (g *requestGenerator) id() string {
 	if !g.in(6) {
 		return "i" + strconv.Itoa(g.n(6))
 	}
@@ -25,7 +25,7 @@ func escaped(id string) string {
 }
 
 // key is a partition key for a container, the right one for the item as a rule.
-func (g *maker) key(path, id string) string {
+func (g *requestGenerator) key(path, id string) string {
 	pk, n := "k0", 0
 	if len(id) == 2 && id[0] == 'i' {
 		n = int(id[1] - '0')
@@ -41,7 +41,7 @@ func (g *maker) key(path, id string) string {
 	return g.of(`["k1"]`, `["k0",0]`, `[{}]`, `[null]`, `[]`, `[1e5]`, `["\U0001f600"]`)
 }
 
-func (g *maker) document(id string) string {
+func (g *requestGenerator) document(id string) string {
 	n := "7"
 	if len(id) == 2 && id[0] == 'i' {
 		n = id[1:]
@@ -58,7 +58,7 @@ func (g *maker) document(id string) string {
 }
 
 // item has the headers of a request for an item.
-func (g *maker) item(method, path, body, at, id string) fuzzed {
+func (g *requestGenerator) item(method, path, body, at, id string) fuzzedRequest {
 	f := with(method, path, body, "x-ms-documentdb-partitionkey", g.key(at, id))
 	if g.in(6) {
 		f.set(g.of("If-Match", "If-None-Match"), g.of(g.known("etag", `"x"`), "*", `"stale"`))
@@ -76,19 +76,19 @@ func (g *maker) item(method, path, body, at, id string) fuzzed {
 	return f
 }
 
-func (g *maker) create() fuzzed {
+func (g *requestGenerator) create() fuzzedRequest {
 	at, id := g.coll(), g.id()
 	f := g.item("POST", at+"/docs", g.document(id), at, id)
 	f.set("x-ms-documentdb-is-upsert", g.of("true", "true", "False"))
 	return f
 }
 
-func (g *maker) replace() fuzzed {
+func (g *requestGenerator) replace() fuzzedRequest {
 	at, id := g.coll(), g.id()
 	return g.item("PUT", at+"/docs/"+escaped(id), g.document(id), at, id)
 }
 
-func (g *maker) read() fuzzed {
+func (g *requestGenerator) read() fuzzedRequest {
 	at, id := g.coll(), g.id()
 	if g.in(5) {
 		return with(g.of("GET", "PUT", "DELETE"), "/"+g.known("self", "dbs/AAAAAA=="), g.document(id))
@@ -96,12 +96,12 @@ func (g *maker) read() fuzzed {
 	return g.item(g.of("GET", "GET", "HEAD"), at+"/docs/"+escaped(id), "", at, id)
 }
 
-func (g *maker) remove() fuzzed {
+func (g *requestGenerator) remove() fuzzedRequest {
 	at, id := g.coll(), g.id()
 	return g.item("DELETE", at+"/docs/"+escaped(id), "", at, id)
 }
 
-func (g *maker) patchBody() string {
+func (g *requestGenerator) patchBody() string {
 	ops := g.of(`{"op":"set","path":"/x","value":1}`, `{"op":"set","path":"/w","value":{"y":[1]}}`, `{"op":"set","path":"/ttl","value":5}`, `{"op":"incr","path":"/m","value":0.5}`,
 		`{"op":"add","path":"/v/0","value":[]}`, `{"op":"set","path":"/~0~1","value":{}}`)
 	if g.in(6) { // not everywhere, or nowhere
@@ -114,13 +114,13 @@ func (g *maker) patchBody() string {
 	return g.of("["+ops+"]", `{"operations":[`+ops+`]}`, `{"condition":"FROM c WHERE c.n >= 0","operations":[`+ops+`]}`)
 }
 
-func (g *maker) patch() fuzzed {
+func (g *requestGenerator) patch() fuzzedRequest {
 	at, id := g.coll(), g.id()
 	return g.item("PATCH", at+"/docs/"+escaped(id), g.patchBody(), at, id)
 }
 
 // scope narrows a request to a part of a container, and pages it.
-func (g *maker) scope(f fuzzed) fuzzed {
+func (g *requestGenerator) scope(f fuzzedRequest) fuzzedRequest {
 	switch g.n(9) {
 	case 1:
 		f.set("x-ms-documentdb-partitionkey", g.key(f.path, "i1"))
@@ -146,9 +146,9 @@ func (g *maker) scope(f fuzzed) fuzzed {
 	return f
 }
 
-func (g *maker) list() fuzzed { return g.scope(with("GET", g.coll()+"/docs", "")) }
+func (g *requestGenerator) list() fuzzedRequest { return g.scope(with("GET", g.coll()+"/docs", "")) }
 
-func (g *maker) queryText() string {
+func (g *requestGenerator) queryText() string {
 	return g.of("SELECT * FROM c", "SELECT c.id FROM c WHERE c.pk = @x", "SELECT * FROM c ORDER BY c.n DESC", "SELECT * FROM c ORDER BY c.n, c.id", "SELECT VALUE COUNT(1) FROM c",
 		"SELECT c.pk, SUM(c.n) AS s FROM c GROUP BY c.pk", "SELECT DISTINCT VALUE c.s FROM c", "SELECT TOP 2 * FROM c", "SELECT * FROM c OFFSET 1 LIMIT 2",
 		"SELECT udf.twice(c.n) FROM c", "SELECT v FROM c JOIN v IN c.v", "SELECT * FROM c WHERE c._ts > 0 AND c.n IN (1, 2, @x)", "SELECT MAX(c.n), MIN(c.s) FROM c",
@@ -157,12 +157,12 @@ func (g *maker) queryText() string {
 		"SELECT TOP 1 * FROM c ORDER BY RANK FullTextScore(c.s, 's1')", "SELECT * FROM c WHERE RegexMatch(c.id, 'i[0-3]') ORDER BY c.s", "SELECT VALUE udf.none(1)")
 }
 
-func (g *maker) queryBody() string {
+func (g *requestGenerator) queryBody() string {
 	params := g.of(`[]`, `[{"name":"@x","value":"k1"}]`, `[{"name":"@x","value":2}]`, `[{"name":"@x","value":[1,{}]}]`, `null`, `[{"name":"@x"},{"name":"@x"}]`)
 	return `{"query":` + jsonString(g.queryText()) + `,"parameters":` + params + `}`
 }
 
-func (g *maker) query() fuzzed {
+func (g *requestGenerator) query() fuzzedRequest {
 	path := g.coll() + "/docs"
 	if g.in(4) {
 		path = g.of("/dbs", colls, "/offers", users, users+"/u/permissions", coll+"/sprocs", coll+"/conflicts", keys)
@@ -177,7 +177,7 @@ func (g *maker) query() fuzzed {
 	return f
 }
 
-func (g *maker) plan() fuzzed {
+func (g *requestGenerator) plan() fuzzedRequest {
 	f := with("POST", g.coll()+"/docs", g.queryBody(), queryHeaders(planHeaders(g.of(allFeatures, "OrderBy, Top", ""))...)...)
 	if g.in(4) {
 		f.set("x-ms-documentdb-partitionkey", g.key(f.path, "i1"))
@@ -185,12 +185,12 @@ func (g *maker) plan() fuzzed {
 	return f
 }
 
-func (g *maker) resume() fuzzed {
+func (g *requestGenerator) resume() fuzzedRequest {
 	filter := `{"value":[` + g.of("3", `"s1"`, "[]", "null", `1,"i1"`) + `]` + g.of("", `,"exclude":true`, `,"rid":`+jsonString(g.known("rid", "AAAA"))) + `}`
 	return g.scope(with("POST", g.coll()+"/docs", `{"query":"SELECT * FROM c ORDER BY c.n","resumeFilter":`+filter+`}`, queryHeaders(served...)...))
 }
 
-func (g *maker) feed() fuzzed {
+func (g *requestGenerator) feed() fuzzedRequest {
 	headers := incremental()
 	if g.in(2) {
 		headers = fidelity()
@@ -205,7 +205,7 @@ func (g *maker) feed() fuzzed {
 	return f
 }
 
-func (g *maker) batch() fuzzed {
+func (g *requestGenerator) batch() fuzzedRequest {
 	at := g.coll()
 	var ops []string
 	same := g.id()
@@ -235,7 +235,7 @@ func (g *maker) batch() fuzzed {
 	return g.batchOf(at, same, "["+strings.Join(ops, ",")+"]")
 }
 
-func (g *maker) batchOf(at, id, body string) fuzzed {
+func (g *requestGenerator) batchOf(at, id, body string) fuzzedRequest {
 	f := with("POST", at+"/docs", body, atomicBatch(g.key(at, id))...)
 	if g.in(2) {
 		f = with("POST", at+"/docs", body, bulk(g.of("0", "1", "9"))...)
@@ -244,7 +244,7 @@ func (g *maker) batchOf(at, id, body string) fuzzed {
 }
 
 // rows is a batch of .NET's.
-func (g *maker) rows() fuzzed {
+func (g *requestGenerator) rows() fuzzedRequest {
 	var rows []string
 	for n := g.n(3); n >= 0; n-- {
 		rows = append(rows, g.of(rowtest.Delete, rowtest.Create, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 02 69 30",
@@ -254,7 +254,7 @@ func (g *maker) rows() fuzzed {
 	return g.batchOf(g.coll(), "i0", rowBatch(rows...))
 }
 
-func (g *maker) partition() fuzzed {
+func (g *requestGenerator) partition() fuzzedRequest {
 	if !g.in(4) {
 		return g.create()
 	}
@@ -262,7 +262,7 @@ func (g *maker) partition() fuzzed {
 	return with("POST", at+"/operations/partitionkeydelete", "", "x-ms-documentdb-partitionkey", g.key(at, g.of("i0", "i1", "i2")))
 }
 
-func (g *maker) containerBody(id string) string {
+func (g *requestGenerator) containerBody(id string) string {
 	key := `{"paths":["/pk"]}`
 	for _, c := range fuzzContainers {
 		if c.id == id {
@@ -279,7 +279,7 @@ func (g *maker) containerBody(id string) string {
 	return `{"id":` + jsonString(id) + `,"partitionKey":` + key + more + `}`
 }
 
-func (g *maker) container() fuzzed {
+func (g *requestGenerator) container() fuzzedRequest {
 	at := g.coll()
 	id := at[len(colls)+1:]
 	f := with("PUT", at, g.containerBody(id))
@@ -299,7 +299,7 @@ func (g *maker) container() fuzzed {
 	return f
 }
 
-func (g *maker) database() fuzzed {
+func (g *requestGenerator) database() fuzzedRequest {
 	id := g.of("d2", "d", "AAAAAA==", "x y")
 	switch g.n(4) {
 	case 0:
@@ -315,7 +315,7 @@ func (g *maker) database() fuzzed {
 	return with("GET", "/dbs", "", "x-ms-max-item-count", "1", "x-ms-continuation", g.known("continuation", "Databases:00000001"))
 }
 
-func (g *maker) offer() fuzzed {
+func (g *requestGenerator) offer() fuzzedRequest {
 	id := g.known("Offers", "AgAA")
 	content := g.of(`{"offerThroughput":500}`, `{"offerThroughput":40000}`, `{"offerAutopilotSettings":{"maxThroughput":4000}}`, `{"offerThroughput":1}`, `null`)
 	f := with(g.of("GET", "PUT"), "/offers/"+id, `{"id":"`+id+`","content":`+content+`}`)
@@ -329,7 +329,7 @@ func (g *maker) offer() fuzzed {
 }
 
 // small is a request for one of the small resources: users, permissions, keys, scripts.
-func (g *maker) small() fuzzed {
+func (g *requestGenerator) small() fuzzedRequest {
 	path := g.of(users, users+"/u/permissions", users+"/none/permissions", keys, coll+"/sprocs", coll+"/triggers", coll+"/udfs", colls+"/four/udfs")
 	id := map[string]string{users: "u", users + "/u/permissions": "all", keys: "key", coll + "/sprocs": "write", coll + "/triggers": "pre", coll + "/udfs": "twice"}[path]
 	if id == "" || g.in(3) {
@@ -351,27 +351,27 @@ func (g *maker) small() fuzzed {
 	return with("GET", path+"/"+id, "")
 }
 
-func (g *maker) execute() fuzzed {
+func (g *requestGenerator) execute() fuzzedRequest {
 	return with("POST", coll+"/sprocs/"+g.of("write", "read", "fail", "new", "none"), g.of(`["a"]`, `[]`, ``, `["i0"]`, `[{"x":[1]},null]`, `{}`),
 		"x-ms-documentdb-partitionkey", g.of(`["k0"]`, `["k0"]`, `["k1"]`, `[{}]`), "x-ms-documentdb-script-enable-logging", "true")
 }
 
 // clock sets the clock of the data, which goes forward a little at a time.
-func (g *maker) clock() fuzzed {
+func (g *requestGenerator) clock() fuzzedRequest {
 	return with(g.of("PUT", "GET"), "/_mayfly/clock", g.of(`{"advance":"1s"}`, `{"advance":"7s"}`, `{"freeze":true}`, `{"set":"2027-03-01T12:05:00Z"}`, `{"advance":"-1s"}`, `{"set":"x"}`))
 }
 
-func (g *maker) split() fuzzed {
+func (g *requestGenerator) split() fuzzedRequest {
 	return with("POST", "/_mayfly"+g.coll()+"/split", `{"range":"`+g.of("0", "0", "1", "2", "9")+`"`+g.of("", "", `,"at":"10"`, `,"at":"05C1D0"`, `,"at":"zz"`)+`}`)
 }
 
-func (g *maker) explain() fuzzed {
+func (g *requestGenerator) explain() fuzzedRequest {
 	return with("POST", "/_mayfly/explain", `{"database":"d","container":"`+g.of("c", "four", "tree", "none")+`","query":`+jsonString(g.queryText())+
 		g.of("", `,"maxItemCount":1`, `,"partitionKey":["k0"]`, `,"parameters":[{"name":"@x","value":1}]`)+`}`)
 }
 
 // own are requests that no client of Cosmos DB makes.
-func (g *maker) own() fuzzed {
+func (g *requestGenerator) own() fuzzedRequest {
 	id := g.id()
 	at := g.coll()
 	item := `"id":` + jsonString(id) + `,"partitionKey":` + g.key(at, id)
@@ -396,11 +396,11 @@ func (g *maker) own() fuzzed {
 }
 
 // open are requests for what needs no key.
-func (g *maker) open() fuzzed {
+func (g *requestGenerator) open() fuzzedRequest {
 	return with("GET", g.of("/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/cert.pem", "/_explorer/emulator.pem", "/_mayfly/nothing"), "")
 }
 
-func (g *maker) other() fuzzed {
+func (g *requestGenerator) other() fuzzedRequest {
 	return with(g.of("GET", "OPTIONS", "HEAD", "POST"), g.of("/", coll+"/pkranges", coll+"/conflicts", coll+"/conflicts/x", docs+"/i0/attachments", "//addresses/?x=1", "/dbs//d/", docs+"/i0?x=%zz"), "",
 		"Origin", "http://localhost:3000")
 }

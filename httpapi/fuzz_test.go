@@ -19,12 +19,12 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, path, body, headers string) {
 		w := fuzzWorld(t)
-		w.try(fuzzed{method, path, body, headers}, w.dump())
+		w.try(fuzzedRequest{method, path, body, headers}, w.dump())
 	})
 }
 
 // seedRequests are some of each kind that a maker makes.
-func seedRequests() (list []fuzzed) {
+func seedRequests() (list []fuzzedRequest) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for kind := range newMaker(nil).kinds() {
 		for range 4 {
@@ -54,14 +54,14 @@ func FuzzSeries(f *testing.F) {
 }
 
 func runSeries(t *testing.T, choices []byte) {
-	series(t, choices, func(fuzzed, *answer) {})
+	series(t, choices, func(fuzzedRequest, *testResponse) {})
 }
 
 // series sends what a maker makes of the bytes and shows every answer to fn.
-func series(t *testing.T, choices []byte, fn func(fuzzed, *answer)) {
+func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse)) {
 	g := newMaker(choices)
 	variant := g.n(8)
-	w := fuzzWorld(t, func(s *setup) {
+	w := fuzzWorld(t, func(s *testServerOptions) {
 		s.server.ServeCrossPartition, s.server.Strict, s.store.Lenient = variant&1 != 0, variant&2 != 0, variant&4 != 0
 	})
 	// What clients know from the start.
@@ -71,7 +71,7 @@ func series(t *testing.T, choices []byte, fn func(fuzzed, *answer)) {
 	}
 	dump := w.dump()
 	for len(g.rest) > 0 {
-		var a *answer
+		var a *testResponse
 		if g.in(8) {
 			w.sweep(dump)
 		}
@@ -90,7 +90,7 @@ func TestMaker(t *testing.T) {
 	sent, done := map[string]int{}, map[string]int{}
 	rounds := racetest.Campaign(40, 15)
 	for range rounds {
-		series(t, randomBytes(random, 400), func(f fuzzed, a *answer) {
+		series(t, randomBytes(random, 400), func(f fuzzedRequest, a *testResponse) {
 			sent[f.method]++
 			if a.code < 300 || a.code == http.StatusNotModified {
 				done[f.method]++
@@ -126,7 +126,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed.text, seed.params, seed.continuation, seed.size)
 	}
-	w := newWorld(f, ranges(3), func(s *setup) { s.server.NoAuth = true })
+	w := newWorld(f, ranges(3), func(s *testServerOptions) { s.server.NoAuth = true })
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 	w.fillOrdered(12)
 	f.Fuzz(func(t *testing.T, text, params, continuation string, size uint8) {
@@ -138,7 +138,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		for _, of := range []struct{ path, key string }{{docs, "Documents"}, {"/dbs", "Databases"}} {
 			path := of.path
-			ask := func(size int, token string) *answer {
+			ask := func(size int, token string) *testResponse {
 				h := queryHeaders(served[0], served[1], "x-ms-max-item-count", fmt.Sprint(size))
 				if token != "" {
 					h = append(h, "x-ms-continuation", token)

@@ -16,18 +16,18 @@ import (
 	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
-// fuzzed is a request as text, so that it can be changed at any place: a header is a line "name: value".
-type fuzzed struct{ method, path, body, headers string }
+// fuzzedRequest is a request as text, so that it can be changed at any place: a header is a line "name: value".
+type fuzzedRequest struct{ method, path, body, headers string }
 
 // sendable reports whether an HTTP server would let the request through to the handler.
-func (f fuzzed) sendable() bool {
+func (f fuzzedRequest) sendable() bool {
 	_, err := url.ParseRequestURI(f.path)
 	return err == nil && f.method != "" &&
 		strings.IndexFunc(f.method, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
 // set replaces a header, or adds it.
-func (f *fuzzed) set(name, value string) {
+func (f *fuzzedRequest) set(name, value string) {
 	var lines []string
 	for line := range strings.SplitSeq(f.headers, "\n") {
 		if had, _, _ := strings.Cut(line, ":"); !strings.EqualFold(had, name) && line != "" {
@@ -37,7 +37,7 @@ func (f *fuzzed) set(name, value string) {
 	f.headers = strings.Join(append(lines, name+": "+value), "\n")
 }
 
-func (f fuzzed) header(name string) string {
+func (f fuzzedRequest) header(name string) string {
 	for line := range strings.SplitSeq(f.headers, "\n") {
 		if had, value, _ := strings.Cut(line, ":"); strings.EqualFold(had, name) {
 			return strings.TrimSpace(value)
@@ -76,7 +76,7 @@ func fuzzDocument(i int) string {
 }
 
 // fuzzWorld is a server with something of everything in its store.
-func fuzzWorld(t testing.TB, change ...func(*setup)) *world {
+func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
 	w := newWorld(t, change...)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
@@ -101,7 +101,7 @@ func fuzzWorld(t testing.TB, change ...func(*setup)) *world {
 
 // exchange sends a request that need not be a good one, signed unless it says otherwise. Whatever comes back
 // has the protocol's form, and is no internal error. nil: no server would have got it.
-func (w *world) exchange(f fuzzed) *answer {
+func (w *testServer) exchange(f fuzzedRequest) *testResponse {
 	w.t.Helper()
 	if !f.sendable() {
 		return nil
@@ -125,7 +125,7 @@ func (w *world) exchange(f fuzzed) *answer {
 	}
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r.WithContext(w.t.Context()))
-	a := &answer{t: w.t, what: f.method + " " + f.path, code: rec.Code, header: headerOf(w.t, rec),
+	a := &testResponse{t: w.t, what: f.method + " " + f.path, code: rec.Code, header: headerOf(w.t, rec),
 		body: rec.Body.Bytes()}
 	switch kind := a.header.Get("Content-Type"); {
 	case kind == "application/octet-stream" && strings.HasPrefix(f.body, "\x81"):
@@ -146,7 +146,7 @@ func (w *world) exchange(f fuzzed) *answer {
 }
 
 // reads reports whether a request cannot change anything, whatever its answer.
-func (f fuzzed) reads() bool {
+func (f fuzzedRequest) reads() bool {
 	return f.method == "GET" || f.method == "HEAD" || f.method == "OPTIONS" ||
 		f.method == "POST" && (strings.HasSuffix(f.header("Content-Type"), "/query+json") ||
 			strings.HasPrefix(f.path, "/_mayfly/explain"))
@@ -154,7 +154,7 @@ func (f fuzzed) reads() bool {
 
 // try sends a request and checks that nothing has changed where it reads or fails. before is the dump that
 // the last one has left, and what it returns is the next.
-func (w *world) try(f fuzzed, before string) (a *answer, after string) {
+func (w *testServer) try(f fuzzedRequest, before string) (a *testResponse, after string) {
 	w.t.Helper()
 	if a = w.exchange(f); a == nil {
 		return nil, before
@@ -172,7 +172,7 @@ func (w *world) try(f fuzzed, before string) (a *answer, after string) {
 }
 
 // readBack reads what a write has answered with: it must be there, as it was given out.
-func (w *world) readBack(f fuzzed, a *answer) {
+func (w *testServer) readBack(f fuzzedRequest, a *testResponse) {
 	w.t.Helper()
 	self := a.at("_self").Str
 	if f.reads() || a.code != 200 && a.code != 201 || self == "" || a.body[0] != '{' {
@@ -208,7 +208,7 @@ func keyAt(body []byte, paths []gjson.Result) string {
 }
 
 // sweep purges what has expired, which nobody must notice.
-func (w *world) sweep(before string) {
+func (w *testServer) sweep(before string) {
 	w.t.Helper()
 	if _, err := w.db.SweepNow(w.t.Context()); err != nil {
 		w.t.Fatal(err)
@@ -219,7 +219,7 @@ func (w *world) sweep(before string) {
 }
 
 // applied reports whether a request may have changed something: a write that has succeeded, at least in part.
-func (f fuzzed) applied(a *answer) bool {
+func (f fuzzedRequest) applied(a *testResponse) bool {
 	switch {
 	case f.reads() || a.code >= 400:
 		return false
@@ -232,7 +232,7 @@ func (f fuzzed) applied(a *answer) bool {
 
 // dump is all that clients can see in the store: every resource, every item with its place in the change
 // feed.
-func (w *world) dump() string {
+func (w *testServer) dump() string {
 	w.t.Helper()
 	var b strings.Builder
 	list := func(path, key string, headers ...string) []gjson.Result {

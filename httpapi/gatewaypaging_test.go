@@ -17,7 +17,7 @@ type gatewayPage struct {
 }
 
 // gatewayPages reads a list (text is empty) or a query to its end. Between pages it calls then, if any.
-func (w *world) gatewayPages(text string, size int, then func(page int),
+func (w *testServer) gatewayPages(text string, size int, then func(page int),
 	headers ...string) (pages []gatewayPage) {
 	w.t.Helper()
 	for token := ""; token != "" || len(pages) == 0; {
@@ -48,7 +48,7 @@ func idsOf(pages []gatewayPage) (ids []string) {
 }
 
 // inRange are the ids of a partition range, in order.
-func (w *world) inRange(id string) []string {
+func (w *testServer) inRange(id string) []string {
 	w.t.Helper()
 	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "",
 		"x-ms-documentdb-partitionkeyrangeid", id), " "))

@@ -171,7 +171,7 @@ func TestUnknownContainerProperties(t *testing.T) {
 	lenient := newWorld(t)
 	lenient.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	lenient.do("POST", colls, body).want(201).has("novelty", "")
-	strict := newWorld(t, func(s *setup) { s.server.Strict = true })
+	strict := newWorld(t, func(s *testServerOptions) { s.server.Strict = true })
 	strict.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	strict.do("POST", colls, body).fails(400, 0, "novelty")
 	strict.do("GET", coll, "").fails(404, 0, "")
@@ -357,7 +357,7 @@ func TestClock(t *testing.T) {
 	w := newWorld(t)
 	const path = "/_mayfly/clock"
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}
-	put := func(body string) *answer { t.Helper(); return w.do("PUT", path, body, bearer...) }
+	put := func(body string) *testResponse { t.Helper(); return w.do("PUT", path, body, bearer...) }
 	w.do("GET", path, "", bearer...).want(200).has("now", `"2027-03-01T12:00:00Z"`).has("frozen",
 		"true").has("rate", "0").has("virtual", "true")
 	put(`{"advance":"90s"}`).want(200).has("now", `"2027-03-01T12:01:30Z"`)
@@ -374,7 +374,7 @@ func TestClock(t *testing.T) {
 	w.do("GET", path, "", bearer...).want(200).has("now", `"2030-01-01T01:00:00Z"`)
 	w.do("GET", path, "", "Authorization", "Bearer AAAA").want(401)
 
-	real := newWorld(t, func(s *setup) { s.store.Clock = ttl.SystemClock{} })
+	real := newWorld(t, func(s *testServerOptions) { s.store.Clock = ttl.SystemClock{} })
 	real.do("PUT", path, `{"advance":"1s"}`, bearer...).fails(403, 0, "")
 	real.do("GET", path, "", bearer...).want(200).has("frozen", "false").has("rate", "1").has("virtual",
 		"false")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// serving serves the world on a port until the test ends, and returns its URL.
-func (w *world) serving(t *testing.T) string {
+// listeningServer serves the world on a port until the test ends, and returns its URL.
+func (w *testServer) serving(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

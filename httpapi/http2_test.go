@@ -23,7 +23,7 @@ import (
 )
 
 // client2 speaks HTTP/2 alone: over TLS by ALPN, without it by prior knowledge.
-func (s *serving) client2(t *testing.T) *http.Client {
+func (s *listeningServer) client2(t *testing.T) *http.Client {
 	t.Helper()
 	p := new(http.Protocols)
 	p.SetHTTP2(true)
@@ -73,8 +73,8 @@ func TestHTTP2(t *testing.T) {
 	s.stop()
 }
 
-// raw2 is a connection of HTTP/2 whose frames a test writes itself.
-type raw2 struct {
+// rawHTTP2Conn is a connection of HTTP/2 whose frames a test writes itself.
+type rawHTTP2Conn struct {
 	t       *testing.T
 	conn    net.Conn
 	framer  *http2.Framer
@@ -85,14 +85,14 @@ type raw2 struct {
 
 // dial2 opens a connection without TLS and exchanges settings. The first ones that the server sends are
 // returned.
-func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.SettingsFrame) {
+func dial2(t *testing.T, addr string, settings ...http2.Setting) (*rawHTTP2Conn, *http2.SettingsFrame) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	r := &raw2{t: t, conn: conn, framer: http2.NewFramer(conn, conn), next: 1}
+	r := &rawHTTP2Conn{t: t, conn: conn, framer: http2.NewFramer(conn, conn), next: 1}
 	r.encoder = hpack.NewEncoder(&r.head)
 	if err := conn.SetDeadline(ttl.SystemClock{}.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -115,13 +115,13 @@ func dial2(t *testing.T, addr string, settings ...http2.Setting) (*raw2, *http2.
 }
 
 // request opens a stream for a request, without a body where end is set. The error is the connection's.
-func (r *raw2) request(method, path string, end bool, headers ...string) (stream uint32, err error) {
+func (r *rawHTTP2Conn) request(method, path string, end bool, headers ...string) (stream uint32, err error) {
 	return r.send(end, append([]string{":method", method, ":scheme", "http", ":authority", "localhost",
 		":path", path}, headers...)...)
 }
 
 // send is request with all header fields.
-func (r *raw2) send(end bool, fields ...string) (stream uint32, err error) {
+func (r *rawHTTP2Conn) send(end bool, fields ...string) (stream uint32, err error) {
 	r.head.Reset()
 	for i := 0; i < len(fields); i += 2 {
 		if err := r.encoder.WriteField(hpack.HeaderField{Name: fields[i], Value: fields[i+1]}); err != nil {
@@ -143,7 +143,7 @@ func (r *raw2) send(end bool, fields ...string) (stream uint32, err error) {
 }
 
 // until reads frames until one is what a test waits for; it is the error that ends the connection otherwise.
-func (r *raw2) until(wanted func(http2.Frame) bool) error {
+func (r *rawHTTP2Conn) until(wanted func(http2.Frame) bool) error {
 	for {
 		f, err := r.framer.ReadFrame()
 		if err != nil {
@@ -156,7 +156,7 @@ func (r *raw2) until(wanted func(http2.Frame) bool) error {
 }
 
 // parked is a server whose readiness probe waits until it is let go, and counts.
-func parked(t *testing.T) (s *serving, running, most *atomic.Int64, release func()) {
+func parked(t *testing.T) (s *listeningServer, running, most *atomic.Int64, release func()) {
 	running, most = new(atomic.Int64), new(atomic.Int64)
 	gate := make(chan struct{})
 	s = serve(t, true, Options{NoAuth: true, Ready: func(ctx context.Context) error {
@@ -280,7 +280,7 @@ func TestHeadersOfHTTP2(t *testing.T) {
 }
 
 // brief shortens the limits of a server that has no connection yet.
-func (s *serving) brief(limit time.Duration) {
+func (s *listeningServer) brief(limit time.Duration) {
 	s.srv.http.ReadHeaderTimeout, s.srv.http.ReadTimeout = limit, limit
 	s.srv.http.WriteTimeout, s.srv.http.IdleTimeout = limit, limit
 	s.srv.http.HTTP2.WriteByteTimeout = limit
@@ -290,7 +290,7 @@ func (s *serving) brief(limit time.Duration) {
 func TestSlowClientsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	// The limits are long enough for the handshake on a busy machine, and pass for all of them at once.
-	s := serveWith(t, true, Options{NoAuth: true}, func(s *serving) { s.brief(2 * time.Second) })
+	s := serveWith(t, true, Options{NoAuth: true}, func(s *listeningServer) { s.brief(2 * time.Second) })
 	conf := s.conf.Clone()
 	conf.NextProtos = []string{"h2"}
 	var all sync.WaitGroup
@@ -324,7 +324,7 @@ func TestSlowClientsOfHTTP2(t *testing.T) {
 // connection go on.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	t.Parallel() // it waits most of the time
-	s := serveWith(t, false, Options{NoAuth: true}, func(s *serving) { s.brief(2 * time.Second) })
+	s := serveWith(t, false, Options{NoAuth: true}, func(s *listeningServer) { s.brief(2 * time.Second) })
 	r, _ := dial2(t, s.addr, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1})
 	waiting, err := r.request("POST", "/dbs", false, "content-length", "20")
 	if err != nil {

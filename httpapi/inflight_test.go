@@ -124,15 +124,15 @@ func TestQueryMemory(t *testing.T) {
 	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
-// silentWriter is a client that does not read.
-type silentWriter struct {
+// blockedResponseWriter is a client that does not read.
+type blockedResponseWriter struct {
 	*httptest.ResponseRecorder
 	begun chan<- struct{} // gets an element with the first piece of a large body
 	read  <-chan struct{} // closed when the client reads after all
 	once  sync.Once
 }
 
-func (s *silentWriter) Write(b []byte) (int, error) {
+func (s *blockedResponseWriter) Write(b []byte) (int, error) {
 	s.once.Do(func() { s.begun <- struct{}{} })
 	<-s.read
 	return len(b), nil
@@ -142,30 +142,30 @@ func (s *silentWriter) Write(b []byte) (int, error) {
 // all answers.
 func TestSilentReaders(t *testing.T) {
 	const most = 64 << 20
-	for name, ask := range map[string]func(w *world) *http.Request{
-		"query": func(w *world) *http.Request {
+	for name, ask := range map[string]func(w *testServer) *http.Request{
+		"query": func(w *testServer) *http.Request {
 			return w.request("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
 		},
-		"item": func(w *world) *http.Request {
+		"item": func(w *testServer) *http.Request {
 			return w.request("GET", docs+"/1", "", pk(`["a"]`)...)
 		},
-		"list": func(w *world) *http.Request {
+		"list": func(w *testServer) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1")...)
 		},
-		"feed": func(w *world) *http.Request {
+		"feed": func(w *testServer) *http.Request {
 			return w.request("GET", docs, "", inPartition("a-im", "Incremental feed", "x-ms-max-item-count",
 				"-1")...)
 		},
-		"binary": func(w *world) *http.Request {
+		"binary": func(w *testServer) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1",
 				"x-ms-cosmos-supported-serialization-formats", "CosmosBinary")...)
 		},
-		"events": func(w *world) *http.Request {
+		"events": func(w *testServer) *http.Request {
 			return w.request("GET", own+"events?limit=1000&wait=1", "")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(s *setup) { s.store.Memory = most })
+			w := newWorld(t, func(s *testServerOptions) { s.store.Memory = most })
 			w.container(hashed + `,"defaultTtl":60`)
 			if name == "events" {
 				w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
@@ -185,7 +185,7 @@ func TestSilentReaders(t *testing.T) {
 			for ; m.TryTake(m.Share()); n++ {
 				m.Give(m.Share())
 				clients.Go(func() {
-					w.h.ServeHTTP(&silentWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
+					w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
 						ask(w))
 				})
 				<-begun

@@ -79,7 +79,7 @@ func TestMinimalAnswers(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	h := append(pk(`["a"]`), "Prefer", "return=minimal")
-	minimal := func(a *answer, code int) {
+	minimal := func(a *testResponse, code int) {
 		t.Helper()
 		if a.want(code); len(a.body) > 0 || a.header.Get("Etag") == "" ||
 			a.header.Get("X-Ms-Session-Token") == "" || a.header.Get("Lsn") == "" {
@@ -235,7 +235,7 @@ func TestSessions(t *testing.T) {
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	token := made.header.Get("X-Ms-Session-Token")
-	read := func(token string) *answer {
+	read := func(token string) *testResponse {
 		t.Helper()
 		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
 	}

@@ -49,7 +49,7 @@ func TestLaboratoryAnswers(t *testing.T) {
 }
 
 // golden runs a case and returns what the file is to have of its answer.
-func (w *world) golden(c *datatest.Case) string {
+func (w *testServer) golden(c *datatest.Case) string {
 	if c.Cmd == "pass" {
 		w.clock.Advance(c.Duration("for", time.Second))
 		return ""
@@ -58,7 +58,7 @@ func (w *world) golden(c *datatest.Case) string {
 	return goldenText(c, rec)
 }
 
-func (w *world) goldenCase(c *datatest.Case) (*http.Request, *httptest.ResponseRecorder) {
+func (w *testServer) goldenCase(c *datatest.Case) (*http.Request, *httptest.ResponseRecorder) {
 	r := w.request(c.Cmd, c.Args[0], strings.TrimSuffix(c.Input, "\n"))
 	for _, header := range c.Args[1:] {
 		name, value, _ := strings.Cut(header, ":")

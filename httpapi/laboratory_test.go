@@ -15,7 +15,7 @@ const own = "/_mayfly/dbs/d/colls/c/"
 // docID is the body that names an item.
 func docID(id string) string { return `{"id":"` + id + `","partitionKey":["p"]}` }
 
-func (w *world) upsertTTL(id, more string, headers ...string) *answer {
+func (w *testServer) upsertTTL(id, more string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
 		append(headers, "x-ms-documentdb-partitionkey", `["p"]`, "x-ms-documentdb-is-upsert", "true")...)
@@ -129,13 +129,13 @@ func TestLintOverTheWire(t *testing.T) {
 		has("items.0.last", `{"id":"a","partitionKey":["p"],"ttl":60,"at":"2027-03-01T12:00:00Z"}`)
 }
 
-// A tellingClock reports which timers it is asked for.
-type tellingClock struct {
+// A timerReportingClock reports which timers it is asked for.
+type timerReportingClock struct {
 	ttl.Clock
 	armed chan<- time.Duration
 }
 
-func (c tellingClock) After(d time.Duration) (<-chan time.Time, func()) {
+func (c timerReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	fires, stop := c.Clock.After(d)
 	c.armed <- d
 	return fires, stop
@@ -144,11 +144,11 @@ func (c tellingClock) After(d time.Duration) (<-chan time.Time, func()) {
 func TestWaitOverTheWire(t *testing.T) {
 	t.Parallel()
 	armed := make(chan time.Duration, 1)
-	w := newWorld(t, func(s *setup) { s.server.Wall = tellingClock{s.server.Wall, armed} })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	lsn := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200).header.Get("Lsn")
-	wait := func(body string) func() *answer {
+	wait := func(body string) func() *testResponse {
 		answers := make(chan *httptest.ResponseRecorder)
 		r := httptest.NewRequest("POST", own+"wait", strings.NewReader(body))
 		w.sign(r)
@@ -158,9 +158,9 @@ func TestWaitOverTheWire(t *testing.T) {
 			answers <- rec
 		}()
 		<-armed
-		return func() *answer {
+		return func() *testResponse {
 			rec := <-answers
-			return &answer{t: t, what: "wait " + body, code: rec.Code, header: headerOf(t, rec),
+			return &testResponse{t: t, what: "wait " + body, code: rec.Code, header: headerOf(t, rec),
 				body: rec.Body.Bytes()}
 		}
 	}
@@ -205,12 +205,12 @@ func TestWaitOverTheWire(t *testing.T) {
 }
 
 // raw gets, signed, what is not JSON.
-func (w *world) raw(path string) *answer {
+func (w *testServer) raw(path string) *testResponse {
 	r := httptest.NewRequest("GET", path, nil)
 	w.sign(r)
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	return &answer{t: w.t, what: "GET " + path, code: rec.Code, header: headerOf(w.t, rec),
+	return &testResponse{t: w.t, what: "GET " + path, code: rec.Code, header: headerOf(w.t, rec),
 		body: rec.Body.Bytes()}
 }
 
@@ -221,7 +221,7 @@ func TestMetrics(t *testing.T) {
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":5`).want(201)
 	w.clock.Advance(10 * time.Second)
-	check := func(a *answer, lines ...string) {
+	check := func(a *testResponse, lines ...string) {
 		t.Helper()
 		for _, line := range lines {
 			if !strings.Contains("\n"+string(a.body), "\n"+line+"\n") {

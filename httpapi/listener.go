@@ -54,7 +54,7 @@ func (l *sniffListener) Accept() (net.Conn, error) {
 // Deadlines and addresses are those of the raw connection.
 type sniffConn struct {
 	net.Conn
-	input  *priority.NewConn // Conn, read by turns until the first request
+	input  *priority.AcceptedConn // Conn, read by turns until the first request
 	conf   *tls.Config
 	conns  *openConns
 	frames func(*sniffConn)

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// serving is a server on a real port and what a client needs to trust it.
-type serving struct {
+// listeningServer is a server on a real port and what a client needs to trust it.
+type listeningServer struct {
 	srv  *Server
 	addr string
 	conf *tls.Config
@@ -26,13 +26,13 @@ type serving struct {
 }
 
 // serve starts a server whose store is never reached by the requests of these tests.
-func serve(t *testing.T, withTLS bool, o Options) *serving {
+func serve(t *testing.T, withTLS bool, o Options) *listeningServer {
 	t.Helper()
-	return serveWith(t, withTLS, o, func(*serving) {})
+	return serveWith(t, withTLS, o, func(*listeningServer) {})
 }
 
 // serveWith is serve with a change to the server before it serves.
-func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *serving {
+func serveWith(t *testing.T, withTLS bool, o Options, change func(*listeningServer)) *listeningServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *se
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
-	s := &serving{srv: srv, addr: ln.Addr().String(),
+	s := &listeningServer{srv: srv, addr: ln.Addr().String(),
 		conf: &tls.Config{RootCAs: pool, ServerName: "localhost"}}
 	change(s)
 	done := make(chan error, 1)
@@ -70,7 +70,7 @@ func serveWith(t *testing.T, withTLS bool, o Options, change func(*serving)) *se
 	return s
 }
 
-func (s *serving) client() *http.Client {
+func (s *listeningServer) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: s.conf, DisableKeepAlives: false}}
 }
 

@@ -10,7 +10,7 @@ func TestOffers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.container("")
-	find := func(query, value string) *answer {
+	find := func(query, value string) *testResponse {
 		t.Helper()
 		return w.do("POST", "/offers", `{"query":"`+query+`","parameters":[{"name":"@v","value":"`+value+
 			`"}]}`, queryHeaders()...).want(200)

@@ -14,24 +14,24 @@ import (
 	"testing"
 )
 
-// keepAlive is one connection that stays open between its requests.
-type keepAlive struct {
+// keepAliveConn is one connection that stays open between its requests.
+type keepAliveConn struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-func dialKeepAlive(t *testing.T, addr string) *keepAlive {
+func dialKeepAlive(t *testing.T, addr string) *keepAliveConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &keepAlive{conn, bufio.NewReader(conn)}
+	return &keepAliveConn{conn, bufio.NewReader(conn)}
 }
 
 // ask sends a request and returns the status of the answer; 0: the connection is closed.
-func (k *keepAlive) ask(path string) int {
+func (k *keepAliveConn) ask(path string) int {
 	if _, err := io.WriteString(k, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return 0
 	}
@@ -72,7 +72,7 @@ func TestMaxConnections(t *testing.T) {
 	busy, answered := dialKeepAlive(t, s.addr), make(chan int, 4)
 	go func() { answered <- busy.ask("/_mayfly/readyz") }()
 	<-entered
-	var idle []*keepAlive
+	var idle []*keepAliveConn
 	for range 20 {
 		k := dialKeepAlive(t, s.addr)
 		if status := k.ask("/_mayfly/livez"); status != 200 {
@@ -117,13 +117,13 @@ func TestMaxConnections(t *testing.T) {
 	s.stop()
 }
 
-// crowdedListener has no descriptor for a connection a few times.
-type crowdedListener struct {
+// descriptorLimitedListener has no descriptor for a connection a few times.
+type descriptorLimitedListener struct {
 	net.Listener
 	left atomic.Int32
 }
 
-func (l *crowdedListener) Accept() (net.Conn, error) {
+func (l *descriptorLimitedListener) Accept() (net.Conn, error) {
 	if l.left.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
 	}
@@ -143,7 +143,7 @@ func TestNoDescriptorForConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crowded := &crowdedListener{Listener: ln}
+	crowded := &descriptorLimitedListener{Listener: ln}
 	crowded.left.Store(3)
 	done := make(chan error, 1)
 	go func() { done <- s.srv.Serve(crowded, nil) }()

@@ -18,16 +18,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
 
-// contract is the OpenAPI document of a server and what was held against it.
-type contract struct {
+// openAPIValidator is the OpenAPI document of a server and what was held against it.
+type openAPIValidator struct {
 	t    *testing.T
 	doc  *openapi3.T
 	seen map[string]bool // operations that have succeeded, with the kind of their answers
 }
 
-// contract reads the server's OpenAPI document, which must be a valid one. Schemas of objects are closed in
+// openAPIValidator reads the server's OpenAPI document, which must be a valid one. Schemas of objects are closed in
 // it, so that an answer with a member that its schema does not know does not fit.
-func (w *world) contract(t *testing.T) *contract {
+func (w *testServer) contract(t *testing.T) *openAPIValidator {
 	t.Helper()
 	text := w.do("GET", "/_mayfly/openapi.json", "").want(200).body
 	d, err := openapi3.NewLoader().LoadFromData(text)
@@ -44,14 +44,14 @@ func (w *world) contract(t *testing.T) *contract {
 			v.AdditionalProperties.Has = &open
 		}
 	}
-	return &contract{t, d, make(map[string]bool)}
+	return &openAPIValidator{t, d, make(map[string]bool)}
 }
 
 // parameter is one in a path whose other letters are quoted.
 var parameter = regexp.MustCompile(`\\\{\w+\\\}`)
 
 // operation finds what a request is for; nil where its path is written in another way than the document's.
-func (c *contract) operation(method, path string) (*openapi3.Operation, string) {
+func (c *openAPIValidator) operation(method, path string) (*openapi3.Operation, string) {
 	path, _, _ = strings.Cut(path, "?")
 	for template, item := range c.doc.Paths.Map() {
 		one := parameter.ReplaceAllString(regexp.QuoteMeta(template), `[^/]+`)
@@ -65,7 +65,7 @@ func (c *contract) operation(method, path string) (*openapi3.Operation, string) 
 
 // check holds a request and its answer against the document: the status must be one that it names, the answer
 // must fit its schema, and so must the body of a request that was granted.
-func (c *contract) check(r *http.Request, body string, rec *httptest.ResponseRecorder) {
+func (c *openAPIValidator) check(r *http.Request, body string, rec *httptest.ResponseRecorder) {
 	c.t.Helper()
 	if r.Method == http.MethodHead {
 		return // its answer is GET's
@@ -136,7 +136,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		return goldenText(one, rec)
 	})
 
-	w = newWorld(t, recorded, func(s *setup) { s.server.CertPEM = []byte("PEM") })
+	w = newWorld(t, recorded, func(s *testServerOptions) { s.server.CertPEM = []byte("PEM") })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 	w.upsertTTL("a", "").want(201)
@@ -178,7 +178,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 }
 
 // receivers checks what the routes of receivers answer, which need a stream that is open.
-func (c *contract) receivers(w *world) {
+func (c *openAPIValidator) receivers(w *testServer) {
 	c.t.Helper()
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
@@ -269,7 +269,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // isOpen checks that a route asks for the key where the document says so.
-func (w *world) isOpen(t *testing.T, what, path, method string, open bool) {
+func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) {
 	t.Helper()
 	r := httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil)
 	rec := httptest.NewRecorder()

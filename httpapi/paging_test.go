@@ -8,7 +8,7 @@ import (
 )
 
 // fill makes n items with the ids 0 to n-1, their keys taken in turn from a few.
-func (w *world) fill(n, keys int) {
+func (w *testServer) fill(n, keys int) {
 	w.t.Helper()
 	for i := range n {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d","even":%t}`, i, i%keys, i%2 == 0)).want(201)
@@ -144,7 +144,7 @@ func TestItemQueries(t *testing.T) {
 	w := newWorld(t)
 	c := w.container("")
 	w.fill(6, 2)
-	post := func(body string, headers ...string) *answer {
+	post := func(body string, headers ...string) *testResponse {
 		t.Helper()
 		return w.do("POST", docs, body, queryHeaders(headers...)...)
 	}

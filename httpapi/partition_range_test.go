@@ -23,10 +23,10 @@ func TestPartitionInRange(t *testing.T) {
 		want = append(want, id)
 	}
 	slices.Sort(want)
-	for name, get := range map[string]func(h []string) *answer{
-		"query": func(h []string) *answer { return w.ask(docs, "SELECT * FROM c", h...) },
-		"list":  func(h []string) *answer { return w.do("GET", docs, "", h...) },
-		"feed": func(h []string) *answer {
+	for name, get := range map[string]func(h []string) *testResponse{
+		"query": func(h []string) *testResponse { return w.ask(docs, "SELECT * FROM c", h...) },
+		"list":  func(h []string) *testResponse { return w.do("GET", docs, "", h...) },
+		"feed": func(h []string) *testResponse {
 			return w.do("GET", docs, "",
 				append(h, "A-IM", "Incremental feed")...)
 		},

@@ -11,7 +11,7 @@ import (
 
 // hybrid runs ORDER BY RANK: the statistics of all ranges are added up, each component is asked for its best
 // rows, and the ranks of those by all scores are fused.
-func (p *pipeline) hybrid(plan *queryPlan, params string) ([]jsondoc.Value, error) {
+func (p *mergingClient) hybrid(plan *queryPlan, params string) ([]jsondoc.Value, error) {
 	h := plan.HybridSearchQueryInfo
 	everywhere := &queryPlan{QueryRanges: plan.QueryRanges}
 	fill := strings.NewReplacer()

@@ -17,9 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// pipeline is a client that merges partition ranges by the server's query plans, as the official SDKs do.
-type pipeline struct {
-	w       *world
+// mergingClient is a client that merges partition ranges by the server's query plans, as the official SDKs do.
+type mergingClient struct {
+	w       *testServer
 	path    string // of the items
 	headers []string
 	page    int // rows of a page that a range is asked for
@@ -28,10 +28,10 @@ type pipeline struct {
 	features string
 }
 
-func (w *world) pipeline(path string, page int, headers ...string) *pipeline {
+func (w *testServer) pipeline(path string, page int, headers ...string) *mergingClient {
 	w.t.Helper()
 	feed := w.do("GET", strings.TrimSuffix(path, "docs")+"pkranges", "").want(200)
-	return &pipeline{w: w, path: path, page: page, headers: headers, features: allFeatures, ranges: feed.at("PartitionKeyRanges").Array()}
+	return &mergingClient{w: w, path: path, page: page, headers: headers, features: allFeatures, ranges: feed.at("PartitionKeyRanges").Array()}
 }
 
 // planInfo is the part of a plan that a client goes by.
@@ -60,16 +60,16 @@ type queryPlan struct {
 	}
 }
 
-// refusedAnswer is a failure of the server.
-type refusedAnswer struct{ *answer }
+// failedResponse is a failure of the server.
+type failedResponse struct{ *testResponse }
 
-func (r refusedAnswer) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
+func (r failedResponse) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
 // result runs a query to its end.
-func (p *pipeline) result(text, params string) ([]jsondoc.Value, error) {
+func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
-		return nil, refusedAnswer{a}
+		return nil, failedResponse{a}
 	}
 	var plan queryPlan
 	if err := json.Unmarshal(a.body, &plan); err != nil {
@@ -97,7 +97,7 @@ func queryBody(text, params string) string {
 }
 
 // gather asks all ranges that the plan names and merges the rows in the order of the query.
-func (p *pipeline) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value, error) {
+func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value, error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
 	var rows []jsondoc.Value
 	for _, r := range p.ranges {
@@ -127,7 +127,7 @@ func (p *pipeline) gather(plan *queryPlan, info *planInfo, text, params string) 
 }
 
 // drain asks one range for all pages.
-func (p *pipeline) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
+func (p *mergingClient) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
 	token := ""
 	for {
 		headers := queryHeaders(append(scope, p.headers...)...)
@@ -137,7 +137,7 @@ func (p *pipeline) drain(text, params string, scope ...string) (rows []jsondoc.V
 		}
 		a := p.w.do("POST", p.path, queryBody(text, params), headers...)
 		if a.code != 200 {
-			return nil, refusedAnswer{a}
+			return nil, failedResponse{a}
 		}
 		jsondoc.Of(a.body).Member("Documents").Each(func(_ string, row jsondoc.Value) bool {
 			rows = append(rows, row)
@@ -277,7 +277,7 @@ func defined(v jsondoc.Value) []jsondoc.Value {
 func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	type bucket struct {
 		payload jsondoc.Value
-		merged  map[string]*merger
+		merged  map[string]*aggregateMerger
 	}
 	var groups []*bucket
 	byKey := map[string]*bucket{}
@@ -286,7 +286,7 @@ func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 		key := string(jsondoc.AppendOrdered(nil, row.Member("groupByItems")))
 		g := byKey[key]
 		if g == nil {
-			g = &bucket{payload: payload, merged: map[string]*merger{}}
+			g = &bucket{payload: payload, merged: map[string]*aggregateMerger{}}
 			byKey[key] = g
 			groups = append(groups, g)
 			for name, aggregate := range info.GroupByAliasToAggregateType {
@@ -344,8 +344,8 @@ func object(pairs ...any) jsondoc.Value {
 	return jsondoc.Of(append(b, '}'))
 }
 
-// merger adds up what ranges report of one aggregate.
-type merger struct {
+// aggregateMerger adds up what ranges report of one aggregate.
+type aggregateMerger struct {
 	kind    string
 	sum     float64
 	count   float64
@@ -354,9 +354,9 @@ type merger struct {
 	list    []jsondoc.Value
 }
 
-func newMerger(kind string) *merger { return &merger{kind: kind} }
+func newMerger(kind string) *aggregateMerger { return &aggregateMerger{kind: kind} }
 
-func (m *merger) add(part jsondoc.Value) error {
+func (m *aggregateMerger) add(part jsondoc.Value) error {
 	value := part.Member("item")
 	switch m.kind {
 	case "Count", "CountIf", "Sum":
@@ -394,7 +394,7 @@ func (m *merger) add(part jsondoc.Value) error {
 	return nil
 }
 
-func (m *merger) value() jsondoc.Value {
+func (m *aggregateMerger) value() jsondoc.Value {
 	switch {
 	case m.spoiled:
 		return jsondoc.Value{}

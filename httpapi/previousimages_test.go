@@ -11,7 +11,7 @@ import (
 
 func TestPreviousImageOfTheExpired(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.store.TTLPreviousImage = true })
+	w := newWorld(t, func(s *testServerOptions) { s.store.TTLPreviousImage = true })
 	w.feedContainer(`,"defaultTtl":1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.upsert("a", `,"n":1`)
 	w.clock.Advance(time.Second)

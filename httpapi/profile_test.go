@@ -14,7 +14,7 @@ import (
 // Profiles are there with a flag and the key, and not without either.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.server.Profiles = true })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Profiles = true })
 	ask := func(path, authorization string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Authorization", authorization)
@@ -51,7 +51,7 @@ func TestProfiles(t *testing.T) {
 // TestOneProfileAtATime: a second one is refused, and the end of the first lets the next in.
 func TestOneProfileAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *setup) { s.server.Profiles = true })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Profiles = true })
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=600", nil).WithContext(ctx)
 	const key = "Bearer " + EmulatorKey
@@ -60,7 +60,7 @@ func TestOneProfileAtATime(t *testing.T) {
 	close(read)
 	go func() {
 		defer close(ended)
-		w.h.ServeHTTP(&silentWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
+		w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
 	}()
 	<-begun
 	w.do("GET", "/debug/pprof/trace?seconds=1", "", "Authorization", key).

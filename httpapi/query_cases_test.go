@@ -30,8 +30,8 @@ type queryCase struct {
 	}
 }
 
-// dataset is what the cases' containers hold.
-type dataset struct {
+// queryDataset is what the cases' containers hold.
+type queryDataset struct {
 	Docs           []map[string]json.RawMessage
 	PartitionKey   string
 	IndexingPolicy json.RawMessage
@@ -40,7 +40,7 @@ type dataset struct {
 	pk   string // that all documents were given, as JSON; empty where they have keys of their own
 }
 
-func readCases(t *testing.T) (cases []queryCase, sets map[string]*dataset) {
+func readCases(t *testing.T) (cases []queryCase, sets map[string]*queryDataset) {
 	t.Helper()
 	for path, into := range map[string]any{"query-cases.json": &cases, "query-datasets.json": &sets} {
 		raw, err := os.ReadFile("../query/testdata/" + path)
@@ -88,7 +88,7 @@ func TestQueryCases(t *testing.T) {
 
 // load makes the container of a dataset. Documents without a partition key of their own all get the same one,
 // or are keyed by their ids.
-func (d *dataset) load(w *world, name string, onePK bool) {
+func (d *queryDataset) load(w *testServer, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey
 	switch {
@@ -117,7 +117,7 @@ func (d *dataset) load(w *world, name string, onePK bool) {
 	}
 }
 
-func (c *queryCase) run(w *world, set *dataset) error {
+func (c *queryCase) run(w *testServer, set *queryDataset) error {
 	body := `{"query":` + jsonString(c.Query)
 	if c.Parameters != nil {
 		body += `,"parameters":` + string(c.Parameters)
@@ -155,7 +155,7 @@ func (c *queryCase) run(w *world, set *dataset) error {
 }
 
 // refused checks a failure: its status, and the code and the text of its first error.
-func (c *queryCase) refused(a *answer) error {
+func (c *queryCase) refused(a *testResponse) error {
 	var code, text string
 	if inner := a.inner(); len(inner) > 0 {
 		if code, text = inner[0].Get("code").String(), inner[0].Get("message").Str; !inner[0].IsObject() {

@@ -8,14 +8,14 @@ import (
 )
 
 // rows are the rows of a page as JSON text.
-func (a *answer) rows(key string) (rows []string) {
+func (a *testResponse) rows(key string) (rows []string) {
 	for _, r := range a.at(key).Array() {
 		rows = append(rows, r.Raw)
 	}
 	return rows
 }
 
-func (w *world) ask(path, text string, headers ...string) *answer {
+func (w *testServer) ask(path, text string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", path, `{"query":`+jsonString(text)+`}`, queryHeaders(headers...)...)
 }
@@ -73,7 +73,7 @@ func TestResourceResults(t *testing.T) {
 }
 
 // millis is the data's time in milliseconds.
-func millis(w *world) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
+func millis(w *testServer) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
 
 func TestResourceQueryPaging(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 var served = []string{"x-mayfly-serve-cross-partition", "true"}
 
 // fillOrdered makes n items whose n comes in ties, some of them without one, over five keys.
-func (w *world) fillOrdered(n int) {
+func (w *testServer) fillOrdered(n int) {
 	w.t.Helper()
 	for i := range n {
 		value := fmt.Sprintf(`,"n":%d`, i%4)
@@ -26,7 +26,7 @@ func (w *world) fillOrdered(n int) {
 	}
 }
 
-func (w *world) pagesOf(text string, size int, headers ...string) []string {
+func (w *testServer) pagesOf(text string, size int, headers ...string) []string {
 	w.t.Helper()
 	return w.pages("Documents", "POST", docs, `{"query":`+jsonString(text)+`}`,
 		queryHeaders(append(headers, "x-ms-max-item-count", fmt.Sprint(size))...)...)
@@ -108,7 +108,7 @@ func TestContinuationLasts(t *testing.T) {
 	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
 	w.container("")
 	w.fill(30, 6)
-	next := func(text, token string, scope ...string) *answer {
+	next := func(text, token string, scope ...string) *testResponse {
 		t.Helper()
 		return w.ask(docs, text, append(scope, "x-ms-max-item-count", "4", "x-ms-continuation", token)...)
 	}
@@ -220,7 +220,7 @@ const metricNames = "totalExecutionTimeInMs queryCompileTimeInMs queryLogicalPla
 	"retrievedDocumentCount retrievedDocumentSize outputDocumentCount outputDocumentSize writeOutputTimeInMs indexUtilizationRatio"
 
 // metrics takes the header apart as clients do.
-func (a *answer) metrics() map[string]string {
+func (a *testResponse) metrics() map[string]string {
 	a.t.Helper()
 	header := a.header.Get("X-Ms-Documentdb-Query-Metrics")
 	values := make(map[string]string)
@@ -313,7 +313,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("pages of %d ranges: %q", n, pages)
 		}
 	}
-	w := newWorld(t, ranges(2), func(s *setup) { s.server.ServeCrossPartition = true })
+	w := newWorld(t, ranges(2), func(s *testServerOptions) { s.server.ServeCrossPartition = true })
 	w.container("")
 	w.fill(8, 4)
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")

@@ -7,7 +7,7 @@ import (
 )
 
 // shapesWorld has items whose groups of t and u lie in one partition each, and groups of n that lie in many.
-func shapesWorld(t *testing.T, n int) *world {
+func shapesWorld(t *testing.T, n int) *testServer {
 	w := newWorld(t, ranges(n))
 	w.container("")
 	for i := range 40 {
@@ -89,7 +89,7 @@ func TestSubqueriesAcrossRanges(t *testing.T) {
 }
 
 // documents are the rows of all pages of a query that the server merges, as one array.
-func (w *world) documents(text string) string {
+func (w *testServer) documents(text string) string {
 	w.t.Helper()
 	var rows []string
 	for token := ""; ; {
@@ -111,7 +111,7 @@ func (w *world) documents(text string) string {
 func TestLenientSyntax(t *testing.T) {
 	t.Parallel()
 	for _, lenient := range []bool{false, true} {
-		w := newWorld(t, func(s *setup) { s.store.Lenient = lenient })
+		w := newWorld(t, func(s *testServerOptions) { s.store.Lenient = lenient })
 		w.container("")
 		w.fill(3, 1)
 		for _, text := range []string{

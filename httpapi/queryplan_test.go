@@ -18,12 +18,12 @@ var unmergeable = []string{"Compositions of aggregates and other expressions are
 
 // merged runs a query through a pipeline and compares that with the answer that the server merges itself. It
 // is false where the plan was refused.
-func (p *pipeline) merged(c *queryCase) (bool, error) {
+func (p *mergingClient) merged(c *queryCase) (bool, error) {
 	params := string(c.Parameters)
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
 		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
 	rows, err := p.result(c.Query, params)
-	var refused refusedAnswer
+	var refused failedResponse
 	switch {
 	case errors.As(err, &refused) && direct.code == 200:
 		for _, text := range unmergeable {
@@ -78,7 +78,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 			cases, sets := readCases(t)
 			w := newWorld(t, ranges(n))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
-			pipelines := map[string]*pipeline{}
+			pipelines := map[string]*mergingClient{}
 			for name, set := range sets {
 				set.load(w, name, false)
 				pipelines[name] = w.pipeline(set.path, 2)
@@ -96,7 +96,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 }
 
 // fillMixed makes items of all kinds over some partition keys, with ties and with properties that some lack.
-func (w *world) fillMixed(path string, n int) {
+func (w *testServer) fillMixed(path string, n int) {
 	w.t.Helper()
 	words := []string{"red", "blue", "mountain", "bike", "road", "swim", "sea", "sun"}
 	for i := range n {
@@ -265,7 +265,7 @@ func TestComputedDefinitions(t *testing.T) {
 }
 
 // askPlan asks for the plan of a query.
-func (w *world) askPlan(text, features string, headers ...string) *answer {
+func (w *testServer) askPlan(text, features string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`,
 		queryHeaders(append(headers, planHeaders(features)...)...)...)

@@ -12,7 +12,7 @@ func TestQuotaOfItemsAndScripts(t *testing.T) {
 	w := newWorld(t)
 	w.container("")
 	a := pk(`["a"]`)
-	tells := func(r *answer, usage ...string) {
+	tells := func(r *testResponse, usage ...string) {
 		t.Helper()
 		if q := r.header.Get("X-Ms-Resource-Quota"); !strings.Contains(q, "collectionSize=10485760;") {
 			t.Errorf("%s: quota %q", r.what, q)

@@ -18,7 +18,7 @@ func TestPositionsInHeaders(t *testing.T) {
 		written).head("x-ms-cosmos-item-llsn", written)
 	missing := w.do("GET", docs+"/none", "", key...).want(404).head("x-ms-item-lsn",
 		"").head("x-ms-cosmos-item-llsn", "")
-	for _, a := range []*answer{read, missing, w.do("GET", docs, "").want(200)} {
+	for _, a := range []*testResponse{read, missing, w.do("GET", docs, "").want(200)} {
 		for _, name := range []string{"x-ms-cosmos-llsn", "x-ms-global-committed-lsn",
 			"x-ms-quorum-acked-lsn"} {
 			a.head(name, later)
@@ -43,7 +43,7 @@ func TestContentLocation(t *testing.T) {
 	w.do("GET", docs+"/none", "", pk(`["a"]`)...).want(404).head("content-location", "")
 	w.do("GET", "/_mayfly/clock", "").want(200).head("content-location", "")
 
-	w = newWorld(t, func(s *setup) { s.server.Advertise = "https://db.example:1" })
+	w = newWorld(t, func(s *testServerOptions) { s.server.Advertise = "https://db.example:1" })
 	w.container("")
 	w.do("GET", coll, "").want(200).head("content-location", "https://db.example:1"+coll)
 }
@@ -71,7 +71,7 @@ func TestExcludeSystemProperties(t *testing.T) {
 	w.container("")
 	key := append(pk(`["a"]`), "x-ms-exclude-system-properties", "true")
 	const text = `{"id":"1","pk":"a","n":1}`
-	for _, a := range []*answer{
+	for _, a := range []*testResponse{
 		w.do("POST", docs, text, key...).want(201), w.do("GET", docs+"/1", "", key...).want(200), w.do("PUT",
 			docs+"/1", text, key...).want(200),
 	} {
@@ -82,7 +82,7 @@ func TestExcludeSystemProperties(t *testing.T) {
 	w.do("GET", docs, "", key...).want(200).has("Documents", "["+text+"]")
 	w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-exclude-system-properties", "perhaps")...).fails(400,
 		0, "x-ms-exclude-system-properties")
-	full := func(a *answer) {
+	full := func(a *testResponse) {
 		t.Helper()
 		for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts"} {
 			if !a.at(name).Exists() {

@@ -11,7 +11,7 @@ import (
 )
 
 // openReceiver opens a receiver of an entity by its stream, and returns its events, its id and what ends it.
-func (w *world) openReceiver(base, entity, body string) (lines <-chan string, opened string, end func()) {
+func (w *testServer) openReceiver(base, entity, body string) (lines <-chan string, opened string, end func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/_mayfly/entities/"+entity+"/receivers",
@@ -35,7 +35,7 @@ func (w *world) openReceiver(base, entity, body string) (lines <-chan string, op
 const queueQ = "/_mayfly/entities/q/"
 
 // settle settles messages of a receiver.
-func (w *world) settle(receiver, outcome, more string, tokens ...string) *answer {
+func (w *testServer) settle(receiver, outcome, more string, tokens ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/receivers/"+receiver+"/settle",
 		`{"lockTokens":["`+strings.Join(tokens, `","`)+`"],"outcome":"`+outcome+`"`+more+`}`)

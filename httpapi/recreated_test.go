@@ -17,7 +17,7 @@ import (
 // session token. It looks anew where it is told to, and only then.
 type cachingClient struct {
 	t     *testing.T
-	w     *directWorld
+	w     *directTestServer
 	ids   []string
 	rid   string
 	self  string // by rids
@@ -37,7 +37,7 @@ func (k *cachingClient) look() {
 
 // readRanges reads the ranges of the container with the rid that the client knows, or the changes since an
 // etag, and makes the ids of them: those before without parents of new ones.
-func (k *cachingClient) readRanges(etag string) *answer {
+func (k *cachingClient) readRanges(etag string) *testResponse {
 	headers := []string{"A-IM", "Incremental feed"}
 	if etag != "" {
 		headers = append(headers, "If-None-Match", etag)
@@ -110,7 +110,7 @@ func (k *cachingClient) http(method, body string, headers ...string) func(string
 }
 
 // direct asks by a frame, which has the rid of the container that the client knows.
-func (k *cachingClient) direct(l *directLink, body string) func(string) (int, string, []byte) {
+func (k *cachingClient) direct(l *rawDirectConn, body string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		a := l.do("query", "", body, rntbdtest.Text(0x2C, id), rntbdtest.Text(0x35, k.rid))
 		sub, _ := a.Values[0x1C].(uint64)
@@ -185,14 +185,14 @@ func TestRecreatedHistories(t *testing.T) {
 func recreatedHistory(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	number := uint32(1000)
-	first := func(s *setup) { s.store.FirstNumber = number }
-	var w *directWorld
-	var link *directLink // none where the server is started anew
+	first := func(s *testServerOptions) { s.store.FirstNumber = number }
+	var w *directTestServer
+	var link *rawDirectConn // none where the server is started anew
 	if seed%2 == 0 {
 		w = newDirectWorld(t, first)
 		link = w.dial()
 	} else {
-		w = &directWorld{world: newWorld(t, first)}
+		w = &directTestServer{testServer: newWorld(t, first)}
 	}
 	w.container()
 	k := &cachingClient{t: t, w: w, follows: seed%4 > 1}
@@ -264,7 +264,7 @@ func recreatedHistory(t *testing.T, seed uint64) {
 }
 
 // restart ends the store in memory and begins it anew, with the container on as many ranges.
-func (w *directWorld) restart(number uint32, ranges int) {
+func (w *directTestServer) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()
 	w.setup.store.FirstNumber = number

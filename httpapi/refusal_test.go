@@ -33,7 +33,7 @@ func TestMalformedHeads(t *testing.T) {
 	}
 }
 
-func malformedHead(t *testing.T, s *serving, withTLS bool, before, head string, status int) {
+func malformedHead(t *testing.T, s *listeningServer, withTLS bool, before, head string, status int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 )
 
 // recorded gives the server a log of requests.
-func recorded(s *setup) { s.server.Requests = requests.New(requests.MinMemory) }
+func recorded(s *testServerOptions) { s.server.Requests = requests.New(requests.MinMemory) }
 
 // log is the log of requests as the API has it.
-func (w *world) log(query string) []gjson.Result {
+func (w *testServer) log(query string) []gjson.Result {
 	w.t.Helper()
 	return w.do("GET", "/_mayfly/requests"+query, "").want(200).at("requests").Array()
 }
@@ -102,7 +102,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 }
 
 // sameHead checks that the log has the headers of an answer, each once.
-func (w *world) sameHead(entry gjson.Result, a *answer) {
+func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 	w.t.Helper()
 	d := w.do("GET", "/_mayfly/requests/"+entry.Get("id").String(), "").want(200)
 	got := make(map[string]string)
@@ -279,7 +279,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 	if list[0].Get("client").Str == "" || list[0].Get("partitionKey").Str != `["a"]` {
 		t.Errorf("%s", list[0].Raw)
 	}
-	d := w.world.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
+	d := w.testServer.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
 	if d.at("requestBody.text").Str != `{"id":"1","pk":"a"}` ||
 		!strings.Contains(d.at("responseBody.text").Str, "_etag") ||
 		!strings.HasSuffix(d.at(`requestHeaders.#(name=="Authorization").value`).Str, "***") {
@@ -310,7 +310,7 @@ func TestRequestsDropped(t *testing.T) {
 }
 
 // requestStream opens the stream of the log and returns its lines.
-func (w *world) requestStream(ctx context.Context, base, query string) *bufio.Reader {
+func (w *testServer) requestStream(ctx context.Context, base, query string) *bufio.Reader {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/requests"+query, nil)
 	if err != nil {
@@ -369,7 +369,7 @@ func TestRequestsStreamed(t *testing.T) {
 	if last.at("requests.0.status").Int() != 200 || last.at("position").Int() < 3000 {
 		t.Errorf("%s", last.body)
 	}
-	come := make(chan *answer)
+	come := make(chan *testResponse)
 	at := last.at("position").String()
 	go func() { come <- w.do("GET", "/_mayfly/requests?wait=60&after="+at, "") }()
 	w.do("GET", docs+"/late", "", key...).want(404)

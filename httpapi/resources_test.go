@@ -12,7 +12,7 @@ const (
 )
 
 // smallWorld is a world with a container c, a user u and an item i of partition key a.
-func smallWorld(t testing.TB, change ...func(*setup)) *world {
+func smallWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
 	w := newWorld(t, change...)
 	w.container("")
@@ -169,7 +169,7 @@ func TestEncryptionPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
-	create := func(id, version, paths string) *answer {
+	create := func(id, version, paths string) *testResponse {
 		return w.do("POST", colls,
 			`{"id":"`+id+`","partitionKey":{"paths":["/pk/x"],"kind":"Hash","version":2},"clientEncryptionPolicy":{"policyFormatVersion":`+
 				version+`,"includedPaths":[`+paths+`]}}`)

@@ -25,7 +25,7 @@ func orderedQuery(by, filter string) string {
 }
 
 // resumable reads all rows of one range in an order and hands each one to fn, with all.
-func (p *pipeline) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
+func (p *mergingClient) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
 	p.w.t.Helper()
 	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "",
 		"x-ms-documentdb-partitionkeyrangeid", "0")
@@ -68,7 +68,7 @@ func payloads(rows []jsondoc.Value) (list []string) {
 func TestResumeFilter(t *testing.T) {
 	for _, settings := range []string{mixedSettings,
 		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
-		w := newWorld(t, ranges(2), func(s *setup) { s.store.Lenient = true })
+		w := newWorld(t, ranges(2), func(s *testServerOptions) { s.store.Lenient = true })
 		w.container(settings)
 		w.fillMixed(docs, racetest.Fewer(60, 4))
 		p := w.pipeline(docs, 4)
@@ -110,7 +110,7 @@ func resumeValue(v jsondoc.Value) string {
 
 // resumed asks for all pages of a query with a resume filter. It is sent with each page; the continuation
 // goes before it.
-func (w *world) resumed(text, filter string) (rows []string) {
+func (w *testServer) resumed(text, filter string) (rows []string) {
 	w.t.Helper()
 	token := ""
 	for {

@@ -21,7 +21,7 @@ func TestFunctionsInQueries(t *testing.T) {
 	w.script("udfs", "nothing", `function () {}`, "")
 	w.script("udfs", "leak", `function () { Object.prototype.seen = ({}).seen + 1 || 1; return ({}).seen; }`, "")
 	w.script("udfs", "forever", `function () { for (;;) ; }`, "")
-	ask := func(text string, headers ...string) *answer {
+	ask := func(text string, headers ...string) *testResponse {
 		t.Helper()
 		return w.do("POST", docs, `{"query":`+jsonString(text)+`}`, append(queryHeaders(pk(`["a"]`)...), headers...)...)
 	}

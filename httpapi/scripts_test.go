@@ -9,21 +9,21 @@ import (
 )
 
 // script stores a stored procedure, a function or a trigger.
-func (w *world) script(kind, id, body, more string) {
+func (w *testServer) script(kind, id, body, more string) {
 	w.t.Helper()
 	w.do("POST", coll+"/"+kind, fmt.Sprintf(`{"id":%s,"body":%s%s}`, jsonString(id), jsonString(body),
 		more)).want(201)
 }
 
 // procedure stores a stored procedure and runs it with arguments in the partition "a".
-func (w *world) procedure(body, args string, headers ...string) *answer {
+func (w *testServer) procedure(body, args string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", coll+"/sprocs", fmt.Sprintf(`{"id":"p","body":%s}`, jsonString(body)),
 		"x-ms-documentdb-is-upsert", "true")
 	return w.do("POST", coll+"/sprocs/p", args, append(pk(`["a"]`), headers...)...)
 }
 
-func (a *answer) body200(want string) *answer {
+func (a *testResponse) body200(want string) *testResponse {
 	a.t.Helper()
 	a.want(200)
 	if string(a.body) != want {
@@ -33,7 +33,7 @@ func (a *answer) body200(want string) *answer {
 }
 
 // says checks what the error inside the message is.
-func (a *answer) says(text string) {
+func (a *testResponse) says(text string) {
 	a.t.Helper()
 	if list := a.inner(); len(list) == 0 || !strings.Contains(list[0].Str, text) {
 		a.t.Errorf("%s: %s; want %q", a.what, a.body, text)
@@ -41,7 +41,7 @@ func (a *answer) says(text string) {
 }
 
 // charge is what the request cost, in RU.
-func (a *answer) charge() float64 {
+func (a *testResponse) charge() float64 {
 	a.t.Helper()
 	c, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64)
 	if err != nil {
@@ -116,7 +116,9 @@ func TestSystemProcedures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.container("")
-	run := func(id, args string) *answer { return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...) }
+	run := func(id, args string) *testResponse {
+		return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...)
+	}
 	run("echo", `["hello"]`).body200(`"hello"`)
 	run("echo", `[{"x":[1]}]`).body200(`{"x":[1]}`)
 	run("commonBulkInsert", `[[{"id":"1","pk":"a"},{"id":"2","pk":"a"},{"pk":"a"}]]`).body200(`{"count":3,"errorCode":0}`)

@@ -42,7 +42,7 @@ func TestSessionRule(t *testing.T) {
 		{"0:-1#", 400, 0},
 	} {
 		session := []string{"x-ms-session-token", tc.token}
-		for what, a := range map[string]*answer{
+		for what, a := range map[string]*testResponse{
 			"read":  w.do("GET", docs+"/i", "", append(session, pk(`["a"]`)...)...),
 			"list":  w.do("GET", docs, "", session...),
 			"query": w.do("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(session...)...),
@@ -57,7 +57,7 @@ func TestSessionRule(t *testing.T) {
 
 // recreated gives the container of a world another number of ranges, as a client does that resets its data:
 // it deletes the container, or the database, and makes it again.
-func (w *world) recreated(ranges int, database bool) {
+func (w *testServer) recreated(ranges int, database bool) {
 	w.t.Helper()
 	if database {
 		w.do("DELETE", "/dbs/d", "").want(204)
@@ -70,7 +70,7 @@ func (w *world) recreated(ranges int, database bool) {
 }
 
 // token is a session token of the container: for a range, at an LSN.
-func (w *world) token(id, lsn string) string {
+func (w *testServer) token(id, lsn string) string {
 	w.t.Helper()
 	d, err := w.db.Database("d")
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *world) token(id, lsn string) string {
 }
 
 // rangeIDs are the ids of the container's ranges.
-func (w *world) rangeIDs() (ids []string) {
+func (w *testServer) rangeIDs() (ids []string) {
 	w.t.Helper()
 	list := w.do("GET", coll+"/pkranges", "").want(200)
 	for _, r := range list.at("PartitionKeyRanges").Array() {
@@ -119,7 +119,7 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 			if substatus != "" {
 				code = 404
 			}
-			for what, a := range map[string]*answer{
+			for what, a := range map[string]*testResponse{
 				"read":  w.do("GET", docs+"/1", "", session...),
 				"list":  w.do("GET", docs, "", session...),
 				"feed":  w.do("GET", docs, "", with("A-IM", "Incremental feed")...),
@@ -150,7 +150,7 @@ func TestBatchReadsItsSession(t *testing.T) {
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	token := made.header.Get("X-Ms-Session-Token")
-	batch := func(ops string) *answer {
+	batch := func(ops string) *testResponse {
 		return w.do("POST", docs, ops, append(pk(`["a"]`), "x-ms-session-token", token+"000",
 			"x-ms-cosmos-is-batch-request", "true", "x-ms-cosmos-batch-atomic", "true")...)
 	}
@@ -249,24 +249,24 @@ func TestRangeIDsBehindARestore(t *testing.T) {
 func TestSessionsOfAnEarlierStart(t *testing.T) {
 	t.Parallel()
 	var worlds int
-	begin := func() *world {
+	begin := func() *testServer {
 		worlds++
 		n := uint32(1000 * worlds)
-		w := newWorld(t, func(s *setup) {
+		w := newWorld(t, func(s *testServerOptions) {
 			s.store.FirstNumber = n
 			s.store.Wall = ttl.NewManual(start.Add(time.Duration(n) * time.Second))
 		})
 		w.container("")
 		return w
 	}
-	write := func(w *world) *answer {
+	write := func(w *testServer) *testResponse {
 		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
 			"true")...)
 	}
-	read := func(w *world, token string) *answer {
+	read := func(w *testServer, token string) *testResponse {
 		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
 	}
-	session := func(a *answer) string { return a.header.Get("X-Ms-Session-Token") }
+	session := func(a *testResponse) string { return a.header.Get("X-Ms-Session-Token") }
 	first := begin()
 	rid := gjson.GetBytes(first.do("GET", coll, "").want(200).body, "_rid").Str
 	var whole string

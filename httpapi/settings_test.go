@@ -40,18 +40,18 @@ func TestSettingsOverTheWire(t *testing.T) {
 	w.do("DELETE", colls+"/archive", "").fails(409, 0, "archive")
 
 	// The ceiling, by the answer and by what is stored.
-	for name, do := range map[string]func() *answer{
-		"create": func() *answer { return w.put("create", "51") },
-		"never":  func() *answer { return w.put("never", "-1") },
-		"upsert": func() *answer {
+	for name, do := range map[string]func() *testResponse{
+		"create": func() *testResponse { return w.put("create", "51") },
+		"never":  func() *testResponse { return w.put("never", "-1") },
+		"upsert": func() *testResponse {
 			return w.do("POST", docs, item("upsert", "2147483647"),
 				append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
 		},
-		"replace": func() *answer {
+		"replace": func() *testResponse {
 			w.put("replace", "1").want(201)
 			return w.do("PUT", docs+"/replace", item("replace", "52"), pk(`["a"]`)...)
 		},
-		"patch": func() *answer {
+		"patch": func() *testResponse {
 			w.put("patch", "1").want(201)
 			return w.do("PATCH", docs+"/patch", `{"operations":[{"op":"set","path":"/ttl","value":900}]}`,
 				pk(`["a"]`)...)

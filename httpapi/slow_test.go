@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// slowWall is a clock of which each look takes a millisecond.
-type slowWall struct{ *ttl.VirtualClock }
+// tickingClock is a clock of which each look takes a millisecond.
+type tickingClock struct{ *ttl.VirtualClock }
 
-func (w slowWall) Now() time.Time {
+func (w tickingClock) Now() time.Time {
 	w.Advance(time.Millisecond)
 	return w.VirtualClock.Now()
 }
@@ -24,15 +24,15 @@ func (w slowWall) Now() time.Time {
 func TestSlowQuery(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	slow := func(limit time.Duration) *world {
+	slow := func(limit time.Duration) *testServer {
 		log.Reset()
-		return newWorld(t, func(s *setup) {
+		return newWorld(t, func(s *testServerOptions) {
 			s.server.Logger = slog.New(slog.NewJSONHandler(&log, nil))
-			s.server.SlowQuery, s.server.Wall = limit, slowWall{ttl.NewManual(start)}
+			s.server.SlowQuery, s.server.Wall = limit, tickingClock{ttl.NewManual(start)}
 		})
 	}
 	const text = `SELECT * FROM c WHERE c.user = @user AND c.n >= @n`
-	ask := func(w *world) *answer {
+	ask := func(w *testServer) *testResponse {
 		w.container("")
 		for _, id := range []string{"1", "2", "3"} {
 			w.do("POST", docs, `{"id":"`+id+`","pk":"a","user":"ada","n":`+id+`}`).want(201)
@@ -77,9 +77,9 @@ func TestSlowQuery(t *testing.T) {
 func TestSlowQueryThatFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	w := newWorld(t, func(s *setup) {
+	w := newWorld(t, func(s *testServerOptions) {
 		s.server.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		s.server.SlowQuery, s.server.Wall = time.Millisecond, slowWall{ttl.NewManual(start)}
+		s.server.SlowQuery, s.server.Wall = time.Millisecond, tickingClock{ttl.NewManual(start)}
 	})
 	w.container("")
 	w.do("POST", docs, `{"query":"SELECT * FROM"}`, queryHeaders()...).want(400)

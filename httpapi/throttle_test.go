@@ -21,7 +21,7 @@ func TestThrottle(t *testing.T) {
 		free.do("POST", docs, item(i), key...).want(201)
 	}
 
-	w := newWorld(t, func(s *setup) { s.server.Throttle = true })
+	w := newWorld(t, func(s *testServerOptions) { s.server.Throttle = true })
 	w.container("")
 	taken, spent := 0, 0.0
 	for ; spent < 400; taken++ {

@@ -13,7 +13,7 @@ import (
 )
 
 // permission makes a permission of the user u and returns its token.
-func (w *world) permission(id, mode, resource, partition string, headers ...string) string {
+func (w *testServer) permission(id, mode, resource, partition string, headers ...string) string {
 	w.t.Helper()
 	if partition != "" {
 		partition = `,"resourcePartitionKey":` + partition
@@ -23,13 +23,13 @@ func (w *world) permission(id, mode, resource, partition string, headers ...stri
 }
 
 // as sends a request with a token.
-func (w *world) as(token, method, path, body string, headers ...string) *answer {
+func (w *testServer) as(token, method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do(method, path, body, append(headers, "Authorization", token)...)
 }
 
 // tokenWorld is a smallWorld with more in it: a second item, another container, a script of each kind.
-func tokenWorld(t *testing.T) *world {
+func tokenWorld(t *testing.T) *testServer {
 	w := smallWorld(t)
 	w.do("POST", docs, `{"id":"j","pk":"b"}`, pk(`["b"]`)...).want(201)
 	w.do("POST", colls, `{"id":"other","partitionKey":{"paths":["/pk"]}}`).want(201)
@@ -310,7 +310,7 @@ func TestTokenLife(t *testing.T) {
 	}
 }
 
-func (w *world) permissionToken(id string) string {
+func (w *testServer) permissionToken(id string) string {
 	w.t.Helper()
 	return w.do("GET", users+"/u/permissions/"+id, "").want(200).at("_token").Str
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // pass lets the data clock run.
-func (w *world) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
+func (w *testServer) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
 
 // expiring makes the container c with a default TTL, written as JSON; "" is none.
-func (w *world) expiring(defaultTTL string) {
+func (w *testServer) expiring(defaultTTL string) {
 	w.t.Helper()
 	settings := keyedByPK
 	if defaultTTL != "" {
@@ -22,7 +22,7 @@ func (w *world) expiring(defaultTTL string) {
 }
 
 // setDefault replaces the container with another default TTL.
-func (w *world) setDefault(defaultTTL string) *answer {
+func (w *testServer) setDefault(defaultTTL string) *testResponse {
 	w.t.Helper()
 	body := `{"id":"c",` + keyedByPK
 	if defaultTTL != "" {
@@ -34,7 +34,7 @@ func (w *world) setDefault(defaultTTL string) *answer {
 const keyedByPK = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
 // put creates an item with a ttl, written as JSON; "" is none.
-func (w *world) put(id, ttl string) *answer {
+func (w *testServer) put(id, ttl string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, item(id, ttl), pk(`["a"]`)...)
 }
@@ -47,7 +47,7 @@ func item(id, ttl string) string {
 }
 
 // alive checks all ways to see an item.
-func (w *world) alive(id string, want bool) {
+func (w *testServer) alive(id string, want bool) {
 	w.t.Helper()
 	code, rows := 404, "0"
 	if want {
@@ -173,14 +173,14 @@ func TestTTLPropertyPath(t *testing.T) {
 	}
 	w.do("POST", colls, def+`,"ttlPropertyPath":"/base"}`).want(201).has("ttlPropertyPath", `"/base"`)
 	now := w.clock.Now().Unix()
-	put := func(id string, base int64) *answer {
+	put := func(id string, base int64) *testResponse {
 		body := fmt.Sprintf(`{"id":%q,"pk":"a","base":%d}`, id, base)
 		return w.do("POST", docs, body, pk(`["a"]`)...).want(201)
 	}
 	put("later", now+50)
 	put("sooner", now-50)
 	put("never", now-100)
-	read := func(id string) *answer { return w.do("GET", docs+"/"+id, "", pk(`["a"]`)...) }
+	read := func(id string) *testResponse { return w.do("GET", docs+"/"+id, "", pk(`["a"]`)...) }
 	read("never").fails(404, 0, "")
 	put("milliseconds", now*1000).head("x-mayfly-lint", "ttl-base-milliseconds")
 	w.do("POST", own+"explain-item", `{"id":"later","partitionKey":["a"]}`).want(200).

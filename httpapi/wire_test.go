@@ -17,20 +17,20 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// asked is a request, and the status of its answer.
-type asked struct {
+// requestCase is a request, and the status of its answer.
+type requestCase struct {
 	method, path, body string
 	headers            []string
 	status             int
 }
 
 // kindsOfAnswers are requests that lead to every kind of answer. They are sent in this order.
-func kindsOfAnswers(etag string) []asked {
+func kindsOfAnswers(etag string) []requestCase {
 	a := pk(`["a"]`)
 	query := []string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
 		"x-ms-documentdb-query-enablecrosspartition", "True"}
 	cross := `{"query":"SELECT VALUE COUNT(1) FROM c"}`
-	return []asked{
+	return []requestCase{
 		{"GET", "/", "", nil, 200},
 		{"OPTIONS", docs, "", []string{"Origin", "http://localhost", "Access-Control-Request-Method", "GET",
 			"Access-Control-Request-Headers", "x"}, 204},
@@ -88,17 +88,17 @@ func kindsOfAnswers(etag string) []asked {
 // What net/http adds or looks for itself may have its own form over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
 	t.Parallel()
-	for version, send := range map[string]func(*testing.T, string, asked) (int, []string){"HTTP1": rawHTTP1,
+	for version, send := range map[string]func(*testing.T, string, requestCase) (int, []string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
-			w := newWorld(t, ranges(2), func(s *setup) { s.server.CertPEM = []byte("certificate") })
+			w := newWorld(t, ranges(2), func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
 			w.expiringContainer()
 			etag := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).at("_etag").Str
 			base, _ := w.listen()
 			addr := strings.TrimPrefix(base, "http://")
 			kinds := kindsOfAnswers(etag)
 			if version == "HTTP1" { // over HTTP/2 so large a body needs more than these frames
-				kinds = append(kinds, asked{"POST", docs, strings.Repeat(" ", maxDrain+1), pk(`["a"]`), 413})
+				kinds = append(kinds, requestCase{"POST", docs, strings.Repeat(" ", maxDrain+1), pk(`["a"]`), 413})
 			}
 			for _, q := range kinds {
 				if !slices.Contains(q.headers, "Authorization") {
@@ -135,7 +135,7 @@ func checkNames(t *testing.T, what, version string, names []string) {
 }
 
 // rawHTTP1 sends a request and reads the head of its answer byte by byte.
-func rawHTTP1(t *testing.T, addr string, q asked) (status int, names []string) {
+func rawHTTP1(t *testing.T, addr string, q requestCase) (status int, names []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -174,7 +174,7 @@ func rawHTTP1(t *testing.T, addr string, q asked) (status int, names []string) {
 }
 
 // rawHTTP2 does the same over HTTP/2.
-func rawHTTP2(t *testing.T, addr string, q asked) (status int, names []string) {
+func rawHTTP2(t *testing.T, addr string, q requestCase) (status int, names []string) {
 	t.Helper()
 	r, _ := dial2(t, addr)
 	defer r.conn.Close()

@@ -19,7 +19,7 @@ const (
 	stallTimeout = 10 * time.Second // time limit for each of these pieces
 )
 
-// answer sends the response, head and body.
+// testResponse sends the response, head and body.
 func (c *activeRequest) answer() {
 	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
 	c.deliver()

@@ -106,7 +106,7 @@ func (r *geometryPath) touches(planar bool, p s2.Point) bool {
 		return false
 	}
 	for i, b := range r.boxes {
-		if b.gap(box{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
+		if b.gap(boundingBox{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
 			continue
 		}
 		for k := i * chunk; k < min((i+1)*chunk, r.edges()); k++ {

@@ -15,7 +15,7 @@ import (
 // three-dimensional and contain the arcs of great circles, not only their chords.
 type geometryPath struct {
 	points []s2.Point
-	boxes  []box
+	boxes  []boundingBox
 	spend  SpendFunc
 }
 
@@ -32,13 +32,13 @@ const pairWork = 16 * chunk * chunk
 // chunk is the number of consecutive edges of a path that have one bounding box in common.
 const chunk = 16
 
-// box is a bounding box: an interval in each dimension.
-type box struct{ low, high r3.Vector }
+// boundingBox is a bounding box: an interval in each dimension.
+type boundingBox struct{ low, high r3.Vector }
 
 func newPath(points []s2.Point, planar bool, spend SpendFunc) *geometryPath {
 	p := &geometryPath{points: points, spend: spend}
 	for from := 0; from < p.edges(); from += chunk {
-		b := box{points[from].Vector, points[from].Vector}
+		b := boundingBox{points[from].Vector, points[from].Vector}
 		bulge := 0.0
 		for i := from; i < min(from+chunk, p.edges()); i++ {
 			u, v := p.edge(i)
@@ -53,7 +53,7 @@ func newPath(points []s2.Point, planar bool, spend SpendFunc) *geometryPath {
 			bulge += 1e-14
 		}
 		grow := r3.Vector{X: bulge, Y: bulge, Z: bulge}
-		p.boxes = append(p.boxes, box{b.low.Sub(grow), b.high.Add(grow)})
+		p.boxes = append(p.boxes, boundingBox{b.low.Sub(grow), b.high.Add(grow)})
 	}
 	return p
 }
@@ -66,7 +66,7 @@ func (p *geometryPath) edge(i int) (u, v s2.Point) {
 }
 
 // gap returns the distance between two boxes, 0 if they meet.
-func (b box) gap(o box) float64 {
+func (b boundingBox) gap(o boundingBox) float64 {
 	return math.Sqrt(gap1(b.low.X, b.high.X, o.low.X, o.high.X) + gap1(b.low.Y, b.high.Y, o.low.Y, o.high.Y) +
 		gap1(b.low.Z, b.high.Z, o.low.Z, o.high.Z))
 }

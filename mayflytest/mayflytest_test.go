@@ -86,17 +86,17 @@ func TestWaitExpired(t *testing.T) {
 	}
 }
 
-// counted is a log of which only the number of lines matters.
-type counted struct{ lines atomic.Int32 }
+// lineCounter is a log of which only the number of lines matters.
+type lineCounter struct{ lines atomic.Int32 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *lineCounter) Write(p []byte) (int, error) {
 	c.lines.Add(1)
 	return len(p), nil
 }
 
 func TestStoreAndLogger(t *testing.T) {
 	t.Parallel()
-	var log counted
+	var log lineCounter
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	m := New(t, WithLogger(logger), WithStore(func(o *store.Options) { o.Ranges = 3 }))
 	if n := len(m.Container("db/c", "/pk").Ranges().Ranges); n != 3 {
@@ -163,28 +163,28 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// recorder is a test that only remembers whether it has failed.
-type recorder struct {
+// recordingTB is a test that only remembers whether it has failed.
+type recordingTB struct {
 	testing.TB
 	said     []string
 	fatal    bool
 	cleanups []func()
 }
 
-func (r *recorder) Helper()          {}
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-func (r *recorder) Errorf(format string, args ...any) {
+func (r *recordingTB) Helper()          {}
+func (r *recordingTB) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
+func (r *recordingTB) Errorf(format string, args ...any) {
 	r.said = append(r.said, fmt.Sprintf(format, args...))
 }
 
-func (r *recorder) Fatalf(format string, args ...any) {
+func (r *recordingTB) Fatalf(format string, args ...any) {
 	r.fatal = true
 	r.Errorf(format, args...)
 	runtime.Goexit()
 }
 
 // run runs a test and its cleanups.
-func (r *recorder) run(test func(t testing.TB)) {
+func (r *recordingTB) run(test func(t testing.TB)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -220,7 +220,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 		{"another server's snapshot", func(m *Mayfly, t testing.TB) { m.Restore(New(t).Snapshot()) }, "taken it"},
 		{"options that cannot be", func(m *Mayfly, t testing.TB) { New(t, WithRanges(-1)) }, "ranges"},
 	} {
-		r := &recorder{TB: t}
+		r := &recordingTB{TB: t}
 		r.run(func(t testing.TB) { tc.test(New(t), t) })
 		if said := strings.Join(r.said, "; "); !r.fatal || !strings.Contains(said, tc.want) {
 			t.Errorf("%s: the test said %q", tc.mistake, said)
@@ -231,7 +231,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 func TestLeaksAreFound(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
-	r := &recorder{TB: t}
+	r := &recordingTB{TB: t}
 	r.run(func(t testing.TB) {
 		New(t).tracker.run(func() { go func() { <-stop }() })
 	})
@@ -243,7 +243,7 @@ func TestLeaksAreFound(t *testing.T) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		r := &recorder{TB: b}
+		r := &recordingTB{TB: b}
 		New(r)
 		for _, f := range r.cleanups {
 			f()

@@ -58,7 +58,7 @@ func TestSeed(t *testing.T) {
 			t.Errorf("%s", body[:n])
 		}
 	}
-	r := &recorder{TB: t}
+	r := &recordingTB{TB: t}
 	r.run(func(t testing.TB) { New(t, WithSeed(filepath.Join(dir, "none"))) })
 	if !r.fatal || !strings.Contains(strings.Join(r.said, ""), "none") {
 		t.Errorf("%q", r.said)

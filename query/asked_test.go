@@ -15,14 +15,14 @@ import (
 )
 
 // Asked is an expression and the value that Cosmos DB's own query compiler gives it.
-type asked struct {
+type expressionCase struct {
 	text    string
 	value   string // JSON, or - where it is undefined
 	differs bool   // it is known that this package answers something else
 }
 
-// readAsked reads testdata/asked.txt.
-func readAsked(t *testing.T) (list []asked) {
+// readAsked reads testdata/expressionCase.txt.
+func readAsked(t *testing.T) (list []expressionCase) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/asked.txt")
 	if err != nil {
@@ -39,7 +39,7 @@ func readAsked(t *testing.T) (list []asked) {
 		case at < 0:
 			t.Fatalf("%s has no value", line)
 		default:
-			list = append(list, asked{line[:at], line[at+len(" => "):], differs})
+			list = append(list, expressionCase{line[:at], line[at+len(" => "):], differs})
 		}
 	}
 	return list
@@ -81,23 +81,23 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// generator makes constant expressions.
-type generator struct{ *rand.Rand }
+// expressionGenerator makes constant expressions.
+type expressionGenerator struct{ *rand.Rand }
 
-func (g generator) pick(list ...string) string { return list[g.IntN(len(list))] }
+func (g expressionGenerator) pick(list ...string) string { return list[g.IntN(len(list))] }
 
-func (g generator) number() string {
+func (g expressionGenerator) number() string {
 	return g.pick("0", "1", "-1", "2", "3", "0.5", "-2.5", "10", "1.0", "1e15", "2147483648",
 		"9007199254740993", "-9223372036854775808",
 		"123.456", "-0.0", "1e300", "0.1", "7", fmt.Sprint(g.IntN(100)-50), fmt.Sprint(g.Float64()*200-100))
 }
 
-func (g generator) text() string {
+func (g expressionGenerator) text() string {
 	return g.pick(`""`, `"a"`, `"abcabc"`, `"ABC"`, `"b"`, `"a😀b"`, `" x "`, `"é"`, `"2020-02-29"`, `"1"`,
 		`"[1,2]"`, `"{\"a\":1}"`)
 }
 
-func (g generator) date() string {
+func (g expressionGenerator) date() string {
 	zone := g.pick("", "Z", "Z", "Z", "+01:00", "-0730", " +05", "+15:00")
 	if g.IntN(4) == 0 {
 		return fmt.Sprintf(`"%04d-%02d-%02d%s"`, 1500+g.IntN(600), 1+g.IntN(12), 1+g.IntN(29), zone)
@@ -107,16 +107,16 @@ func (g generator) date() string {
 		g.IntN(1e7), zone)
 }
 
-func (g generator) array() string {
+func (g expressionGenerator) array() string {
 	return g.pick("[]", "[1,2,3]", `["a","b","a"]`, "[0.5,-1,2]", "[1,1.0,null]", `[{"a":1,"b":[2]}]`,
 		"[[1],[2]]", "[3,4]", "[0,0]")
 }
 
-func (g generator) position() string {
+func (g expressionGenerator) position() string {
 	return fmt.Sprintf(`{"type":"Point","coordinates":[%.3f,%.3f]}`, g.Float64()*20-5, g.Float64()*20-5)
 }
 
-func (g generator) value() string {
+func (g expressionGenerator) value() string {
 	switch g.IntN(6) {
 	case 0, 1:
 		return g.number()
@@ -129,7 +129,7 @@ func (g generator) value() string {
 }
 
 // expression returns a random call or operation.
-func (g generator) expression() string {
+func (g expressionGenerator) expression() string {
 	f := func(name string, args ...string) string { return name + "(" + strings.Join(args, ", ") + ")" }
 	part := g.pick(`"yyyy"`, `"mm"`, `"dd"`, `"hh"`, `"mi"`, `"ss"`, `"ms"`, `"mcs"`, `"ns"`)
 	switch g.IntN(12) {
@@ -191,7 +191,7 @@ func TestAskCompiler(t *testing.T) {
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	g := generator{rand.New(rand.NewPCG(seed, 1))}
+	g := expressionGenerator{rand.New(rand.NewPCG(seed, 1))}
 	expressions := make([]string, askedExpressions)
 	for i := range expressions {
 		expressions[i] = g.expression()

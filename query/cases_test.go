@@ -68,8 +68,8 @@ func (c *queryCase) params() []bind.Parameter {
 	return list
 }
 
-// variant is a way to run a case: the answer must be the same in all.
-type variant struct {
+// runVariant is a way to run a case: the answer must be the same in all.
+type runVariant struct {
 	name    string
 	policy  func(own index.Policy) index.Policy
 	lenient bool
@@ -77,7 +77,7 @@ type variant struct {
 	page    int
 }
 
-func variants() []variant {
+func variants() []runVariant {
 	own := func(p index.Policy) index.Policy { return p }
 	none := func(index.Policy) index.Policy { return mustPolicy(`{"indexingMode":"none","automatic":false}`) }
 	excluded := func(index.Policy) index.Policy {
@@ -90,14 +90,14 @@ func variants() []variant {
 		q.Composite = append(q.Composite, p.Composite...)
 		return q
 	}
-	var list []variant
+	var list []runVariant
 	for _, page := range []int{0, 1, 2} {
 		for _, sources := range []int{1, 3} {
 			list = append(list,
-				variant{"own", own, false, sources, page}, variant{"lenient", own, true, sources, page},
-				variant{"none", none, true, sources, page}, variant{"excluded", excluded, true, sources,
+				runVariant{"own", own, false, sources, page}, runVariant{"lenient", own, true, sources, page},
+				runVariant{"none", none, true, sources, page}, runVariant{"excluded", excluded, true, sources,
 					page},
-				variant{"composite", composite, true, sources, page})
+				runVariant{"composite", composite, true, sources, page})
 		}
 	}
 	return list
@@ -137,7 +137,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error {
+func (c *queryCase) run(t *testing.T, v runVariant, sets map[string]dataset) error {
 	set := sets[strings.Trim(string(c.Docs), `"`)]
 	if c.Docs[0] == '[' {
 		if err := json.Unmarshal(c.Docs, &set.Docs); err != nil {
@@ -160,7 +160,7 @@ func (c *queryCase) run(t *testing.T, v variant, sets map[string]dataset) error 
 	got, err := runAll(c.Query, c.params(), bind.ContainerInfo{Index: x, Lenient: v.lenient}, sources,
 		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {
-		if n := s.(*memory).opened; n != 0 {
+		if n := s.(*memorySource).opened; n != 0 {
 			t.Errorf("%s: %d iterators were left open", c.ID, n)
 		}
 	}

@@ -74,7 +74,7 @@ func TestCompiler(t *testing.T) {
 			if got == want {
 				continue
 			}
-			j := slices.IndexFunc(known, func(d difference) bool { return d.explains(texts[i], want) })
+			j := slices.IndexFunc(known, func(d knownDifference) bool { return d.explains(texts[i], want) })
 			if j < 0 {
 				t.Errorf("%s\ngot  %s\nwant %s", texts[i], got, want)
 				continue
@@ -89,17 +89,17 @@ func TestCompiler(t *testing.T) {
 	})
 }
 
-// difference is one way in which answers are known to differ: by a part of the query, and a part of what the
+// knownDifference is one way in which answers are known to differ: by a part of the query, and a part of what the
 // compiler says of it.
-type difference struct{ query, answer, reason string }
+type knownDifference struct{ query, answer, reason string }
 
-func (d *difference) explains(query, answer string) bool {
+func (d *knownDifference) explains(query, answer string) bool {
 	whole, equal := strings.CutPrefix(d.answer, "=")
 	return strings.Contains(strings.ToLower(query), strings.ToLower(d.query)) &&
 		(equal && answer == whole || !equal && strings.Contains(answer, d.answer))
 }
 
-func knownDifferences(t *testing.T) (list []difference) {
+func knownDifferences(t *testing.T) (list []knownDifference) {
 	raw, err := os.ReadFile("testdata/compiler-differences.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func knownDifferences(t *testing.T) (list []difference) {
 		if len(part) != 3 {
 			t.Fatalf("%q is not: part of the query | part of the answer | reason", line)
 		}
-		list = append(list, difference{strings.Trim(part[0], " "), strings.Trim(part[1], " "), part[2]})
+		list = append(list, knownDifference{strings.Trim(part[0], " "), strings.Trim(part[1], " "), part[2]})
 	}
 	return list
 }

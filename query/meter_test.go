@@ -83,7 +83,7 @@ func TestLimit(t *testing.T) {
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
 			}
-			ctx := &endsSoon{Context: t.Context(), left: 2}
+			ctx := &countdownContext{Context: t.Context(), left: 2}
 			if _, err := p.Run(ctx, sources, eval.Env{}, exec.RunOptions{}); !errors.Is(err,
 				context.Canceled) {
 				t.Errorf("%v", err)
@@ -92,13 +92,13 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// endsSoon is a context that ends when it has been looked at so many times.
-type endsSoon struct {
+// countdownContext is a context that ends when it has been looked at so many times.
+type countdownContext struct {
 	context.Context
 	left int
 }
 
-func (c *endsSoon) Err() error {
+func (c *countdownContext) Err() error {
 	if c.left--; c.left < 0 {
 		return context.Canceled
 	}

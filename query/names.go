@@ -29,21 +29,21 @@ const (
 
 // The interfaces of a Source, by which a query reads a partition range.
 type (
-	DeadDocumentLister = source.DeadDocumentLister
-	DocumentCounter    = source.DocumentCounter
-	Document           = source.Document
-	Documents          = source.Documents
-	DocumentFinder     = source.DocumentFinder
-	PartitionedSource  = source.PartitionedSource
-	Postings           = source.Postings
-	Prefetcher         = source.Prefetcher
-	SeekableTerms      = source.SeekableTerms
-	MissingPathLister  = source.UndefinedPathLister
-	SkippingDocuments  = source.SkippingDocuments
-	Source             = source.Source
-	Terms              = source.Terms
-	EntryReader        = source.EntryReader
-	VersionedSource    = source.VersionedSource
+	DeadDocumentLister   = source.DeadDocumentLister
+	DocumentCounter      = source.DocumentCounter
+	Document             = source.Document
+	Documents            = source.Documents
+	DocumentFinder       = source.DocumentFinder
+	PartitionKeyReporter = source.PartitionKeyReporter
+	Postings             = source.Postings
+	Prefetcher           = source.Prefetcher
+	SeekableTerms        = source.SeekableTerms
+	MissingPathLister    = source.UndefinedPathLister
+	SkippingDocuments    = source.SkippingDocuments
+	Source               = source.Source
+	Terms                = source.Terms
+	EntryReader          = source.EntryReader
+	VersionedSource      = source.VersionedSource
 
 	EntryCounter = source.EntryCounter
 )
@@ -61,8 +61,8 @@ const (
 // The position of a query that reads several sources one after the other, and the span of partition keys of
 // a source.
 type (
-	Progress = cursor.WalkProgress
-	Span     = cursor.SourceSpan
+	WalkProgress = cursor.WalkProgress
+	SourceSpan   = cursor.SourceSpan
 )
 
 // What Prepare needs besides the text of the query.

@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// memory is a Source over plain slices: documents with the entries that the container's Indexer makes of
+// memorySource is a Source over plain slices: documents with the entries that the container's Indexer makes of
 // them.
-type memory struct {
+type memorySource struct {
 	docs    []*memoryDocument // by rid
 	entries []memoryEntry     // by key and rid
 	opened  int               // iterators that are not closed
@@ -46,9 +46,9 @@ func (d *memoryDocument) System() jsondoc.SystemProperties {
 // container, those of one source are never those of another.
 func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.Source {
 	t.Helper()
-	list := make([]*memory, sources)
+	list := make([]*memorySource, sources)
 	for i := range list {
-		list[i] = &memory{}
+		list[i] = &memorySource{}
 	}
 	// in runs, so that the order of the whole is that of the documents
 	per := (len(bodies) + sources - 1) / sources
@@ -67,7 +67,7 @@ func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources 
 	return result
 }
 
-func (m *memory) add(x *index.Indexer, d *memoryDocument) {
+func (m *memorySource) add(x *index.Indexer, d *memoryDocument) {
 	m.docs = append(m.docs, d)
 	for _, e := range x.Entries(nil, d.body, d.System().TS) {
 		m.entries = append(m.entries, memoryEntry{e.Key, e.Value, d.rid})
@@ -78,19 +78,19 @@ func (e *memoryEntry) full() string {
 	return string(binary.BigEndian.AppendUint64(bytes.Clone(e.key), e.rid))
 }
 
-func (m *memory) Scan(after uint64) source.Documents {
+func (m *memorySource) Scan(after uint64) source.Documents {
 	m.opened++
 	return &memoryScan{m: m, at: m.find(after+1) - 1}
 }
 
-func (m *memory) find(rid uint64) int {
+func (m *memorySource) find(rid uint64) int {
 	i, _ := slices.BinarySearchFunc(m.docs, rid,
 		func(d *memoryDocument, rid uint64) int { return int(d.rid) - int(rid) })
 	return i
 }
 
 type memoryScan struct {
-	m  *memory
+	m  *memorySource
 	at int
 }
 
@@ -99,27 +99,27 @@ func (s *memoryScan) Document() source.Document { return s.m.docs[s.at] }
 func (s *memoryScan) Err() error                { return nil }
 func (s *memoryScan) Close() error              { s.m.opened--; return nil }
 
-func (m *memory) Fetch(rid uint64) (source.Document, bool, error) {
+func (m *memorySource) Fetch(rid uint64) (source.Document, bool, error) {
 	if i := m.find(rid); i < len(m.docs) && m.docs[i].rid == rid {
 		return m.docs[i], true, nil
 	}
 	return nil, false, nil
 }
 
-// memoryRids are postings over a slice.
-type memoryRids struct {
+// memoryPostings are postings over a slice.
+type memoryPostings struct {
 	exec.SortedRIDs
-	m *memory
+	m *memorySource
 }
 
-func (r *memoryRids) Close() error { r.m.opened--; return nil }
+func (r *memoryPostings) Close() error { r.m.opened--; return nil }
 
-func (m *memory) rids(list []uint64) source.Postings {
+func (m *memorySource) rids(list []uint64) source.Postings {
 	m.opened++
-	return &memoryRids{exec.SortedRIDs{Rids: list}, m}
+	return &memoryPostings{exec.SortedRIDs{Rids: list}, m}
 }
 
-func (m *memory) Postings(prefix []byte) source.Postings {
+func (m *memorySource) Postings(prefix []byte) source.Postings {
 	var list []uint64
 	for _, e := range m.span(prefix, append(bytes.Clone(prefix), 0xFF)) {
 		if bytes.Equal(e.key, prefix) {
@@ -129,8 +129,8 @@ func (m *memory) Postings(prefix []byte) source.Postings {
 	return m.rids(list)
 }
 
-// Span returns the entries whose keys, with the rid behind them, lie in [lo, hi).
-func (m *memory) span(lo, hi []byte) []memoryEntry {
+// SourceSpan returns the entries whose keys, with the rid behind them, lie in [lo, hi).
+func (m *memorySource) span(lo, hi []byte) []memoryEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })
 	if hi == nil {
@@ -139,14 +139,14 @@ func (m *memory) span(lo, hi []byte) []memoryEntry {
 	return m.entries[from:max(from, to)]
 }
 
-func (m *memory) Value(key []byte, rid uint64) ([]byte, bool, error) {
+func (m *memorySource) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	for _, e := range m.span(binary.BigEndian.AppendUint64(bytes.Clone(key), rid), nil) {
 		return e.value, bytes.Equal(e.key, key) && e.rid == rid, nil
 	}
 	return nil, false, nil
 }
 
-func (m *memory) Terms(lo, hi []byte, reverse bool) source.Terms {
+func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.Terms {
 	m.opened++
 	list := slices.Clone(m.span(lo, hi))
 	if reverse {
@@ -156,7 +156,7 @@ func (m *memory) Terms(lo, hi []byte, reverse bool) source.Terms {
 }
 
 type memoryTerms struct {
-	m    *memory
+	m    *memorySource
 	list []memoryEntry
 	at   int
 }
@@ -167,11 +167,11 @@ func (t *memoryTerms) Value() []byte { return t.list[t.at].value }
 func (t *memoryTerms) RID() uint64   { return t.list[t.at].rid }
 func (t *memoryTerms) Close() error  { t.m.opened--; return nil }
 
-func (m *memory) Partition() (source.Postings, bool) { return nil, false }
+func (m *memorySource) Partition() (source.Postings, bool) { return nil, false }
 
-func (m *memory) Count() (int64, bool) { return int64(len(m.docs)), true }
+func (m *memorySource) Count() (int64, bool) { return int64(len(m.docs)), true }
 
-func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (source.Postings, bool) {
+func (m *memorySource) Lacking(path index.Path, from uint64, reverse bool) (source.Postings, bool) {
 	names := make([]string, len(path))
 	for i, s := range path {
 		names[i] = s.Name
@@ -189,9 +189,9 @@ func (m *memory) Lacking(path index.Path, from uint64, reverse bool) (source.Pos
 	return m.rids(list), true
 }
 
-func (m *memory) Version() (string, bool, error) { return m.version, m.version != "", nil }
+func (m *memorySource) Version() (string, bool, error) { return m.version, m.version != "", nil }
 
-func (m *memory) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
+func (m *memorySource) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
 
 func (t *memoryTerms) Seek(key []byte) bool {
 	for t.at++; t.at < len(t.list); t.at++ {

@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// keeper is a PageStateStore that keeps all, or nothing.
-type keeper struct {
+// testPageStateStore is a PageStateStore that keeps all, or nothing.
+type testPageStateStore struct {
 	kept   map[string]*exec.PageState
 	forget bool
 }
 
-func (k *keeper) Take(cursor string) *exec.PageState {
+func (k *testPageStateStore) Take(cursor string) *exec.PageState {
 	g := k.kept[cursor]
 	delete(k.kept, cursor)
 	return g
 }
 
-func (k *keeper) Keep(cursor string, g *exec.PageState) {
+func (k *testPageStateStore) Keep(cursor string, g *exec.PageState) {
 	if k.forget {
 		g.Close()
 	} else {
@@ -54,7 +54,7 @@ func TestDistinctPages(t *testing.T) {
 				if err != nil || whole.Cursor != "" {
 					t.Fatal(text, whole.Cursor, err)
 				}
-				memory := &keeper{kept: map[string]*exec.PageState{}, forget: forget}
+				memory := &testPageStateStore{kept: map[string]*exec.PageState{}, forget: forget}
 				o := exec.RunOptions{MaxItems: size, Memory: memory}
 				var rows []string
 				loaded, pages := int64(0), 0

@@ -18,14 +18,14 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// graves is a memory in which most documents are dead: its index still has them.
-type graves struct {
-	*memory
+// mostlyDeadSource is a memory in which most documents are dead: its index still has them.
+type mostlyDeadSource struct {
+	*memorySource
 	dead    map[uint64]bool
 	outside map[uint64]bool // of the partition that the scope is; nil: there is none
 }
 
-func (g *graves) Partition() (source.Postings, bool) {
+func (g *mostlyDeadSource) Partition() (source.Postings, bool) {
 	if g.outside == nil {
 		return nil, false
 	}
@@ -38,18 +38,18 @@ func (g *graves) Partition() (source.Postings, bool) {
 	return g.rids(list), true
 }
 
-func (g *graves) Fetch(rid uint64) (source.Document, bool, error) {
-	d, ok, err := g.memory.Fetch(rid)
+func (g *mostlyDeadSource) Fetch(rid uint64) (source.Document, bool, error) {
+	d, ok, err := g.memorySource.Fetch(rid)
 	return d, ok && !g.dead[rid], err
 }
 
-func (g *graves) Scan(after uint64) source.Documents {
-	return &gravesScan{memoryScan: g.memory.Scan(after).(*memoryScan), dead: g.dead}
+func (g *mostlyDeadSource) Scan(after uint64) source.Documents {
+	return &mostlyDeadScan{memoryScan: g.memorySource.Scan(after).(*memoryScan), dead: g.dead}
 }
 
-func (g *graves) Count() (int64, bool) { return 0, false }
+func (g *mostlyDeadSource) Count() (int64, bool) { return 0, false }
 
-func (g *graves) Dead(int) (rids []uint64, ok bool, err error) {
+func (g *mostlyDeadSource) Dead(int) (rids []uint64, ok bool, err error) {
 	if g.outside != nil {
 		return nil, false, nil
 	}
@@ -62,15 +62,15 @@ func (g *graves) Dead(int) (rids []uint64, ok bool, err error) {
 	return rids, true, nil
 }
 
-type gravesScan struct {
+type mostlyDeadScan struct {
 	*memoryScan
 	dead map[uint64]bool
 	skip func(uint64) bool
 }
 
-func (s *gravesScan) Skip(on func(uint64) bool) { s.skip = on }
+func (s *mostlyDeadScan) Skip(on func(uint64) bool) { s.skip = on }
 
-func (s *gravesScan) Next() bool {
+func (s *mostlyDeadScan) Next() bool {
 	for s.memoryScan.Next() {
 		rid := s.Document().RID()
 		if !s.dead[rid] {
@@ -117,7 +117,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			sources := map[int][]source.Source{}
 			for _, n := range []int{1, 3} {
 				for _, m := range newPageStateStore(t, x, bodies, n) {
-					sources[n] = append(sources[n], &graves{m.(*memory), dead, nil})
+					sources[n] = append(sources[n], &mostlyDeadSource{m.(*memorySource), dead, nil})
 				}
 			}
 			for range 25 {

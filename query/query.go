@@ -82,11 +82,11 @@ func (p *Plan) Beginning(scope string, spans []cursor.SourceSpan) string {
 func Functions() []string { return lang.Functions() }
 
 // Begin returns the progress of a query that has not begun, over sources that cover the spans.
-func Begin(spans []Span) Progress { return cursor.Begin(spans) }
+func Begin(spans []SourceSpan) WalkProgress { return cursor.Begin(spans) }
 
 // ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
 // malformed. The progress holds slices of b.
-func ParseProgress(b []byte) (p Progress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
+func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
 
 // OrderedBy returns the OrderValue of a row whose ORDER BY key is v.
 func OrderedBy(v jsondoc.Value) OrderValue { return eval.OrderedBy(v) }

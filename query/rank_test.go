@@ -16,46 +16,48 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// scoped is a source whose index names others than the documents of its scope: the dead, and those of other
+// scopedSource is a source whose index names others than the documents of its scope: the dead, and those of other
 // partitions.
-type scoped struct {
-	*memory
+type scopedSource struct {
+	*memorySource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all
 	dead  []uint64
 	blind bool // nobody knows who is dead
 }
 
-func (s *scoped) has(rid uint64) bool {
+func (s *scopedSource) has(rid uint64) bool {
 	_, gone := slices.BinarySearch(s.dead, rid)
 	_, in := slices.BinarySearch(s.part, rid)
 	return !gone && (s.part == nil || in)
 }
 
-func (s *scoped) Fetch(rid uint64) (source.Document, bool, error) {
+func (s *scopedSource) Fetch(rid uint64) (source.Document, bool, error) {
 	if !s.has(rid) {
 		return nil, false, nil
 	}
-	return s.memory.Fetch(rid)
+	return s.memorySource.Fetch(rid)
 }
 
-func (s *scoped) Dead(int) ([]uint64, bool, error) { return s.dead, !s.blind && s.part == nil, nil }
-func (s *scoped) Count() (int64, bool)             { return 0, false }
+func (s *scopedSource) Dead(int) ([]uint64, bool, error) {
+	return s.dead, !s.blind && s.part == nil, nil
+}
+func (s *scopedSource) Count() (int64, bool) { return 0, false }
 
-func (s *scoped) Partition() (source.Postings, bool) {
+func (s *scopedSource) Partition() (source.Postings, bool) {
 	if s.part == nil {
 		return nil, false
 	}
 	return s.rids(s.part), true
 }
 
-func (s *scoped) Scan(after uint64) source.Documents {
+func (s *scopedSource) Scan(after uint64) source.Documents {
 	s.opened++
-	return &scopedScan{memoryScan{m: s.memory, at: s.find(after+1) - 1}, s}
+	return &scopedScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
 }
 
 type scopedScan struct {
 	memoryScan
-	s *scoped
+	s *scopedSource
 }
 
 func (s *scopedScan) Next() bool {
@@ -88,7 +90,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		var alive [][]byte
 		indexed := newPageStateStore(t, x, bodies, sources)
 		for i, src := range indexed {
-			s := &scoped{memory: src.(*memory), blind: blind}
+			s := &scopedSource{memorySource: src.(*memorySource), blind: blind}
 			for _, d := range s.docs {
 				if r.IntN(4) == 0 {
 					s.dead = append(s.dead, d.rid)

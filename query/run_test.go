@@ -142,7 +142,7 @@ func TestWritesBetweenPages(t *testing.T) {
 		after := newPageStateStore(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
 			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
-		m := after[0].(*memory)
+		m := after[0].(*memorySource)
 		m.drop(3)
 		page, err = p.Run(context.Background(), after, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 		if got := rowsText(page); err != nil || got != c.rest && !strings.HasPrefix(got, c.rest+" ") {
@@ -152,7 +152,7 @@ func TestWritesBetweenPages(t *testing.T) {
 }
 
 // drop deletes a document.
-func (m *memory) drop(rid uint64) {
+func (m *memorySource) drop(rid uint64) {
 	m.docs = append(m.docs[:m.find(rid)], m.docs[m.find(rid)+1:]...)
 	var left []memoryEntry
 	for _, e := range m.entries {
@@ -179,7 +179,7 @@ func TestCutCursor(t *testing.T) {
 	if err != nil || rowsText(next) != `"2" "3"` {
 		t.Errorf("%s, %v", rowsText(next), err)
 	}
-	sources[0].(*memory).drop(2)
+	sources[0].(*memorySource).drop(2)
 	next, err = p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 	if err != nil || !strings.HasSuffix(rowsText(next), `"2" "3" "4" "5"`) {
 		t.Errorf("%s, %v", rowsText(next), err)

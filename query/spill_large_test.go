@@ -23,7 +23,7 @@ func TestSpillLarge(t *testing.T) {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d","k":%d}`, i, uint64(i)*2654435761%uint64(n))
 	}
 	sources := newPageStateStore(t, nil, bodies, 1)
-	sources[0].(*memory).version = "1"
+	sources[0].(*memorySource).version = "1"
 	for _, text := range []string{"SELECT c.k, COUNT(1) AS n FROM c GROUP BY c.k",
 		"SELECT DISTINCT VALUE c.k FROM c",
 		"SELECT VALUE c.k FROM c ORDER BY c.k"} {
@@ -33,7 +33,7 @@ func TestSpillLarge(t *testing.T) {
 		}
 		env := eval.Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
 		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
-		memory := &keeper{kept: map[string]*exec.PageState{}}
+		memory := &testPageStateStore{kept: map[string]*exec.PageState{}}
 		o := exec.RunOptions{MaxBytes: 200 << 10, Memory: memory}
 		rows, loaded, pages, size := 0, int64(0), 0, 0
 		sum := fnv.New64a()

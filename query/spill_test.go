@@ -95,9 +95,9 @@ func TestSpill(t *testing.T) {
 			env := eval.Env{MaxHeld: spillHeld, Temp: dir}
 			sources := newPageStateStore(t, nil, bodies, 3)
 			for _, src := range sources {
-				src.(*memory).version = "1"
+				src.(*memorySource).version = "1"
 			}
-			memory := &keeper{kept: map[string]*exec.PageState{}, forget: forget}
+			memory := &testPageStateStore{kept: map[string]*exec.PageState{}, forget: forget}
 			o := exec.RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
 			if forget {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
@@ -132,9 +132,9 @@ func TestSpillChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources := newPageStateStore(t, nil, spillBodies(1000), 1)
-	m := sources[0].(*memory)
+	m := sources[0].(*memorySource)
 	m.version = "1"
-	memory := &keeper{kept: map[string]*exec.PageState{}}
+	memory := &testPageStateStore{kept: map[string]*exec.PageState{}}
 	env := eval.Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {

@@ -141,7 +141,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 	}
 }
 
-func tenNearest(t *testing.T, src source.Source, v *plan.VectorOrder) (list []exec.EstimatedDistance) {
+func tenNearest(t *testing.T, src source.Source, v *plan.VectorOrder) (list []exec.DocumentDistance) {
 	t.Helper()
 	x := &exec.Execution{Plan: &plan.Plan{}, Opts: exec.RunOptions{}.WithDefaults()}
 	x.Run = eval.NewRun(context.Background(), x.Plan.FrameLayout, eval.Env{})

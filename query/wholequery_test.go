@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// wholeQueries makes random queries of every clause. Most are right; some have an aggregate, a name or a
+// queryGenerator makes random queries of every clause. Most are right; some have an aggregate, a name or a
 // clause where it may not be.
-type wholeQueries struct {
-	generator
+type queryGenerator struct {
+	expressionGenerator
 	names []string // that are in scope
 	made  int      // names so far
 	depth int
@@ -17,21 +17,21 @@ type wholeQueries struct {
 
 // randomWholeQuery is one query of the generator.
 func randomWholeQuery(r *rand.Rand) string {
-	g := &wholeQueries{generator: generator{r}}
+	g := &queryGenerator{expressionGenerator: expressionGenerator{r}}
 	return g.query(false)
 }
 
 // chance is true n times of a hundred.
-func (g *wholeQueries) chance(n int) bool { return g.IntN(100) < n }
+func (g *queryGenerator) chance(n int) bool { return g.IntN(100) < n }
 
-func (g *wholeQueries) name() string {
+func (g *queryGenerator) name() string {
 	if len(g.names) == 0 || g.chance(2) {
 		return g.pick("c", "nobody", "root")
 	}
 	return g.names[g.IntN(len(g.names))]
 }
 
-func (g *wholeQueries) fresh() string {
+func (g *queryGenerator) fresh() string {
 	g.made++
 	if g.chance(3) {
 		return "c"
@@ -40,12 +40,12 @@ func (g *wholeQueries) fresh() string {
 }
 
 // Path is a path of a document, or of a part of it.
-func (g *wholeQueries) path() string {
+func (g *queryGenerator) path() string {
 	return g.name() + g.pick(".a", ".b", ".a", ".b", ".key", ".key", ".o.x", `["a"]`, ".t[0]", ".id", "._ts",
 		"", `["b c"]`, ".t")
 }
 
-func (g *wholeQueries) constant() string {
+func (g *queryGenerator) constant() string {
 	switch g.IntN(9) {
 	case 0:
 		return g.pick("@p", "@s", "@l", "@o", "@n")
@@ -59,7 +59,7 @@ func (g *wholeQueries) constant() string {
 	return g.pick("0", "1", "2", "-1", "1.5", "1e3", "9007199254740993", "-0.5", "100")
 }
 
-func (g *wholeQueries) call() string {
+func (g *queryGenerator) call() string {
 	x, y := g.expr(), g.expr()
 	switch g.IntN(14) {
 	case 0:
@@ -96,13 +96,13 @@ func (g *wholeQueries) call() string {
 		x) + ")"
 }
 
-func (g *wholeQueries) aggregate() string {
+func (g *queryGenerator) aggregate() string {
 	name := g.pick("COUNT", "SUM", "MIN", "MAX", "AVG", "count", "COUNTIF", "MakeList", "MakeSet")
 	return name + "(" + g.pick("1", g.path(), g.path(), g.path(), g.expr()) + ")"
 }
 
 // expr is a random expression, mostly small.
-func (g *wholeQueries) expr() string {
+func (g *queryGenerator) expr() string {
 	if g.depth > 3 {
 		return g.pick(g.path(), g.constant())
 	}
@@ -135,7 +135,7 @@ func (g *wholeQueries) expr() string {
 }
 
 // condition is a random one, often on a path alone.
-func (g *wholeQueries) condition() string {
+func (g *queryGenerator) condition() string {
 	if g.depth > 3 {
 		return g.path() + " = " + g.constant()
 	}
@@ -168,7 +168,7 @@ func (g *wholeQueries) condition() string {
 	return g.call()
 }
 
-func (g *wholeQueries) subquery(open string) string {
+func (g *queryGenerator) subquery(open string) string {
 	if g.depth > 4 {
 		return "1"
 	}
@@ -179,7 +179,7 @@ func (g *wholeQueries) subquery(open string) string {
 }
 
 // From is a FROM clause, whose names are in scope afterwards.
-func (g *wholeQueries) from(sub bool) string {
+func (g *queryGenerator) from(sub bool) string {
 	var b strings.Builder
 	switch n := g.IntN(20); {
 	case sub && n < 15 && len(g.names) > 0:
@@ -223,7 +223,7 @@ func (g *wholeQueries) from(sub bool) string {
 }
 
 // List is what SELECT shows of rows: keys are those of GROUP BY, if there is one.
-func (g *wholeQueries) list(keys []string) string {
+func (g *queryGenerator) list(keys []string) string {
 	item := func() string {
 		switch {
 		case len(keys) > 0 && g.chance(55):
@@ -247,7 +247,7 @@ func (g *wholeQueries) list(keys []string) string {
 }
 
 // Query is a whole one.
-func (g *wholeQueries) query(sub bool) string {
+func (g *queryGenerator) query(sub bool) string {
 	from := g.from(sub)
 	var keys []string
 	where, group, order, window := "", "", "", ""
@@ -280,7 +280,7 @@ func (g *wholeQueries) query(sub bool) string {
 	return head + g.list(keys) + from + where + group + order + window
 }
 
-func (g *wholeQueries) order(keys []string) string {
+func (g *queryGenerator) order(keys []string) string {
 	if g.chance(8) {
 		score := func() string {
 			return g.pick(`FullTextScore(`+g.path()+`, "a", "b")`, `FullTextScore(`+g.path()+`, @s)`,

@@ -12,7 +12,7 @@ import (
 )
 
 // fill sends messages to a queue, some at once.
-func (w *world) fill(queue string, n int, set ...func(*message.Message)) {
+func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 	w.t.Helper()
 	const some = 500
 	for sent := 0; sent < n; sent += some {

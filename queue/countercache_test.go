@@ -68,7 +68,7 @@ func TestTripsOfSoleServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted, turn := trips.Over(e), trips.NewCountedTurn()
-	w := &world{t: t, ctx: trips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
+	w := &testHost{t: t, ctx: trips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
 	w.h, err = host.Open(w.ctx, trips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 		w.q.Tenant())

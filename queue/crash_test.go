@@ -73,9 +73,9 @@ func TestCrashWhileExpiring(t *testing.T) {
 }
 
 // expectNothingLost opens what a crash has left, and counts what is there, before and after a sweep.
-func (w *world) expectNothingLost(fs *testdisk.Disk, messages int) {
+func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
 	w.t.Helper()
-	c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+	c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
 	for range 2 {

@@ -29,7 +29,7 @@ func TestAcknowledgedSurvives(t *testing.T) {
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
-	l := &observations{world: w, facts: make(map[string]observation)}
+	l := &messageObservations{testHost: w, facts: make(map[string]messagePresence)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	seed := metatest.FirstSeed()
@@ -53,7 +53,7 @@ func TestAcknowledgedSurvives(t *testing.T) {
 			runtime.Gosched()
 		}
 		l.mu.Lock()
-		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]observation)
+		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]messagePresence)
 		for text, f := range l.facts {
 			facts[text] = f
 		}
@@ -76,31 +76,31 @@ func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	}))
 }
 
-// observation is what is known of a message.
-type observation uint8
+// messagePresence is what is known of a message.
+type messagePresence uint8
 
 const (
-	unknown observation = iota // what is under way decides it
+	unknown messagePresence = iota // what is under way decides it
 	there
 	missing
 )
 
-// observations is what clients know. The mutex is held while an operation begins or ends, and while the disk
+// messageObservations is what clients know. The mutex is held while an operation begins or ends, and while the disk
 // is copied.
-type observations struct {
-	*world
+type messageObservations struct {
+	*testHost
 	mu    sync.Mutex
-	facts map[string]observation
+	facts map[string]messagePresence
 }
 
-func (l *observations) note(text string, f observation) {
+func (l *messageObservations) note(text string, f messagePresence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts[text] = f
 }
 
 // isThere notes that a message was there, unless more is known by now.
-func (l *observations) isThere(text string) {
+func (l *messageObservations) isThere(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.facts[text]; !known {
@@ -116,7 +116,7 @@ const (
 )
 
 // sendAll sends to both queues, and knows afterwards that the messages are there.
-func (l *observations) sendAll(ctx context.Context, i int) {
+func (l *messageObservations) sendAll(ctx context.Context, i int) {
 	for n := 0; n < 150 && ctx.Err() == nil; n++ {
 		for _, q := range []string{locked, deleted} {
 			text := fmt.Sprint(q, " ", i, ".", n)
@@ -134,7 +134,7 @@ func (l *observations) sendAll(ctx context.Context, i int) {
 }
 
 // lockAll receives, and completes some.
-func (l *observations) lockAll(ctx context.Context, r *rand.Rand) {
+func (l *messageObservations) lockAll(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
 	for ctx.Err() == nil {
@@ -158,7 +158,7 @@ func (l *observations) lockAll(ctx context.Context, r *rand.Rand) {
 }
 
 // deleteAll receives what is gone then.
-func (l *observations) deleteAll(ctx context.Context) {
+func (l *messageObservations) deleteAll(ctx context.Context) {
 	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
@@ -173,8 +173,8 @@ func (l *observations) deleteAll(ctx context.Context) {
 }
 
 // verify opens what a crash has left, and compares it with what was known.
-func (l *observations) verify(disk *testdisk.Disk, facts map[string]observation) {
-	c := &world{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
+func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messagePresence) {
+	c := &testHost{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()
 	stored := make(map[string]int)
@@ -206,14 +206,14 @@ func (l *observations) verify(disk *testdisk.Disk, facts map[string]observation)
 func TestUndurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}
-	for name, look := range map[string]func(w *world) ([]Delivery, error){
-		"receive": func(w *world) ([]Delivery, error) {
+	for name, look := range map[string]func(w *testHost) ([]Delivery, error){
+		"receive": func(w *testHost) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
 		},
-		"receive and delete": func(w *world) ([]Delivery, error) {
+		"receive and delete": func(w *testHost) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{Mode: ReceiveAndDelete}).TryReceive(w.ctx, 1)
 		},
-		"peek": func(w *world) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
+		"peek": func(w *testHost) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})

@@ -12,7 +12,7 @@ import (
 
 // bequeath passes on what has died, as another tenant does in its purge. fn ends the transaction's part of
 // that tenant.
-func (w *world) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
+func (w *testHost) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()
 	to, err := w.h.Instance().Sink("another", sinkKind, name)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // topic makes a topic with subscriptions, each with the properties of a plain one but for a change.
-func (w *world) topic(name string, ttl time.Duration, subscriptions map[string]func(*entity.Properties)) {
+func (w *testHost) topic(name string, ttl time.Duration, subscriptions map[string]func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(entity.Topic)
 	p.DefaultTTL = ttl
@@ -175,7 +175,7 @@ func TestPublishLarge(t *testing.T) {
 	w.at(time.Second)
 	w.sweep()
 	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.at(time.Second)
 		c.sweep()

@@ -23,7 +23,7 @@ func deadTo(to string) func(*entity.Properties) {
 }
 
 // chain makes queues of which each forwards to the next one: q1, q2, ...
-func (w *world) chain(n int) {
+func (w *testHost) chain(n int) {
 	w.t.Helper()
 	w.queue(fmt.Sprintf("q%d", n))
 	for i := n - 1; i > 0; i-- {
@@ -82,15 +82,15 @@ func TestForwardHops(t *testing.T) {
 func TestForwardRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		refuse func(w *world)
+		refuse func(w *testHost)
 		want   string
 	}{
-		"gone": {func(w *world) { w.remove("to") }, "MessagingEntityNotFoundException"},
-		"disabled": {func(w *world) { w.update("to", withStatus(entity.Disabled)) },
+		"gone": {func(w *testHost) { w.remove("to") }, "MessagingEntityNotFoundException"},
+		"disabled": {func(w *testHost) { w.update("to", withStatus(entity.Disabled)) },
 			"MessagingEntityDisabledException"},
-		"sends disabled": {func(w *world) { w.update("to", withStatus(entity.SendDisabled)) },
+		"sends disabled": {func(w *testHost) { w.update("to", withStatus(entity.SendDisabled)) },
 			"MessagingEntityDisabledException"},
-		"too large": {func(w *world) {
+		"too large": {func(w *testHost) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -98,7 +98,7 @@ func TestForwardRefused(t *testing.T) {
 			s.e.properties.Store(&p)
 		},
 			"MessageSizeExceededException"},
-		"full": {func(w *world) {
+		"full": {func(w *testHost) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -276,7 +276,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	}
 	sending.Wait()
 	for _, fs := range append(sent, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &world{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.sweep()
 		for _, q := range []string{"q1", "q2", "q3"} {

@@ -70,10 +70,10 @@ func TestLargeMessages(t *testing.T) {
 	tx.Rollback()
 }
 
-// scarce is a room of so many bytes.
-type scarce struct{ free, waited int64 }
+// testMemoryLimit is a room of so many bytes.
+type testMemoryLimit struct{ free, waited int64 }
 
-func (s *scarce) TryTake(n int64) bool {
+func (s *testMemoryLimit) TryTake(n int64) bool {
 	if n > s.free {
 		return false
 	}
@@ -81,16 +81,16 @@ func (s *scarce) TryTake(n int64) bool {
 	return true
 }
 
-func (s *scarce) Give(n int64) { s.free += n }
+func (s *testMemoryLimit) Give(n int64) { s.free += n }
 
 // TakeLarge gives what is there and counts.
-func (s *scarce) TakeLarge(_ context.Context, n int64) error {
+func (s *testMemoryLimit) TakeLarge(_ context.Context, n int64) error {
 	s.waited++
 	s.free -= n
 	return nil
 }
 
-func (s *scarce) GiveLarge(n int64) { s.free += n }
+func (s *testMemoryLimit) GiveLarge(n int64) { s.free += n }
 
 // TestReceiveHasRoom: messages that are received count against the room until they are released, no more are
 // received than it has room for, and a message that is larger than all of it passes alone.
@@ -108,7 +108,7 @@ func TestReceiveHasRoom(t *testing.T) {
 			),
 		)
 	}
-	room := &scarce{free: 35_000}
+	room := &testMemoryLimit{free: 35_000}
 	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Memory: room})
 	w.must(err)
 	defer r.Close()

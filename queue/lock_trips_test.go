@@ -18,8 +18,8 @@ func TestTripsOfLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted := trips.Over(e)
-	w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
-	w.h, err = host.Open(w.ctx, sharedDoor{counted, counted},
+	w := &testHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+	w.h, err = host.Open(w.ctx, sharedEngineHandle{counted, counted},
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	defer func() { w.must(w.h.Close()) }()

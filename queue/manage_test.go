@@ -226,23 +226,23 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind entity.Kind
-		use  func(w *world)
+		use  func(w *testHost)
 		used bool
 	}{
-		"nothing": {entity.Queue, func(*world) {}, false},
-		"send":    {entity.Queue, func(w *world) { w.send("q", msg("1")) }, true},
-		"receive": {entity.Queue, func(w *world) { w.expect("q", "") }, true},
-		"update":  {entity.Queue, func(w *world) { w.change("q", idle(entity.Queue)) }, true},
-		"peek": {entity.Queue, func(w *world) {
+		"nothing": {entity.Queue, func(*testHost) {}, false},
+		"send":    {entity.Queue, func(w *testHost) { w.send("q", msg("1")) }, true},
+		"receive": {entity.Queue, func(w *testHost) { w.expect("q", "") }, true},
+		"update":  {entity.Queue, func(w *testHost) { w.change("q", idle(entity.Queue)) }, true},
+		"peek": {entity.Queue, func(w *testHost) {
 			_, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, PeekOptions{Max: 1})
 			w.must(err)
 		}, true},
-		"get": {entity.Queue, func(w *world) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
-		"list": {entity.Queue, func(w *world) {
+		"get": {entity.Queue, func(w *testHost) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
+		"list": {entity.Queue, func(w *testHost) {
 			_, err := w.q.List(w.ctx, entity.Queue, "", 0, 10)
 			w.must(err)
 		}, false},
-		"rule": {entity.Subscription, func(w *world) {
+		"rule": {entity.Subscription, func(w *testHost) {
 			_, err := w.q.CreateRule(w.ctx, "q", entity.Rule{Name: "r"})
 			w.must(err)
 		}, true},

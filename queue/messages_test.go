@@ -25,21 +25,21 @@ func attempts(n int32) func(*entity.Properties) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := time.Second
-	for name, play := range map[string]func(w *world){
-		"alive before its time": func(w *world) {
+	for name, play := range map[string]func(w *testHost){
+		"alive before its time": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(9999 * time.Millisecond)
 			w.expect("q", "A")
 		},
-		"dead at its time": func(w *world) {
+		"dead at its time": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(10 * s)
 			w.expect("q", "")
 			w.shows("q", "")
 		},
-		"the default": func(w *world) {
+		"the default": func(w *testHost) {
 			w.queue("q", byDefault(time.Minute))
 			w.send("q", msg("A"))
 			w.at(59 * s)
@@ -51,7 +51,7 @@ func TestMessages(t *testing.T) {
 			w.at(60 * s)
 			w.expect("q", "")
 		},
-		"the default is a ceiling": func(w *world) {
+		"the default is a ceiling": func(w *testHost) {
 			w.queue("q", byDefault(time.Minute))
 			w.send("q", msg("A", lives(10*time.Minute)), msg("B", lives(5*s)))
 			w.at(6 * s)
@@ -59,7 +59,7 @@ func TestMessages(t *testing.T) {
 			w.at(71 * s)
 			w.expect("q", "")
 		},
-		"a default that changes concerns what has no time of its own": func(w *world) {
+		"a default that changes concerns what has no time of its own": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B", lives(50*s)))
 			w.at(30 * s)
@@ -67,13 +67,13 @@ func TestMessages(t *testing.T) {
 			w.at(45 * s)
 			w.expect("q", "B")
 		},
-		"between the dead": func(w *world) {
+		"between the dead": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(s)), msg("B"), msg("C", lives(s)))
 			w.at(s)
 			w.expect("q", "B")
 		},
-		"locked beyond its time": func(w *world) {
+		"locked beyond its time": func(w *testHost) {
 			w.queue("q", flagged)
 			ttl := lives(10 * s)
 			w.send("q", msg("A", ttl), msg("B", ttl), msg("C", ttl), msg("D", ttl))
@@ -90,7 +90,7 @@ func TestMessages(t *testing.T) {
 			w.dead("q", "B:TTLExpiredException C:<nil> D:TTLExpiredException")
 			w.expect("q", "")
 		},
-		"renewed beyond its time": func(w *world) {
+		"renewed beyond its time": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(5 * s)
@@ -103,7 +103,7 @@ func TestMessages(t *testing.T) {
 			w.at(120 * s)
 			w.settle("q", d[0], Settlement{Outcome: Complete})
 		},
-		"dropped": func(w *world) {
+		"dropped": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			d := w.expect("q", "A")
@@ -112,7 +112,7 @@ func TestMessages(t *testing.T) {
 			w.shows("q", "")
 			w.dead("q", "")
 		},
-		"dead letters do not expire": func(w *world) {
+		"dead letters do not expire": func(w *testHost) {
 			w.queue("q", flagged)
 			w.send("q", msg("A", lives(10*s)))
 			w.at(10 * s)
@@ -124,7 +124,7 @@ func TestMessages(t *testing.T) {
 				w.t.Fatal(got)
 			}
 		},
-		"flagged after it has expired": func(w *world) {
+		"flagged after it has expired": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.tidy = false
@@ -133,7 +133,7 @@ func TestMessages(t *testing.T) {
 			w.sweep()
 			w.dead("q", "A:TTLExpiredException")
 		},
-		"a lock hides": func(w *world) {
+		"a lock hides": func(w *testHost) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			w.expect("q", "A")
@@ -144,7 +144,7 @@ func TestMessages(t *testing.T) {
 			w.at(10 * s)
 			w.expect("q", "A+1 B+1")
 		},
-		"renewal": func(w *world) {
+		"renewal": func(w *testHost) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -159,7 +159,7 @@ func TestMessages(t *testing.T) {
 			w.at(18 * s)
 			w.expect("q", "A+1")
 		},
-		"back to the front": func(w *world) {
+		"back to the front": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B"), msg("C"))
 			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
@@ -168,14 +168,14 @@ func TestMessages(t *testing.T) {
 			w.settle("q", d[0], Settlement{Outcome: Abandon})
 			w.expect("q", "A+1 C")
 		},
-		"released": func(w *world) {
+		"released": func(w *testHost) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			for range 3 {
 				w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Release})
 			}
 		},
-		"too many attempts": func(w *world) {
+		"too many attempts": func(w *testHost) {
 			w.queue("q", attempts(3))
 			w.send("q", msg("A"))
 			for _, want := range []string{"A", "A+1", "A+2"} {
@@ -184,7 +184,7 @@ func TestMessages(t *testing.T) {
 			w.expect("q", "")
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 		},
-		"too many lost locks": func(w *world) {
+		"too many lost locks": func(w *testHost) {
 			w.queue("q", attempts(2), lockFor(10*s))
 			w.send("q", msg("A"))
 			w.expect("q", "A")
@@ -195,7 +195,7 @@ func TestMessages(t *testing.T) {
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 			w.expect("q", "")
 		},
-		"judged as of the end of the lock": func(w *world) {
+		"judged as of the end of the lock": func(w *testHost) {
 			w.queue("q", attempts(1), lockFor(10*s), flagged)
 			w.send("q", msg("A", lives(15*s)), msg("B", lives(5*s)))
 			w.expect("q", "A B")
@@ -203,7 +203,7 @@ func TestMessages(t *testing.T) {
 			w.sweep()
 			w.dead("q", "A:MaxDeliveryCountExceeded B:TTLExpiredException")
 		},
-		"lost": func(w *world) {
+		"lost": func(w *testHost) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -215,7 +215,7 @@ func TestMessages(t *testing.T) {
 			w.fails(err, entity.CodeMessageLockLost)
 			w.expect("q", "A+1")
 		},
-		"settled twice": func(w *world) {
+		"settled twice": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -223,7 +223,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"changed by an update": func(w *world) {
+		"changed by an update": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -231,7 +231,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
-		"restart": func(w *world) {
+		"restart": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B"))
 			d := w.expect("q", "A B")
@@ -243,7 +243,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
-		"received and deleted": func(w *world) {
+		"received and deleted": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B", lives(s)))
 			w.at(s)
@@ -254,7 +254,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"dead letters": func(w *world) {
+		"dead letters": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			why, text := "R", "D"

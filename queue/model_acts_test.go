@@ -156,7 +156,7 @@ func (p *modelRun) sweepAll() {
 	p.logf("sweep")
 	p.sweep()
 	p.model.purge()
-	p.compareDead("after a sweep", p.world, p.model)
+	p.compareDead("after a sweep", p.testHost, p.model)
 }
 
 // deadSome takes what is dead.

@@ -43,7 +43,7 @@ func TestHistories(t *testing.T) {
 
 // modelRun is one history.
 type modelRun struct {
-	*world
+	*testHost
 	r     *rand.Rand
 	model *queueModel
 	log   []string
@@ -53,7 +53,7 @@ type modelRun struct {
 }
 
 func newModelRun(t *testing.T, seed uint64, bySession bool) *modelRun {
-	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), world: newWorld(t, Options{})}
+	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), testHost: newWorld(t, Options{})}
 	if seed%2 == 1 { // the reaper works in the background, which must make no difference
 		p.auto = true
 		p.reopen()
@@ -108,7 +108,7 @@ func (p *modelRun) step() {
 		acts[p.r.IntN(len(acts))]()
 	}
 	p.settleDown()
-	p.compare("now", p.world, p.model)
+	p.compare("now", p.testHost, p.model)
 	if !p.t.Failed() {
 		p.crash()
 	}
@@ -289,8 +289,8 @@ func (p *modelRun) crash() {
 	if testdisk.Postgres(p.t) && p.r.IntN(10) > 0 {
 		return
 	}
-	e := p.world
-	c := &world{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base, opts: e.opts}
+	e := p.testHost
+	c := &testHost{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base, opts: e.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
 	after := p.model.clone(storedLocksTested(p.t))
@@ -302,7 +302,7 @@ func (p *modelRun) crash() {
 }
 
 // compare compares the messages of a queue, but for those that have expired.
-func (p *modelRun) compare(when string, w *world, tw *queueModel) {
+func (p *modelRun) compare(when string, w *testHost, tw *queueModel) {
 	p.t.Helper()
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
@@ -335,7 +335,7 @@ func (p *modelRun) compare(when string, w *world, tw *queueModel) {
 }
 
 // compareDead compares the dead letters.
-func (p *modelRun) compareDead(when string, w *world, tw *queueModel) {
+func (p *modelRun) compareDead(when string, w *testHost, tw *queueModel) {
 	p.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,

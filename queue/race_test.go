@@ -36,7 +36,7 @@ func TestCompeting(t *testing.T) {
 			}
 		})
 	}
-	c := &consumers{world: w, completed: map[string]int{}, left: senders * each, done: done}
+	c := &competingConsumers{testHost: w, completed: map[string]int{}, left: senders * each, done: done}
 	seed := metatest.FirstSeed()
 	for i := range 6 {
 		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -60,8 +60,8 @@ func TestCompeting(t *testing.T) {
 	w.shows("q", "")
 }
 
-type consumers struct {
-	*world
+type competingConsumers struct {
+	*testHost
 	mu        sync.Mutex
 	completed map[string]int
 	left      int
@@ -69,7 +69,7 @@ type consumers struct {
 }
 
 // receive settles in all ways, and lets some locks lapse.
-func (c *consumers) receive(ctx context.Context, r *rand.Rand) {
+func (c *competingConsumers) receive(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: "q"}
 	rec, err := c.q.OpenReceiver(ctx, a, ReceiverOptions{})
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *consumers) receive(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-func (c *consumers) complete(text string) {
+func (c *competingConsumers) complete(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.completed[text]++

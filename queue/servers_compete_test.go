@@ -74,12 +74,12 @@ func TestServersWake(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*entity.Properties)
 		o    ReceiverOptions
-		then func(b *world)
+		then func(b *testHost)
 		want string
 	}{
-		"sent":         {plain, ReceiverOptions{}, func(b *world) { b.send("q", msg("A")) }, "A"},
-		"next session": {sessions, nextSession(), func(b *world) { b.send("q", msg("A", of("1"))) }, "A"},
-		"deleted":      {plain, ReceiverOptions{}, func(b *world) { b.remove("q") }, "gone"},
+		"sent":         {plain, ReceiverOptions{}, func(b *testHost) { b.send("q", msg("A")) }, "A"},
+		"next session": {sessions, nextSession(), func(b *testHost) { b.send("q", msg("A", of("1"))) }, "A"},
+		"deleted":      {plain, ReceiverOptions{}, func(b *testHost) { b.remove("q") }, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, Options{})
@@ -118,7 +118,7 @@ func TestServersChange(t *testing.T) {
 	a, b := newServers(t, Options{})
 	a.create(entity.Topic, "t", standard())
 	var working sync.WaitGroup
-	for i, w := range []*world{a, b} {
+	for i, w := range []*testHost{a, b} {
 		working.Go(func() {
 			for n := range each {
 				path := fmt.Sprint("t/Subscriptions/s", i, ".", n)
@@ -140,7 +140,7 @@ func TestServersChange(t *testing.T) {
 		})
 	}
 	working.Wait()
-	describe := func(w *world) (lines string) {
+	describe := func(w *testHost) (lines string) {
 		list, err := w.q.List(w.ctx, entity.Subscription, "t", 0, 100)
 		w.must(err)
 		for _, e := range list {

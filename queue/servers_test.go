@@ -14,16 +14,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sharedDoor is one server's door to an engine that several servers share.
-type sharedDoor struct {
+// sharedEngineHandle is one server's door to an engine that several servers share.
+type sharedEngineHandle struct {
 	engine.Engine
 	engine.Getter
 }
 
-func (sharedDoor) Shared() bool { return true }
+func (sharedEngineHandle) Shared() bool { return true }
 
 // newServers returns two servers over one engine, with one clock.
-func newServers(t *testing.T, o Options) (a, b *world) {
+func newServers(t *testing.T, o Options) (a, b *testHost) {
 	t.Helper()
 	disk := testdisk.NewCrashable(t)
 	e, err := disk.Open(t.Context())
@@ -35,10 +35,10 @@ func newServers(t *testing.T, o Options) (a, b *world) {
 		t.Fatal(err)
 	}
 	base := ttl.NewManual(start)
-	server := func() *world {
-		w := &world{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
+	server := func() *testHost {
+		w := &testHost{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
 		door := shared.Door()
-		w.h, err = host.Open(w.ctx, sharedDoor{door, door.(engine.Getter)},
+		w.h, err = host.Open(w.ctx, sharedEngineHandle{door, door.(engine.Getter)},
 			host.Options{Clock: ttl.NewVirtualClock(base), ManualReaper: true}, w.q.Tenant())
 		w.must(err)
 		t.Cleanup(func() { w.must(w.h.Close()) })
@@ -50,14 +50,14 @@ func newServers(t *testing.T, o Options) (a, b *world) {
 }
 
 // pass moves the clock of all servers.
-func (w *world) pass(d time.Duration) { w.base.Advance(d) }
+func (w *testHost) pass(d time.Duration) { w.base.Advance(d) }
 
 // TestServers: what one server does to messages and entities holds for the next operation of another.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	q, s := entity.Address{Entity: "q"}, time.Second
-	for name, play := range map[string]func(a, b *world){
-		"an entity is found at once": func(a, b *world) {
+	for name, play := range map[string]func(a, b *testHost){
+		"an entity is found at once": func(a, b *testHost) {
 			a.queue("q")
 			b.send("q", msg("A"))
 			a.expect("q", "A")
@@ -65,7 +65,7 @@ func TestServers(t *testing.T) {
 			b.remove("q")
 			a.fails(a.q.Send(a.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityNotFound)
 		},
-		"a message has one holder": func(a, b *world) {
+		"a message has one holder": func(a, b *testHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -77,7 +77,7 @@ func TestServers(t *testing.T) {
 			b.expect("q", "C")
 			a.expect("q", "")
 		},
-		"the other server settles": func(a, b *world) {
+		"the other server settles": func(a, b *testHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
 			d := a.expect("q", "A B C D")
@@ -97,7 +97,7 @@ func TestServers(t *testing.T) {
 			b.settle("q", e[0], Settlement{})
 			a.shows("q", "")
 		},
-		"a lock lapses and is renewed elsewhere": func(a, b *world) {
+		"a lock lapses and is renewed elsewhere": func(a, b *testHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := a.expect("q", "A B")
@@ -109,7 +109,7 @@ func TestServers(t *testing.T) {
 			a.loses("q", d[0], Settlement{})
 			a.settle("q", d[1], Settlement{})
 		},
-		"a server is killed": func(a, b *world) {
+		"a server is killed": func(a, b *testHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			a.expect("q", "A B")
@@ -118,7 +118,7 @@ func TestServers(t *testing.T) {
 			b.pass(10 * s)
 			b.expect("q", "A+1 B+1")
 		},
-		"sessions": func(a, b *world) {
+		"sessions": func(a, b *testHost) {
 			a.queue("q", sessions, lockFor(10*s))
 			a.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("2")))
 			r := a.receiver(q, session("1"))
@@ -151,7 +151,7 @@ func TestServers(t *testing.T) {
 				a.t.Fatal(texts(got))
 			}
 		},
-		"deleted, but for what is locked": func(a, b *world) {
+		"deleted, but for what is locked": func(a, b *testHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -165,7 +165,7 @@ func TestServers(t *testing.T) {
 			}
 			b.shows("q", "A")
 		},
-		"described sessions": func(a, b *world) {
+		"described sessions": func(a, b *testHost) {
 			a.queue("q", sessions)
 			a.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := a.receiver(q, session("1"))
@@ -177,7 +177,7 @@ func TestServers(t *testing.T) {
 				b.t.Fatal(list)
 			}
 		},
-		"scheduled": func(a, b *world) {
+		"scheduled": func(a, b *testHost) {
 			a.queue("q")
 			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
 			b.pass(s)
@@ -186,7 +186,7 @@ func TestServers(t *testing.T) {
 			a.expect("q", "B")
 			b.expect("q", "")
 		},
-		"forwards": func(a, b *world) {
+		"forwards": func(a, b *testHost) {
 			a.queue("to")
 			b.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			a.send("q", msg("A"))
@@ -196,7 +196,7 @@ func TestServers(t *testing.T) {
 			b.send("q", msg("C"))
 			b.expect("q", "C")
 		},
-		"what a server that has ended has not forwarded": func(a, b *world) {
+		"what a server that has ended has not forwarded": func(a, b *testHost) {
 			a.queue("to")
 			a.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			m, err := b.q.dataset()
@@ -214,7 +214,7 @@ func TestServers(t *testing.T) {
 			b.sweep()
 			b.expect("to", "A")
 		},
-		"rules": func(a, b *world) {
+		"rules": func(a, b *testHost) {
 			a.create(entity.Topic, "t", standard())
 			a.create(entity.Subscription, "t/Subscriptions/s", standard())
 			b.send("t", msg("A"))
@@ -231,7 +231,7 @@ func TestServers(t *testing.T) {
 			a.send("t", msg("D", func(m *message.Message) { m.SetText(message.Subject, "x") }))
 			b.expect("t/Subscriptions/s", "D")
 		},
-		"properties": func(a, b *world) {
+		"properties": func(a, b *testHost) {
 			a.queue("q", lockFor(10*s))
 			b.send("q", msg("A"))
 			d := b.expect("q", "A")
@@ -246,7 +246,7 @@ func TestServers(t *testing.T) {
 			a.update("q", func(p *entity.Properties) { p.Status = entity.SendDisabled })
 			b.fails(b.q.Send(b.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityDisabled)
 		},
-		"idle": func(a, b *world) {
+		"idle": func(a, b *testHost) {
 			a.queue("q", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			a.queue("other", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			b.expect("q", "")
@@ -267,7 +267,7 @@ func TestServers(t *testing.T) {
 			_, err = b.q.Get(b.ctx, "q")
 			b.fails(err, entity.CodeEntityNotFound)
 		},
-		"transactions": func(a, b *world) {
+		"transactions": func(a, b *testHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := b.expect("q", "A B")

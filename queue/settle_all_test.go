@@ -40,7 +40,7 @@ func TestUncertainSettlement(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := &uncertainEngine{Engine: inner, shared: shared}
-		w := &world{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+		w := &testHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
 		w.h, err = host.Open(w.ctx, e, host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 			w.q.Tenant())
 		w.must(err)

@@ -13,13 +13,13 @@ import (
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
-	begin := func(w *world) *Transaction {
+	begin := func(w *testHost) *Transaction {
 		tx, err := w.q.Begin(w.ctx)
 		w.must(err)
 		return tx
 	}
-	for name, play := range map[string]func(w *world){
-		"committed": func(w *world) {
+	for name, play := range map[string]func(w *testHost){
+		"committed": func(w *testHost) {
 			w.queue("q", attempts(1))
 			w.queue("p")
 			w.send("q", msg("A"), msg("B"))
@@ -38,7 +38,7 @@ func TestTransaction(t *testing.T) {
 			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
 			w.fails(w.q.Send(w.ctx, address("p"), []*message.Message{msg("D")}, tx), entity.CodeNotAllowed)
 		},
-		"given up": func(w *world) {
+		"given up": func(w *testHost) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -50,7 +50,7 @@ func TestTransaction(t *testing.T) {
 			w.settle("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"fails as a whole": func(w *world) {
+		"fails as a whole": func(w *testHost) {
 			w.queue("q")
 			w.queue("p")
 			w.send("q", msg("A"))
@@ -63,7 +63,7 @@ func TestTransaction(t *testing.T) {
 			w.settle("q", d[0], Settlement{Outcome: Release})
 			w.expect("q", "A")
 		},
-		"ends by itself": func(w *world) {
+		"ends by itself": func(w *testHost) {
 			w.queue("q", lockFor(5*time.Minute))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -75,7 +75,7 @@ func TestTransaction(t *testing.T) {
 			w.at(5 * time.Minute)
 			w.expect("q", "A+1")
 		},
-		"too large": func(w *world) {
+		"too large": func(w *testHost) {
 			w.queue("q")
 			tx := begin(w)
 			for i := range 100 {

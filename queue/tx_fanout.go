@@ -155,7 +155,7 @@ func (e *entityState) applyAction(r *entity.Rule, m *message.Message,
 		return acted, nil
 	}
 	failed := content.NewReason("RuleActionException", err.Error())
-	var known *rule.Error
+	var known *rule.ActionError
 	switch {
 	case errors.As(err, &known):
 		failed = content.NewReason(known.Exception, known.Message)

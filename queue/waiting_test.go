@@ -15,26 +15,26 @@ func TestWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		set   []func(*entity.Properties)
 		o     ReceiverOptions
-		first func(w *world)
-		then  func(w *world)
+		first func(w *testHost)
+		then  func(w *testHost)
 		want  string
 	}{
-		"sent": {then: func(w *world) { w.send("q", msg("A")) }, want: "A"},
+		"sent": {then: func(w *testHost) { w.send("q", msg("A")) }, want: "A"},
 		"a lock lapses": {
 			set:   []func(*entity.Properties){lockFor(10 * s)},
-			first: func(w *world) { w.send("q", msg("A")); w.expect("q", "A") },
-			then:  func(w *world) { w.at(10 * s) }, want: "A+1"},
+			first: func(w *testHost) { w.send("q", msg("A")); w.expect("q", "A") },
+			then:  func(w *testHost) { w.at(10 * s) }, want: "A+1"},
 		"its time comes": {
-			first: func(w *world) { w.send("q", msg("A", due(s))) },
-			then:  func(w *world) { w.at(s) }, want: "A"},
+			first: func(w *testHost) { w.send("q", msg("A", due(s))) },
+			then:  func(w *testHost) { w.at(s) }, want: "A"},
 		"in a session": {set: []func(*entity.Properties){sessions}, o: session("1"),
-			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
+			then: func(w *testHost) { w.send("q", msg("A", of("1"))) }, want: "A"},
 		"the next session": {set: []func(*entity.Properties){sessions}, o: nextSession(),
-			then: func(w *world) { w.send("q", msg("A", of("1"))) }, want: "A"},
+			then: func(w *testHost) { w.send("q", msg("A", of("1"))) }, want: "A"},
 		"a session that is released": {
 			set: []func(*entity.Properties){sessions, lockFor(10 * s)}, o: nextSession(),
-			first: func(w *world) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
-			then:  func(w *world) { w.at(10 * s) }, want: "A"},
+			first: func(w *testHost) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
+			then:  func(w *testHost) { w.at(10 * s) }, want: "A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})
@@ -68,7 +68,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // waitUntil returns when somebody waits in a store.
-func waitUntil(w *world, a entity.Address) {
+func waitUntil(w *testHost, a entity.Address) {
 	w.t.Helper()
 	s, err := w.q.store(w.ctx, a)
 	w.must(err)
@@ -88,12 +88,12 @@ func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(w *world)
+		end  func(w *testHost)
 		want entity.ErrorCode
 	}{
-		"deleted":  {func(w *world) { w.remove("q") }, entity.CodeEntityNotFound},
-		"disabled": {func(w *world) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},
-		"stopped":  {func(w *world) { w.reopen() }, entity.CodeCancelled},
+		"deleted":  {func(w *testHost) { w.remove("q") }, entity.CodeEntityNotFound},
+		"disabled": {func(w *testHost) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},
+		"stopped":  {func(w *testHost) { w.reopen() }, entity.CodeCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})

@@ -19,8 +19,8 @@ import (
 // start is when the clocks of these tests begin.
 var start = time.UnixMilli(1_700_000_000_500).UTC()
 
-// world is a host with queues alone, over a disk in memory and a clock that the test moves.
-type world struct {
+// testHost is a host with queues alone, over a disk in memory and a clock that the test moves.
+type testHost struct {
 	t    testing.TB
 	ctx  context.Context
 	fs   *testdisk.Disk
@@ -34,14 +34,14 @@ type world struct {
 	auto bool
 }
 
-func newWorld(t testing.TB, o Options) *world {
+func newWorld(t testing.TB, o Options) *testHost {
 	t.Helper()
 	return newWorldOn(t, testdisk.NewCrashable(t), o)
 }
 
-func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *world {
+func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *testHost {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
+	w := &testHost{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
 	t.Cleanup(func() {
 		w.check()
@@ -51,7 +51,7 @@ func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *world {
 }
 
 // check checks what is stored.
-func (w *world) check() {
+func (w *testHost) check() {
 	w.t.Helper()
 	w.must(w.q.Check(context.Background(), func(err error) bool {
 		w.t.Error(err)
@@ -59,12 +59,12 @@ func (w *world) check() {
 	}))
 }
 
-func (w *world) open() {
+func (w *testHost) open() {
 	w.t.Helper()
 	w.openOn(w.fs)
 }
 
-func (w *world) openOn(fs *testdisk.Disk) {
+func (w *testHost) openOn(fs *testdisk.Disk) {
 	w.t.Helper()
 	e, err := fs.OpenAt(w.ctx, w.base)
 	w.must(err)
@@ -78,13 +78,13 @@ func (w *world) openOn(fs *testdisk.Disk) {
 	w.must(err)
 }
 
-func (w *world) reopen() {
+func (w *testHost) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
 	w.open()
 }
 
-func (w *world) must(err error) {
+func (w *testHost) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -92,7 +92,7 @@ func (w *world) must(err error) {
 }
 
 // fails expects an error of a code.
-func (w *world) fails(err error, code entity.ErrorCode) {
+func (w *testHost) fails(err error, code entity.ErrorCode) {
 	w.t.Helper()
 	if err == nil || entity.ErrorCodeOf(err) != code {
 		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.ErrorCodeOf(err), code)
@@ -107,24 +107,24 @@ func standard() entity.Properties {
 }
 
 // create, change and remove are what is done to entities.
-func (w *world) create(kind entity.Kind, path string, p entity.Properties) {
+func (w *testHost) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
 	w.must(err)
 }
 
-func (w *world) change(path string, p entity.Properties) {
+func (w *testHost) change(path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Update(w.ctx, path, p)
 	w.must(err)
 }
 
-func (w *world) remove(path string) {
+func (w *testHost) remove(path string) {
 	w.t.Helper()
 	w.must(w.q.Delete(w.ctx, path))
 }
 
-func (w *world) queue(name string, change ...func(*entity.Properties)) {
+func (w *testHost) queue(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -133,7 +133,7 @@ func (w *world) queue(name string, change ...func(*entity.Properties)) {
 	w.create(entity.Queue, name, p)
 }
 
-func (w *world) update(name string, change ...func(*entity.Properties)) {
+func (w *testHost) update(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -143,7 +143,7 @@ func (w *world) update(name string, change ...func(*entity.Properties)) {
 }
 
 // at moves the clock to so long after the start.
-func (w *world) at(d time.Duration) {
+func (w *testHost) at(d time.Duration) {
 	w.t.Helper()
 	to := start.Add(d)
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &to})
@@ -153,7 +153,7 @@ func (w *world) at(d time.Duration) {
 	}
 }
 
-func (w *world) sweep() int {
+func (w *testHost) sweep() int {
 	w.t.Helper()
 	n, err := w.h.Instance().SweepNow(w.ctx)
 	w.must(err)
@@ -185,7 +185,7 @@ func due(d time.Duration) func(*message.Message) {
 // address is that of an entity, by its path.
 func address(path string) entity.Address { return entity.Address{Entity: path} }
 
-func (w *world) send(queue string, list ...*message.Message) {
+func (w *testHost) send(queue string, list ...*message.Message) {
 	w.t.Helper()
 	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
@@ -203,7 +203,7 @@ func texts(list []Delivery) string {
 	return strings.Join(words, " ")
 }
 
-func (w *world) receiver(a entity.Address, o ReceiverOptions) *Receiver {
+func (w *testHost) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -212,7 +212,7 @@ func (w *world) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 }
 
 // take receives what there is.
-func (w *world) take(a entity.Address, o ReceiverOptions) []Delivery {
+func (w *testHost) take(a entity.Address, o ReceiverOptions) []Delivery {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -223,13 +223,13 @@ func (w *world) take(a entity.Address, o ReceiverOptions) []Delivery {
 }
 
 // lock receives what there is in PeekLock.
-func (w *world) lock(queue string) []Delivery {
+func (w *testHost) lock(queue string) []Delivery {
 	w.t.Helper()
 	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
 // expect receives and compares.
-func (w *world) expect(queue, want string) []Delivery {
+func (w *testHost) expect(queue, want string) []Delivery {
 	w.t.Helper()
 	list := w.lock(queue)
 	if got := texts(list); got != want {
@@ -239,7 +239,7 @@ func (w *world) expect(queue, want string) []Delivery {
 }
 
 // dead compares what the dead letters are, with their reasons.
-func (w *world) dead(queue, want string) {
+func (w *testHost) dead(queue, want string) {
 	w.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,
@@ -257,7 +257,7 @@ func (w *world) dead(queue, want string) {
 }
 
 // shows compares what a peek shows.
-func (w *world) shows(queue, want string) []Delivery {
+func (w *testHost) shows(queue, want string) []Delivery {
 	w.t.Helper()
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
 	w.must(err)
@@ -267,13 +267,13 @@ func (w *world) shows(queue, want string) []Delivery {
 	return list
 }
 
-func (w *world) settle(queue string, d Delivery, s Settlement) {
+func (w *testHost) settle(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.must(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil))
 }
 
 // loses expects that the lock of a message is lost.
-func (w *world) loses(queue string, d Delivery, s Settlement) {
+func (w *testHost) loses(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.fails(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil), entity.CodeMessageLockLost)
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// peer is the least that a client takes for a broker: one connection and one session; it hands each message
+// fakeBroker is the least that a client takes for a broker: one connection and one session; it hands each message
 // that comes to the receiver that asks next. It is there for the frames alone.
-type peer struct {
+type fakeBroker struct {
 	conn    net.Conn
 	payload []byte          // of the message that is coming, or waits
 	states  []string        // that the client has told of deliveries
 	refused map[uint32]bool // handles of links whose detach the client has yet to answer
 }
 
-func (p *peer) write(channel uint16, b frame.Body, payload []byte) error {
+func (p *fakeBroker) write(channel uint16, b frame.Body, payload []byte) error {
 	_, err := p.conn.Write(frame.Append(nil, channel, b, payload))
 	return err
 }
 
 // serve answers until the client closes the connection.
-func (p *peer) serve() error {
+func (p *fakeBroker) serve() error {
 	r := frame.NewReader(p.conn, 65536)
 	if h, err := r.ProtocolHeader(); err != nil || h != frame.HeaderSASL() {
 		return fmt.Errorf("the first header is %x, %w", h, err)
@@ -77,7 +77,7 @@ func (p *peer) serve() error {
 	}
 }
 
-func (p *peer) answer(channel uint16, body frame.Body, payload []byte) error {
+func (p *fakeBroker) answer(channel uint16, body frame.Body, payload []byte) error {
 	switch b := body.(type) {
 	case *frame.Open:
 		return p.write(channel, &frame.Open{ContainerID: "peer", MaxFrameSize: 512, ChannelMax: 10,
@@ -116,7 +116,7 @@ func (p *peer) answer(channel uint16, body frame.Body, payload []byte) error {
 }
 
 // attach takes every link but those to "missing".
-func (p *peer) attach(channel uint16, b *frame.Attach) error {
+func (p *fakeBroker) attach(channel uint16, b *frame.Attach) error {
 	if target, ok := b.Target.(*frame.Target); ok && target.Address == "missing" {
 		p.refused[b.Handle] = true
 		if err := p.write(channel, &frame.Attach{Name: b.Name, Handle: b.Handle, Receiver: true,
@@ -142,7 +142,7 @@ func (p *peer) attach(channel uint16, b *frame.Attach) error {
 }
 
 // deliver sends the message that waits, in pieces that fit into the smallest frames.
-func (p *peer) deliver(channel uint16, handle uint32) error {
+func (p *fakeBroker) deliver(channel uint16, handle uint32) error {
 	m, err := message.Parse(p.payload)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func TestFramesOfGo(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
 	defer listener.Close()
-	p, done := &peer{refused: map[uint32]bool{}}, make(chan error, 1)
+	p, done := &fakeBroker{refused: map[uint32]bool{}}, make(chan error, 1)
 	go func() {
 		var err error
 		if p.conn, err = listener.Accept(); err == nil {

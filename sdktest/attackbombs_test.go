@@ -20,7 +20,7 @@ import (
 const bombMB = 600
 
 // withoutGrowth fails the test if the server takes much more memory at the end of fn than before.
-func (a *target) withoutGrowth(fn func()) {
+func (a *attackedServer) withoutGrowth(fn func()) {
 	a.t.Helper()
 	before := residentKB(a.t, a.s)
 	fn()
@@ -137,7 +137,7 @@ func gzipped(t *testing.T, prefix []byte, n int) []byte {
 // Files that stand for far more than their bytes make a command fail in time and with bounded memory.
 func TestAttackByFiles(t *testing.T) {
 	s := start(t, "--memory")
-	a := &target{t: t, s: s}
+	a := &attackedServer{t: t, s: s}
 	a.want(201, "POST", "dbs", `{"id":"d"}`)
 	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"],"version":2}}`)
 	laughs := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
@@ -193,7 +193,7 @@ func TestAttackByFiles(t *testing.T) {
 // Rules of subscriptions that are long, deep or slow are refused, or slow their own topic alone.
 func TestAttackByFilters(t *testing.T) {
 	b := startBus(t, "--memory")
-	a := &target{t: t, s: b.Server}
+	a := &attackedServer{t: t, s: b.Server}
 	a.prepare()
 	b.create(t, "topic", "s")
 	put := func(name, expression string) int {

@@ -31,8 +31,8 @@ const (
 // strictKey is a key of Service Bus that no attacker has.
 const strictKey = "root:Manage+Send+Listen:nobody-knows-this"
 
-// target is a server that is attacked.
-type target struct {
+// attackedServer is a server that is attacked.
+type attackedServer struct {
 	t      *testing.T
 	s      *Server
 	client http.Client
@@ -41,15 +41,15 @@ type target struct {
 }
 
 // attacked starts a server with a container "v" of one range to attack and one "quiet" beside it.
-func attacked(t *testing.T, args ...string) *target {
+func attacked(t *testing.T, args ...string) *attackedServer {
 	t.Helper()
-	a := &target{t: t, s: start(t, append([]string{"--memory", "--virtual-clock"}, args...)...)}
+	a := &attackedServer{t: t, s: start(t, append([]string{"--memory", "--virtual-clock"}, args...)...)}
 	a.prepare()
 	return a
 }
 
 // prepare creates the containers of a server that is attacked.
-func (a *target) prepare() {
+func (a *attackedServer) prepare() {
 	a.t.Helper()
 	a.client.Transport = &http.Transport{MaxIdleConnsPerHost: 16}
 	a.t.Cleanup(a.client.CloseIdleConnections)
@@ -66,7 +66,7 @@ func (a *target) prepare() {
 }
 
 // dial connects to the server.
-func (a *target) dial() net.Conn {
+func (a *attackedServer) dial() net.Conn {
 	a.t.Helper()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port))
 	must(a.t, err)
@@ -74,7 +74,7 @@ func (a *target) dial() net.Conn {
 }
 
 // dialDirect connects to direct mode.
-func (a *target) dialDirect() net.Conn {
+func (a *attackedServer) dialDirect() net.Conn {
 	a.t.Helper()
 	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port), &tls.Config{InsecureSkipVerify: true})
 	must(a.t, err)
@@ -82,7 +82,7 @@ func (a *target) dialDirect() net.Conn {
 }
 
 // ask sends a request with the key; headers are pairs. An answer that does not come in time is an error.
-func (a *target) ask(ctx context.Context, method, path, body string,
+func (a *attackedServer) ask(ctx context.Context, method, path, body string,
 	headers ...string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.s.URL("http")+path, strings.NewReader(body))
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *target) ask(ctx context.Context, method, path, body string,
 }
 
 // does sends a request and returns its answer, which must come in time.
-func (a *target) does(method, path, body string, headers ...string) (int, string) {
+func (a *attackedServer) does(method, path, body string, headers ...string) (int, string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), attackTime)
 	defer cancel()
@@ -117,7 +117,7 @@ func (a *target) does(method, path, body string, headers ...string) (int, string
 	return status, string(answer)
 }
 
-func (a *target) want(status int, method, path, body string, headers ...string) string {
+func (a *attackedServer) want(status int, method, path, body string, headers ...string) string {
 	a.t.Helper()
 	got, answer := a.does(method, path, body, headers...)
 	if got != status {
@@ -127,7 +127,7 @@ func (a *target) want(status int, method, path, body string, headers ...string) 
 }
 
 // refused wants a failure that is the client's and no defect.
-func (a *target) refused(method, path, body string, headers ...string) {
+func (a *attackedServer) refused(method, path, body string, headers ...string) {
 	a.t.Helper()
 	if got, answer := a.does(method, path, body, headers...); got < 400 || got >= 500 && got != http.StatusServiceUnavailable {
 		a.t.Errorf("%s %s: %d\n%.300s", method, path, got, answer)
@@ -137,13 +137,13 @@ func (a *target) refused(method, path, body string, headers ...string) {
 func key(pk string) []string { return []string{"x-ms-documentdb-partitionkey", `["` + pk + `"]`} }
 
 // hangsUp sends a request and goes after a while.
-func (a *target) hangsUp(after time.Duration, method, path, body string, headers ...string) {
+func (a *attackedServer) hangsUp(after time.Duration, method, path, body string, headers ...string) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), after)
 	defer cancel()
 	_, _, _ = a.ask(ctx, method, path, body, headers...)
 }
 
-func (a *target) procedure(id, body string) {
+func (a *attackedServer) procedure(id, body string) {
 	a.t.Helper()
 	text, err := json.Marshal(map[string]string{"id": id, "body": body})
 	must(a.t, err)
@@ -154,7 +154,7 @@ func (a *target) procedure(id, body string) {
 // long. Figures of so few milliseconds say little on a machine that does other things, or whose processors
 // the attack has to itself. So the ratio is judged only above a bound that only waiting passes, and only if
 // the processors were free for this test before the attack.
-func (a *target) judge(reads, before []time.Duration) {
+func (a *attackedServer) judge(reads, before []time.Duration) {
 	beside, quiet := reads[len(reads)*99/100], before[len(before)*99/100]
 	a.t.Logf("99 of 100 reads beside it came within %v, %.1f times as long as in quiet (%v)",
 		beside, float64(beside)/float64(quiet), quiet)
@@ -199,27 +199,27 @@ const (
 	writes = "write to another key"
 )
 
-// took is how long the answers to a neighbour took.
-type took struct {
+// latencyRecorder is how long the answers to a neighbour took.
+type latencyRecorder struct {
 	sync.Mutex
 	of map[string][]time.Duration
 }
 
-func (k *took) note(what string, d time.Duration) {
+func (k *latencyRecorder) note(what string, d time.Duration) {
 	k.Lock()
 	defer k.Unlock()
 	k.of[what] = append(k.of[what], d)
 }
 
 // kinds is of how many kinds of work something has been noted.
-func (k *took) kinds() int {
+func (k *latencyRecorder) kinds() int {
 	k.Lock()
 	defer k.Unlock()
 	return len(k.of)
 }
 
 // next returns what has been noted, in order, and begins anew.
-func (k *took) next() map[string][]time.Duration {
+func (k *latencyRecorder) next() map[string][]time.Duration {
 	k.Lock()
 	defer k.Unlock()
 	of := k.of
@@ -233,11 +233,11 @@ func (k *took) next() map[string][]time.Duration {
 // neighbour works for quietTime while nothing else happens, and on beside an attack until the function that
 // it returns is called, which reports how long the answers took. Both times it does the same: a client that
 // pauses between two requests waits longer for each than one that never does.
-func (a *target) neighbour() (end func()) {
+func (a *attackedServer) neighbour() (end func()) {
 	a.share = processorShare()
 	var stop atomic.Bool
 	var work sync.WaitGroup
-	took := &took{of: map[string][]time.Duration{}}
+	took := &latencyRecorder{of: map[string][]time.Duration{}}
 	for name, do := range map[string]func(ctx context.Context, n int) (int, []byte, error){
 		reads: func(ctx context.Context, _ int) (int, []byte, error) {
 			return a.ask(ctx, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)

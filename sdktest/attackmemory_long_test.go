@@ -26,7 +26,7 @@ const burstBound = 250 * time.Millisecond
 type memoryAttack struct {
 	name   string
 	mostMB int // that the server may take more at its peak
-	run    func(t *testing.T, a *target, bus string) (open []io.Closer)
+	run    func(t *testing.T, a *attackedServer, bus string) (open []io.Closer)
 }
 
 // memoryAttacks are those without a key, which may cost next to nothing, and those with one, which may cost
@@ -34,7 +34,7 @@ type memoryAttack struct {
 func memoryAttacks() []memoryAttack {
 	const withoutKey, withKey = 120, 1200
 	return []memoryAttack{
-		{"unfinished messages of AMQP", withoutKey, func(t *testing.T, _ *target, bus string) (open []io.Closer) {
+		{"unfinished messages of AMQP", withoutKey, func(t *testing.T, _ *attackedServer, bus string) (open []io.Closer) {
 			for range 72 {
 				c := dialAMQP(t, bus)
 				open = append(open, c)
@@ -50,7 +50,7 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"names of links of AMQP", withoutKey, func(t *testing.T, _ *target, bus string) []io.Closer {
+		{"names of links of AMQP", withoutKey, func(t *testing.T, _ *attackedServer, bus string) []io.Closer {
 			c := dialAMQP(t, bus)
 			for h := range uint32(3000) {
 				if c.attach(h, fmt.Sprint(h, strings.Repeat("y", 30_000))) != nil {
@@ -59,7 +59,7 @@ func memoryAttacks() []memoryAttack {
 			}
 			return []io.Closer{c}
 		}},
-		{"payloads of direct mode before a key", withoutKey, func(t *testing.T, a *target, _ string) (open []io.Closer) {
+		{"payloads of direct mode before a key", withoutKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
 			payload := []byte(`{"id":"` + strings.Repeat("x", 2_000_000) + `"}`)
 			f := rntbdtest.Frame(3, 1, [16]byte{1}, payload, rntbdtest.Flag(2, 1), rntbdtest.Text(0x15, "d"),
 				rntbdtest.Text(0x16, "v"))
@@ -71,7 +71,7 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"items of direct mode that nobody takes", withKey, func(t *testing.T, a *target, _ string) (open []io.Closer) {
+		{"items of direct mode that nobody takes", withKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
 			f := rntbdtest.Frame(3, 3, [16]byte{1}, nil, rntbdtest.Text(1, "Bearer "+EmulatorKey),
 				rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "v"), rntbdtest.Text(0x17, "big"),
 				rntbdtest.Text(0x2B, `["x"]`))
@@ -89,7 +89,7 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"items over HTTP that nobody takes", withKey, func(t *testing.T, a *target, _ string) (open []io.Closer) {
+		{"items over HTTP that nobody takes", withKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
 			for range 800 {
 				c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port))
 				must(t, err)
@@ -101,7 +101,7 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"bodies over HTTP that do not end", withoutKey, func(t *testing.T, a *target, bus string) (open []io.Closer) {
+		{"bodies over HTTP that do not end", withoutKey, func(t *testing.T, a *attackedServer, bus string) (open []io.Closer) {
 			for n := range 400 {
 				address := []string{bus, fmt.Sprintf("127.0.0.1:%d", a.s.Port)}[n%2]
 				c, err := net.Dial("tcp", address)
@@ -161,7 +161,7 @@ func TestAttackMemory(t *testing.T) {
 }
 
 // resident is the memory of the process, in KB; 0 where it cannot be told.
-func (a *target) resident() (kb int) {
+func (a *attackedServer) resident() (kb int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.s.cmd.Process.Pid))
 	if err != nil {
 		return 0
@@ -173,7 +173,7 @@ func (a *target) resident() (kb int) {
 }
 
 // descriptors is how many files and connections the process has; 0 where it cannot be told.
-func (a *target) descriptors() int {
+func (a *attackedServer) descriptors() int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", a.s.cmd.Process.Pid))
 	if err != nil {
 		return 0

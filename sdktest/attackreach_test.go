@@ -70,7 +70,7 @@ func TestAttackByPaths(t *testing.T) {
 	dir := filepath.Join(parent, "in", "data")
 	must(t, os.MkdirAll(dir, 0o700))
 	must(t, os.WriteFile(filepath.Join(parent, "secret"), []byte("root:secret"), 0o600))
-	a := &target{t: t, s: start(t, "--data", dir, "--virtual-clock")}
+	a := &attackedServer{t: t, s: start(t, "--data", dir, "--virtual-clock")}
 	a.prepare()
 	for _, up := range []string{"../", "..%2f", "%2e%2e/", "%2e%2e%2f", "..\\", "..%5c", "....//", "%c0%ae%c0%ae/", "..%00/"} {
 		for _, base := range []string{"", "_explorer/", "_explorer/docs/", "_explorer/assets/", "_mayfly/", "dbs/d/colls/v/docs/",
@@ -105,7 +105,7 @@ func TestAttackByPaths(t *testing.T) {
 }
 
 // raw sends bytes and returns the status and the text of the answer; 0 if the connection was closed.
-func (a *target) raw(request string) (status int, answer string) {
+func (a *attackedServer) raw(request string) (status int, answer string) {
 	a.t.Helper()
 	c := a.dial()
 	defer c.Close()
@@ -223,14 +223,14 @@ func TestAttackOnSecrets(t *testing.T) {
 	const own = "bXkgb3duIHNlY3JldCBrZXkgZm9yIHRoaXMgdGVzdCBhbG9uZQ=="
 	file := filepath.Join(t.TempDir(), "key")
 	must(t, os.WriteFile(file, []byte(own), 0o600))
-	b := bus{}
+	b := serviceBusServer{}
 	var err error
 	b.plainAdmin, err = FreePort()
 	must(t, err)
 	b.Server = start(t, "--memory", "--key-file", file, "--log-level", "debug", "--servicebus", "--servicebus-key", strictKey,
 		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(b.plainAdmin), "--servicebus-tls-port", "off",
 		"--servicebus-admin-tls-port", "off")
-	a := &target{t: t, s: b.Server}
+	a := &attackedServer{t: t, s: b.Server}
 	with := func(headers ...string) []string { return append(headers, "Authorization", "Bearer "+own) }
 	a.want(201, "POST", "dbs", `{"id":"d"}`, with()...)
 	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"]}}`, with()...)

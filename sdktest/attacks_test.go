@@ -140,7 +140,7 @@ func TestAttackByIdleConnections(t *testing.T) {
 	s := &Server{Bin: script, Args: []string{"--log-level", "warn", "--data", t.TempDir(), "--virtual-clock"}}
 	must(t, s.Start(t.Context()))
 	t.Cleanup(func() { must(t, s.Stop()) })
-	a := &target{t: t, s: s}
+	a := &attackedServer{t: t, s: s}
 	a.want(201, "POST", "dbs", `{"id":"d"}`)
 	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"],"version":2}}`)
 	for range 200 * attackScale {
@@ -253,7 +253,7 @@ func TestAttackByTheClock(t *testing.T) {
 func TestAttackOnTheLog(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)
-	a := &target{t: t, s: s}
+	a := &attackedServer{t: t, s: s}
 	a.want(201, "POST", "dbs", `{"id":"d"}`)
 	a.want(201, "POST", "dbs/d/colls", `{"id":"v","partitionKey":{"paths":["/pk"],"version":2}}`)
 	for i := range 300 {

@@ -18,42 +18,42 @@ const (
 	busReceivers = 4
 )
 
-// sent is what clients know of a message.
-type sent struct {
+// modelMessage is what clients know of a message.
+type modelMessage struct {
 	acked     bool // its sender was told that it is stored
 	ending    bool // a receiver has asked to complete it
 	completed bool // and was told that it is
 	holder    int  // the receiver that has its lock since the last start; 0: none
 }
 
-// busLedger is what clients know of all messages.
-type busLedger struct {
+// messageModel is what clients know of all messages.
+type messageModel struct {
 	mu       sync.Mutex
-	messages map[string]*sent
+	messages map[string]*modelMessage
 	acks     atomic.Int64
 	faults   []string
 }
 
-func (l *busLedger) of(id string) *sent {
+func (l *messageModel) of(id string) *modelMessage {
 	if l.messages[id] == nil {
-		l.messages[id] = &sent{}
+		l.messages[id] = &modelMessage{}
 	}
 	return l.messages[id]
 }
 
-func (l *busLedger) change(id string, fn func(*sent)) {
+func (l *messageModel) change(id string, fn func(*modelMessage)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn(l.of(id))
 }
 
-func (l *busLedger) fault(format string, args ...any) {
+func (l *messageModel) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
 // received notes that a receiver has got a message.
-func (l *busLedger) received(id string, by int) {
-	l.change(id, func(m *sent) {
+func (l *messageModel) received(id string, by int) {
+	l.change(id, func(m *modelMessage) {
 		switch {
 		case m.completed:
 			l.fault("%s comes back after it was completed", id)
@@ -73,7 +73,7 @@ func TestServiceBusKill9(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	l := &busLedger{messages: map[string]*sent{}}
+	l := &messageModel{messages: map[string]*modelMessage{}}
 	for round := range busKills {
 		b.workAndKill(t, l, round, int64(20+rng.IntN(400)))
 		check(t, dir)
@@ -112,7 +112,7 @@ func TestServiceBusKill9(t *testing.T) {
 }
 
 // client is one that does not try again.
-func (b bus) client(t *testing.T) *sb.Client {
+func (b serviceBusServer) client(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(b.connection(),
 		&sb.ClientOptions{RetryOptions: sb.RetryOptions{MaxRetries: -1}})
@@ -122,7 +122,7 @@ func (b bus) client(t *testing.T) *sb.Client {
 
 // workAndKill lets clients send, receive and complete until so many answers have come, then kills the server
 // under them.
-func (b bus) workAndKill(t *testing.T, l *busLedger, round int, after int64) {
+func (b serviceBusServer) workAndKill(t *testing.T, l *messageModel, round int, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -151,7 +151,7 @@ func (b bus) workAndKill(t *testing.T, l *busLedger, round int, after int64) {
 	}
 }
 
-func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, name string,
+func (b serviceBusServer) sendUntilKilled(ctx context.Context, t *testing.T, l *messageModel, name string,
 	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))
@@ -162,16 +162,16 @@ func (b bus) sendUntilKilled(ctx context.Context, t *testing.T, l *busLedger, na
 	}
 	for n := 0; ; n++ {
 		id := fmt.Sprintf("%s-%d", name, n)
-		l.change(id, func(*sent) {})
+		l.change(id, func(*modelMessage) {})
 		if err := s.SendMessage(ctx, &sb.Message{MessageID: &id, Body: make([]byte, 1024)}, nil); err != nil {
 			return
 		}
-		l.change(id, func(m *sent) { m.acked = true })
+		l.change(id, func(m *modelMessage) { m.acked = true })
 		acknowledged()
 	}
 }
 
-func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger, number int,
+func (b serviceBusServer) receiveUntilKilled(ctx context.Context, t *testing.T, l *messageModel, number int,
 	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))
@@ -192,11 +192,11 @@ func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger,
 			if i%3 == 2 {
 				continue // it keeps the lock until the kill
 			}
-			l.change(m.MessageID, func(m *sent) { m.ending = true })
+			l.change(m.MessageID, func(m *modelMessage) { m.ending = true })
 			if err := r.CompleteMessage(ctx, m, nil); err != nil {
 				return
 			}
-			l.change(m.MessageID, func(m *sent) { m.completed, m.holder = true, 0 })
+			l.change(m.MessageID, func(m *modelMessage) { m.completed, m.holder = true, 0 })
 			acknowledged()
 		}
 	}
@@ -204,7 +204,7 @@ func (b bus) receiveUntilKilled(ctx context.Context, t *testing.T, l *busLedger,
 
 // drain takes out what is in a queue, and reports how often each id was there. How many there are the
 // administration says: that none comes for a while may mean that the machine is busy.
-func (b bus) drain(t *testing.T, queue string) map[string]int {
+func (b serviceBusServer) drain(t *testing.T, queue string) map[string]int {
 	t.Helper()
 	c := b.client(t)
 	defer c.Close(t.Context())

@@ -2,4 +2,4 @@
 
 package sdktest
 
-var longConnections = []connection{{"http", 5}, {"https", 1}}
+var longConnections = []connectionVariant{{"http", 5}, {"https", 1}}

@@ -2,4 +2,4 @@
 
 package sdktest
 
-var longConnections []connection
+var longConnections []connectionVariant

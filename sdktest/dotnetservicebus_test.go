@@ -20,7 +20,7 @@ const dotnetWorkers = 14
 // --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
 func TestDotnetServiceBus(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{needs: "MAYFLY_DOTNET_SERVICEBUS"})
+	runnable(t, scenarioSuite{needs: "MAYFLY_DOTNET_SERVICEBUS"})
 	expected := readExpectations(t, filepath.Join("upstream", "dotnet-servicebus", "expected-fail.txt"))
 	for _, way := range []string{"amqp", "ws"} {
 		t.Run(way, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestDotnetServiceBus(t *testing.T) {
 }
 
 // dotnetVerdicts reads what the suite has printed. The second case of a name has "again" behind it.
-func dotnetVerdicts(out string) map[string]verdict {
-	verdicts := map[string]verdict{}
+func dotnetVerdicts(out string) map[string]testResult {
+	verdicts := map[string]testResult{}
 	for line := range strings.Lines(out) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		name, says, _ := strings.Cut(strings.TrimSpace(rest), ": ")
@@ -55,9 +55,9 @@ func dotnetVerdicts(out string) map[string]verdict {
 		}
 		switch word {
 		case "ok":
-			verdicts[name] = verdict{result: "pass"}
+			verdicts[name] = testResult{result: "pass"}
 		case "FAIL":
-			verdicts[name] = verdict{"fail", says}
+			verdicts[name] = testResult{"fail", says}
 		}
 	}
 	return verdicts

@@ -19,7 +19,7 @@ import (
 // surface.
 
 // listen follows the stream from its last event on, until it breaks or ctx ends.
-func (g *graveyard) listen(ctx context.Context, t *testing.T, s *Server) {
+func (g *observedContainer) listen(ctx context.Context, t *testing.T, s *Server) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL("http")+g.path()+"/events", nil)
 	if err != nil {
 		t.Error(err)
@@ -54,7 +54,7 @@ func (g *graveyard) listen(ctx context.Context, t *testing.T, s *Server) {
 			if kind == "" {
 				continue
 			}
-			var e event
+			var e expiryEvent
 			if err := json.Unmarshal([]byte(data), &e); err != nil || kind != "expired" || id == "" {
 				t.Errorf("%s: event %q, id %q, %s: %v", g.stream.name, kind, id, data, err)
 				return
@@ -68,15 +68,15 @@ func (g *graveyard) listen(ctx context.Context, t *testing.T, s *Server) {
 
 const hookSecret = "s3cret"
 
-// postOffice is the endpoint of the webhooks: a path for each container.
-type postOffice struct {
+// webhookEndpoint is the endpoint of the webhooks: a path for each container.
+type webhookEndpoint struct {
 	t     *testing.T
-	yards map[string]*graveyard
+	yards map[string]*observedContainer
 	posts atomic.Int64
 }
 
-func newPostOffice(t *testing.T, yards []*graveyard) *postOffice {
-	o := &postOffice{t: t, yards: map[string]*graveyard{}}
+func newPostOffice(t *testing.T, yards []*observedContainer) *webhookEndpoint {
+	o := &webhookEndpoint{t: t, yards: map[string]*observedContainer{}}
 	for _, g := range yards {
 		o.yards["/"+g.name] = g
 	}
@@ -85,7 +85,7 @@ func newPostOffice(t *testing.T, yards []*graveyard) *postOffice {
 
 // ServeHTTP takes a batch up and confirms it, but for the second one of all: that is taken up and not
 // confirmed.
-func (o *postOffice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *webhookEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the server was killed while it was sending
@@ -95,7 +95,7 @@ func (o *postOffice) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var batch struct {
 		Database, Container string
 		Lost                bool
-		Events              []event
+		Events              []expiryEvent
 	}
 	err = json.Unmarshal(body, &batch)
 	g := o.yards[r.URL.Path]

@@ -23,45 +23,47 @@ const (
 	longestTTL   = 5 // seconds
 )
 
-// fate is what a writer knows about the end of one version of a document.
-type fate int
+// versionOutcome is what a writer knows about the end of one version of a document.
+type versionOutcome int
 
 const (
-	open     fate = iota // an answer never came: it may expire, or not
-	expires              // it has an event, or will have one when its time comes
-	survives             // it has none: it never expires, or was replaced or deleted in time
+	open     versionOutcome = iota // an answer never came: it may expire, or not
+	expires                        // it has an event, or will have one when its time comes
+	survives                       // it has none: it never expires, or was replaced or deleted in time
 )
 
-// life is one version of a document.
-type life struct {
+// writtenVersion is one version of a document.
+type writtenVersion struct {
 	id, pk string
 	value  int // its number, which nothing else has
 	ttl    int // seconds; -1: for ever
 	ts     int64
-	fate   fate
+	fate   versionOutcome
 }
 
-func (l *life) body() []byte {
+func (l *writtenVersion) body() []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"ttl":%d,"filler":"%0100d"}`, l.id, l.pk, l.value, l.ttl, l.value)
 }
 
 // expiredBy reports whether the version was expired at a second.
-func (l *life) expiredBy(second int64) bool { return l.ttl > 0 && l.ts+int64(l.ttl) <= second }
-
-// ledger is every version that was ever sent to a container. It is read when nobody writes.
-type ledger struct {
-	mu   sync.Mutex
-	made map[int]*life
+func (l *writtenVersion) expiredBy(second int64) bool {
+	return l.ttl > 0 && l.ts+int64(l.ttl) <= second
 }
 
-func (g *ledger) add(l *life) {
+// versionHistory is every version that was ever sent to a container. It is read when nobody writes.
+type versionHistory struct {
+	mu   sync.Mutex
+	made map[int]*writtenVersion
+}
+
+func (g *versionHistory) add(l *writtenVersion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made[l.value] = l
 }
 
 // due are the versions whose events must be there.
-func (g *ledger) due() (list []int) {
+func (g *versionHistory) due() (list []int) {
 	for value, l := range g.made {
 		if l.fate == expires {
 			list = append(list, value)
@@ -71,7 +73,7 @@ func (g *ledger) due() (list []int) {
 }
 
 // check compares an event with the version that it tells of.
-func (g *ledger) check(e event) error {
+func (g *versionHistory) check(e expiryEvent) error {
 	g.mu.Lock()
 	l := g.made[e.Document.Value]
 	g.mu.Unlock()
@@ -87,8 +89,8 @@ func (g *ledger) check(e event) error {
 	return nil
 }
 
-// event is an expiry as it is told.
-type event struct {
+// expiryEvent is an expiry as it is told.
+type expiryEvent struct {
 	ID           string   `json:"id"`
 	PartitionKey []string `json:"partitionKey"`
 	ExpiredAt    int64    `json:"expiredAt"`
@@ -104,23 +106,23 @@ type event struct {
 	} `json:"document"`
 }
 
-// trail is what one reader of a container's events has been told.
-type trail struct {
+// receivedEvents is what one reader of a container's events has been told.
+type receivedEvents struct {
 	t      *testing.T
 	name   string
-	ledger *ledger
+	ledger *versionHistory
 	once   bool // it is told nothing twice
 
 	mu      sync.Mutex
-	seen    map[int]event     // by the document's value
-	last    map[string]uint64 // the highest sequence of each range
+	seen    map[int]expiryEvent // by the document's value
+	last    map[string]uint64   // the highest sequence of each range
 	repeats int
 	grown   chan struct{}
 }
 
 // follow takes events up, in the order in which they came. One that is new comes behind all that were seen of
 // its range.
-func (r *trail) follow(events ...event) {
+func (r *receivedEvents) follow(events ...expiryEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range events {
@@ -147,14 +149,14 @@ func (r *trail) follow(events ...event) {
 	r.grown = make(chan struct{})
 }
 
-func (r *trail) count() int {
+func (r *receivedEvents) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.seen)
 }
 
 // await waits until there are events of all these versions.
-func (r *trail) await(ctx context.Context, due []int) {
+func (r *receivedEvents) await(ctx context.Context, due []int) {
 	r.t.Helper()
 	for {
 		r.mu.Lock()
@@ -177,7 +179,7 @@ func (r *trail) await(ctx context.Context, due []int) {
 }
 
 // settled compares what was told at the end with what had to be.
-func (r *trail) settled() {
+func (r *receivedEvents) settled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for value, e := range r.seen {
@@ -187,26 +189,26 @@ func (r *trail) settled() {
 	}
 }
 
-// mourner writes short-lived documents, one after the other, so that it knows what becomes of each version.
-type mourner struct {
+// expiryWriter writes short-lived documents, one after the other, so that it knows what becomes of each version.
+type expiryWriter struct {
 	name   string
 	c      *azcosmos.ContainerClient
 	pk     azcosmos.PartitionKey
-	ledger *ledger
+	ledger *versionHistory
 	count  *atomic.Int64 // of all versions
 	rng    *rand.Rand
-	docs   []*life // the last version of each document
+	docs   []*writtenVersion // the last version of each document
 	names  int
 }
 
 // step writes or deletes one document. An error leaves the fates of its versions open, and the document
 // alone.
-func (m *mourner) step(ctx context.Context) error {
+func (m *expiryWriter) step(ctx context.Context) error {
 	i := m.rng.IntN(len(m.docs) + 2)
 	if i >= len(m.docs) {
 		m.names++
 		i = len(m.docs)
-		m.docs = append(m.docs, &life{id: fmt.Sprintf("%s-%d", m.name, m.names), fate: survives})
+		m.docs = append(m.docs, &writtenVersion{id: fmt.Sprintf("%s-%d", m.name, m.names), fate: survives})
 	}
 	old := m.docs[i]
 	if old.value == 0 || m.rng.IntN(4) > 0 {
@@ -216,14 +218,14 @@ func (m *mourner) step(ctx context.Context) error {
 	return m.end(ctx, old)
 }
 
-func (m *mourner) forget(i int) {
+func (m *expiryWriter) forget(i int) {
 	m.docs[i] = m.docs[len(m.docs)-1]
 	m.docs = m.docs[:len(m.docs)-1]
 }
 
 // renew replaces a version, or what comes after it when it has expired.
-func (m *mourner) renew(ctx context.Context, i int, old *life) error {
-	next := &life{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 + m.rng.IntN(longestTTL)}
+func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) error {
+	next := &writtenVersion{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 + m.rng.IntN(longestTTL)}
 	if m.rng.IntN(8) == 0 {
 		next.ttl = -1
 	}
@@ -250,7 +252,7 @@ func (m *mourner) renew(ctx context.Context, i int, old *life) error {
 }
 
 // end deletes a version, if it has not expired.
-func (m *mourner) end(ctx context.Context, old *life) error {
+func (m *expiryWriter) end(ctx context.Context, old *writtenVersion) error {
 	_, err := m.c.DeleteItem(ctx, m.pk, old.id, nil)
 	switch code := status(err); {
 	case err == nil:
@@ -265,33 +267,33 @@ func (m *mourner) end(ctx context.Context, old *life) error {
 }
 
 // ifMortal is the fate of a version, if it is one that can expire.
-func (l *life) ifMortal(f fate) fate {
+func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
 	if l.ttl > 0 {
 		return f
 	}
 	return survives
 }
 
-// graveyard is a container, all that was written to it and who is told of its expiries.
-type graveyard struct {
+// observedContainer is a container, all that was written to it and who is told of its expiries.
+type observedContainer struct {
 	name     string
-	ledger   *ledger
-	stream   *trail
-	posts    *trail
+	ledger   *versionHistory
+	stream   *receivedEvents
+	posts    *receivedEvents
 	position string // of the stream: the id of its last event
 }
 
-func newGraveyard(t *testing.T, name string) *graveyard {
-	g := &graveyard{name: name, ledger: &ledger{made: map[int]*life{}}}
+func newGraveyard(t *testing.T, name string) *observedContainer {
+	g := &observedContainer{name: name, ledger: &versionHistory{made: map[int]*writtenVersion{}}}
 	g.stream, g.posts = g.newTrail(t, "stream", true), g.newTrail(t, "webhook", false)
 	return g
 }
 
-func (g *graveyard) newTrail(t *testing.T, how string, once bool) *trail {
-	return &trail{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once, seen: map[int]event{}, last: map[string]uint64{}, grown: make(chan struct{})}
+func (g *observedContainer) newTrail(t *testing.T, how string, once bool) *receivedEvents {
+	return &receivedEvents{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once, seen: map[int]expiryEvent{}, last: map[string]uint64{}, grown: make(chan struct{})}
 }
 
-func (g *graveyard) path() string { return "_mayfly/dbs/db/colls/" + g.name }
+func (g *observedContainer) path() string { return "_mayfly/dbs/db/colls/" + g.name }
 
 // TestEventsAfterKill9 kills the server while documents expire. A follower of the stream, who goes on from
 // the last id it saw, and a webhook are told of each death that was to happen, in the order of each range,
@@ -301,13 +303,13 @@ func TestEventsAfterKill9(t *testing.T) {
 	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2", "--webhook-allow", "localhost")
 	moveClock(t, s, `{"freeze": true, "set": "2030-01-01T00:00:00Z"}`)
 	db := newDatabase(t, connect(t, s, "http"), "db")
-	yards := []*graveyard{newGraveyard(t, "prompt"), newGraveyard(t, "late")}
+	yards := []*observedContainer{newGraveyard(t, "prompt"), newGraveyard(t, "late")}
 	office := httptest.NewServer(newPostOffice(t, yards))
 	defer office.Close()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var count atomic.Int64
-	var writers []*mourner
+	var writers []*expiryWriter
 	for _, g := range yards {
 		c := newContainer(t, db, azcosmos.ContainerProperties{ID: g.name, DefaultTimeToLive: ptr(int32(-1))})
 		settings := fmt.Sprintf(`"expiryEvents": {"webhooks": [{"url": "%s/%s", "secret": %q}]}`, office.URL, g.name, hookSecret)
@@ -317,7 +319,7 @@ func TestEventsAfterKill9(t *testing.T) {
 		laboratory(t, s, http.MethodPatch, g.path()+"/settings", "{"+settings+"}")
 		for range eventWriters {
 			name := fmt.Sprintf("w%02d", len(writers))
-			writers = append(writers, &mourner{name: name, c: c, pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
+			writers = append(writers, &expiryWriter{name: name, c: c, pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
 				count: &count, rng: rand.New(rand.NewPCG(seed, uint64(len(writers))))})
 		}
 	}
@@ -337,7 +339,7 @@ func TestEventsAfterKill9(t *testing.T) {
 
 // killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged,
 // then kills the server.
-func killWhileExpiring(t *testing.T, s *Server, yards []*graveyard, writers []*mourner, after int64) {
+func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiryWriter, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -376,7 +378,7 @@ func killWhileExpiring(t *testing.T, s *Server, yards []*graveyard, writers []*m
 }
 
 // finish lets all that is mortal expire and looks at what was told.
-func finish(t *testing.T, s *Server, yards []*graveyard) {
+func finish(t *testing.T, s *Server, yards []*observedContainer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -400,7 +402,7 @@ func finish(t *testing.T, s *Server, yards []*graveyard) {
 		if len(whole.seen) != len(g.stream.seen) {
 			t.Errorf("%s: the log has %d events, the stream had %d", g.name, len(whole.seen), len(g.stream.seen))
 		}
-		for _, r := range []*trail{g.stream, g.posts, whole} {
+		for _, r := range []*receivedEvents{g.stream, g.posts, whole} {
 			r.settled()
 		}
 		if state := string(laboratory(t, s, http.MethodGet, g.path()+"/reaper", "")); !strings.Contains(state, `"backlog":0`) {
@@ -410,12 +412,12 @@ func finish(t *testing.T, s *Server, yards []*graveyard) {
 }
 
 // readLog reads the log of expiries from its beginning, page by page.
-func (g *graveyard) readLog(t *testing.T, s *Server) *trail {
+func (g *observedContainer) readLog(t *testing.T, s *Server) *receivedEvents {
 	t.Helper()
 	r := g.newTrail(t, "log", true)
 	for position := ""; ; {
 		var page struct {
-			Events   []event
+			Events   []expiryEvent
 			Position string
 			Lost     bool
 		}

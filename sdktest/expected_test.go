@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// expectation is why a test that is not this project's is expected to fail.
-type expectation struct {
+// expectedFailure is why a test that is not this project's is expected to fail.
+type expectedFailure struct {
 	reason    string
 	sometimes bool // it depends on timing: it may pass
 }
@@ -19,11 +19,11 @@ var sometimes = regexp.MustCompile(`^sometimes\s+`)
 
 // readExpectations reads a list of tests that are expected to fail. Lines that begin with # are the reason of
 // the names below them, up to the next reason; "sometimes" before a name marks a test that may pass, too.
-func readExpectations(t *testing.T, file string) map[string]expectation {
+func readExpectations(t *testing.T, file string) map[string]expectedFailure {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	must(t, err)
-	list := map[string]expectation{}
+	list := map[string]expectedFailure{}
 	reason, open := "", false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -42,20 +42,20 @@ func readExpectations(t *testing.T, file string) map[string]expectation {
 		if _, twice := list[name]; twice || reason == "" {
 			t.Errorf("%s: %s stands there twice, or without a reason", file, name)
 		}
-		list[name] = expectation{reason, name != line}
+		list[name] = expectedFailure{reason, name != line}
 	}
 	return list
 }
 
-// verdict is how a test that is not this project's has ended.
-type verdict struct {
+// testResult is how a test that is not this project's has ended.
+type testResult struct {
 	result string // "pass", "fail" or "skip"
 	says   string // of a failure
 }
 
 // judge fails the test for each test that failed and is not expected to, for each that passed and is expected
 // to fail, and for each name of the list that no test has. It logs the counts.
-func judge(t *testing.T, verdicts map[string]verdict, expected map[string]expectation) {
+func judge(t *testing.T, verdicts map[string]testResult, expected map[string]expectedFailure) {
 	t.Helper()
 	counts := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(verdicts)) {

@@ -50,7 +50,7 @@ func failureSummary(t *testing.T) *[]string {
 // failures to the list.
 func chromium(t *testing.T, failures *[]string, program string, s *Server, more ...string) {
 	t.Helper()
-	runnable(t, suite{tools: append([]string{"chromium"}, nodeTools...)})
+	runnable(t, scenarioSuite{tools: append([]string{"chromium"}, nodeTools...)})
 	nodeProgram("explorer")(t)
 	path, err := exec.LookPath("chromium")
 	must(t, err)
@@ -75,7 +75,7 @@ func chromium(t *testing.T, failures *[]string, program string, s *Server, more 
 // what their sources give.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: nodeTools})
+	runnable(t, scenarioSuite{tools: nodeTools})
 	for _, build := range []struct{ sources, into, flag string }{
 		{"web", "dist", "--outDir"},
 		{"site", "docs", "--output"},

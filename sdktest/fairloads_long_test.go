@@ -25,16 +25,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// fairLoad is what clients do to a server beside readers.
-type fairLoad struct {
+// loadScenario is what clients do to a server beside readers.
+type loadScenario struct {
 	name    string
-	prepare func(t *testing.T, a *target, b bus) // nil: nothing
+	prepare func(t *testing.T, a *attackedServer, b serviceBusServer) // nil: nothing
 	clients int
-	do      func(ctx context.Context, l *load) // once by one client; it is called again until the load ends
+	do      func(ctx context.Context, l *loadGenerator) // once by one client; it is called again until the load ends
 }
 
-// load is a running load in a process of its own.
-type load struct {
+// loadGenerator is a running load in a process of its own.
+type loadGenerator struct {
 	http, amqp, admin int // ports
 	rate              int // requests a second of all clients; 0: as many as the server answers
 	client            http.Client
@@ -50,13 +50,13 @@ func TestLoadProcess(t *testing.T) {
 	if name == "" {
 		t.Skip("TestAttackBesideReaders runs it")
 	}
-	var f fairLoad
+	var f loadScenario
 	for _, l := range append(fairLoads(), fairHonest()) {
 		if l.name == name {
 			f = l
 		}
 	}
-	l := &load{bomb: gzipped(t, []byte(`{"id":"z","pk":"x","v":"`), 64<<20)}
+	l := &loadGenerator{bomb: gzipped(t, []byte(`{"id":"z","pk":"x","v":"`), 64<<20)}
 	l.client.Transport = &http.Transport{MaxIdleConnsPerHost: 2000}
 	_, err := fmt.Sscan(os.Getenv("MAYFLY_LOAD_PORTS"), &l.http, &l.amqp, &l.admin)
 	must(t, err)
@@ -91,7 +91,7 @@ func TestLoadProcess(t *testing.T) {
 }
 
 // pace waits until the next request may be sent.
-func (l *load) pace(ctx context.Context) {
+func (l *loadGenerator) pace(ctx context.Context) {
 	if l.rate == 0 {
 		return
 	}
@@ -103,17 +103,17 @@ func (l *load) pace(ctx context.Context) {
 }
 
 // ask sends a request with the master key and drops the answer.
-func (l *load) ask(ctx context.Context, method, path, body string, headers ...string) {
+func (l *loadGenerator) ask(ctx context.Context, method, path, body string, headers ...string) {
 	l.to(ctx, l.http, "Bearer "+EmulatorKey, method, path, body, headers...)
 }
 
 // rest sends a request to Service Bus.
-func (l *load) rest(ctx context.Context, method, path, body string, headers ...string) {
+func (l *loadGenerator) rest(ctx context.Context, method, path, body string, headers ...string) {
 	token := access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(time.Hour))
 	l.to(ctx, l.admin, token, method, path, body, headers...)
 }
 
-func (l *load) to(ctx context.Context, port int, token, method, path, body string, headers ...string) {
+func (l *loadGenerator) to(ctx context.Context, port int, token, method, path, body string, headers ...string) {
 	req, err := http.NewRequestWithContext(ctx, method, fmt.Sprintf("http://127.0.0.1:%d/%s", port, path),
 		strings.NewReader(body))
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *load) to(ctx context.Context, port int, token, method, path, body strin
 }
 
 // dial connects; nil: it is refused.
-func (l *load) dial(ctx context.Context, port int) net.Conn {
+func (l *loadGenerator) dial(ctx context.Context, port int) net.Conn {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
@@ -143,26 +143,26 @@ func (l *load) dial(ctx context.Context, port int) net.Conn {
 }
 
 // fairHonest is the control: cheap requests of another container.
-func fairHonest() fairLoad {
-	return fairLoad{name: "honest", clients: 16, do: func(ctx context.Context, l *load) {
+func fairHonest() loadScenario {
+	return loadScenario{name: "honest", clients: 16, do: func(ctx context.Context, l *loadGenerator) {
 		l.pace(ctx)
 		l.ask(ctx, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)
 	}}
 }
 
 // askSQL returns a client that runs a query.
-func askSQL(text string) func(context.Context, *load) {
+func askSQL(text string) func(context.Context, *loadGenerator) {
 	body, err := json.Marshal(map[string]string{"query": text})
 	if err != nil {
 		panic(err)
 	}
-	return func(ctx context.Context, l *load) {
+	return func(ctx context.Context, l *loadGenerator) {
 		l.ask(ctx, "POST", "dbs/d/colls/v/docs", string(body), append(query, key("x")...)...)
 	}
 }
 
 // fairLoads returns the attacks.
-func fairLoads() []fairLoad {
+func fairLoads() []loadScenario {
 	const most = 1_900_000
 	deep := `{"id":"b","pk":"x","v":` + strings.Repeat("[", most/2) + strings.Repeat("]", most/2) + `}`
 	list := `{"id":"b","pk":"x","v":[` + strings.Repeat("1,", most/2) + `1]}`
@@ -183,14 +183,14 @@ func fairLoads() []fairLoad {
 			strings.Repeat("y", 2000), i)
 	}
 	bulk.WriteString("]")
-	return []fairLoad{
-		{"deep JSON", nil, 8, func(ctx context.Context, l *load) {
+	return []loadScenario{
+		{"deep JSON", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", deep, key("x")...)
 		}},
-		{"long arrays in JSON", nil, 8, func(ctx context.Context, l *load) {
+		{"long arrays in JSON", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", list, upsert...)
 		}},
-		{"many names in JSON", nil, 8, func(ctx context.Context, l *load) {
+		{"many names in JSON", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", names.String(), upsert...)
 		}},
 		{"regular expressions", prepareItem, 16, askSQL(`SELECT VALUE RegexMatch(c.s, "^(a+)+$b") FROM c`)},
@@ -198,29 +198,29 @@ func fairLoads() []fairLoad {
 			askSQL("SELECT VALUE COUNT(1) FROM c JOIN x IN c.arr JOIN y IN c.arr JOIN z IN c.arr JOIN w IN c.arr")},
 		{"long SQL", prepareItem, 16, askSQL("SELECT * FROM c WHERE c.n IN (" + strings.Repeat("1,", 100_000) + "1)")},
 		{"nested SQL", prepareItem, 16, askSQL("SELECT * FROM c WHERE " + strings.Repeat("c.n=2 OR ", 20_000) + "c.n=1")},
-		{"scripts", func(_ *testing.T, a *target, _ bus) {
+		{"scripts", func(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 			// What is above four fifths of the limit is not called again, so each call has a script of its
 			// own.
 			for i := range 400 {
 				a.procedure(fmt.Sprint("loop", i), `function(){for(var i=0;i<60000000;i++){}}`)
 			}
-		}, 16, func(ctx context.Context, l *load) {
+		}, 16, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", fmt.Sprint("dbs/d/colls/v/sprocs/loop", l.sent.Add(1)%400), "[]", key(fmt.Sprint(l.sent.Load()))...)
 		}},
-		{"scripts that allocate", func(_ *testing.T, a *target, _ bus) {
+		{"scripts that allocate", func(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 			a.procedure("plus", `function(){var s=[];for(var i=0;i<3e5;i++)s.push({a:i,b:[i]});return s.length}`)
-		}, 16, func(ctx context.Context, l *load) {
+		}, 16, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/sprocs/plus", "[]", key("x")...)
 		}},
-		{"filters", prepareFilters, 8, func(ctx context.Context, l *load) {
+		{"filters", prepareFilters, 8, func(ctx context.Context, l *loadGenerator) {
 			l.rest(ctx, "POST", "topic/messages", "hello", "name", `"`+strings.Repeat("a", 4000)+`"`)
 		}},
 		{"frames of AMQP", nil, 8, floodAMQP},
 		{"frames of direct mode", nil, 8, floodDirect},
-		{"compressed bodies", nil, 8, func(ctx context.Context, l *load) {
+		{"compressed bodies", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", string(l.bomb), append(key("x"), "Content-Encoding", "gzip")...)
 		}},
-		{"silent readers", prepareLarge, 64, func(ctx context.Context, l *load) {
+		{"silent readers", prepareLarge, 64, func(ctx context.Context, l *loadGenerator) {
 			c := l.dial(ctx, l.http)
 			if c == nil {
 				return
@@ -230,7 +230,7 @@ func fairLoads() []fairLoad {
 				"x-ms-max-item-count: -1\r\n\r\n", EmulatorKey)
 			<-ctx.Done()
 		}},
-		{"readers that hang up", prepareLarge, 16, func(ctx context.Context, l *load) {
+		{"readers that hang up", prepareLarge, 16, func(ctx context.Context, l *loadGenerator) {
 			c := l.dial(ctx, l.http)
 			if c == nil {
 				return
@@ -240,26 +240,26 @@ func fairLoads() []fairLoad {
 				"x-ms-max-item-count: -1\r\n\r\n", EmulatorKey)
 			time.Sleep(20 * time.Millisecond)
 		}},
-		{"large reads", prepareLarge, 16, func(ctx context.Context, l *load) {
+		{"large reads", prepareLarge, 16, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "GET", "dbs/d/colls/v/docs", "", "x-ms-max-item-count", "-1")
 		}},
-		{"imports", nil, 8, func(ctx context.Context, l *load) {
+		{"imports", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", bulk.String(), append(key("x"), "x-ms-cosmos-is-batch-request", "True",
 				"x-ms-cosmos-batch-atomic", "True")...)
 		}},
-		{"new connections", nil, 32, func(ctx context.Context, l *load) {
+		{"new connections", nil, 32, func(ctx context.Context, l *loadGenerator) {
 			if c := l.dial(ctx, l.http); c != nil {
 				_, _ = io.WriteString(c, "GET / HTTP/1.1\r\n")
 				c.Close()
 			}
 		}},
-		{"TLS handshakes", nil, 16, func(ctx context.Context, l *load) {
+		{"TLS handshakes", nil, 16, func(ctx context.Context, l *loadGenerator) {
 			if c := l.dial(ctx, l.http); c != nil {
 				_ = tls.Client(c, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
 				c.Close()
 			}
 		}},
-		{"thousands of connections", nil, 3000, func(ctx context.Context, l *load) {
+		{"thousands of connections", nil, 3000, func(ctx context.Context, l *loadGenerator) {
 			if c := l.dial(ctx, l.http); c != nil {
 				defer c.Close()
 				for ctx.Err() == nil {
@@ -273,8 +273,8 @@ func fairLoads() []fairLoad {
 				}
 			}
 		}},
-		{"long polls", func(t *testing.T, _ *target, b bus) { b.create(t, "polled") }, 1000,
-			func(ctx context.Context, l *load) {
+		{"long polls", func(t *testing.T, _ *attackedServer, b serviceBusServer) { b.create(t, "polled") }, 1000,
+			func(ctx context.Context, l *loadGenerator) {
 				if l.sent.Add(1)%500 == 0 {
 					for ctx.Err() == nil {
 						l.rest(ctx, "POST", "polled/messages", "hello")
@@ -282,9 +282,9 @@ func fairLoads() []fairLoad {
 				}
 				l.rest(ctx, "DELETE", "polled/messages/head?timeout=60", "")
 			}},
-		{"polls of events", func(_ *testing.T, a *target, _ bus) {
+		{"polls of events", func(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 			a.want(200, "PATCH", "_mayfly/dbs/d/colls/v/settings", `{"expiryEvents":{}}`)
-		}, 1000, func(ctx context.Context, l *load) {
+		}, 1000, func(ctx context.Context, l *loadGenerator) {
 			if l.sent.Add(1)%500 == 0 {
 				for n := 0; ctx.Err() == nil; n++ {
 					l.ask(ctx, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"e%d","pk":"x","ttl":1}`, n), upsert...)
@@ -297,14 +297,14 @@ func fairLoads() []fairLoad {
 }
 
 // prepareItem creates an item for queries that take long.
-func prepareItem(_ *testing.T, a *target, _ bus) {
+func prepareItem(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 	numbers := strings.Trim(strings.Repeat("1,", 1000), ",")
 	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"q","pk":"x","n":1,"s":"`+strings.Repeat("a", 1000)+`","arr":[`+numbers+`]}`,
 		key("x")...)
 }
 
 // prepareLarge creates items for large pages.
-func prepareLarge(_ *testing.T, a *target, _ bus) {
+func prepareLarge(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 	for i := range 8 {
 		a.want(201, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"%d","pk":"x","pad":%q}`, i, strings.Repeat("x", 1<<20)),
 			key("x")...)
@@ -312,7 +312,7 @@ func prepareLarge(_ *testing.T, a *target, _ bus) {
 }
 
 // prepareFilters creates a subscription with many slow rules.
-func prepareFilters(t *testing.T, _ *target, b bus) {
+func prepareFilters(t *testing.T, _ *attackedServer, b serviceBusServer) {
 	b.create(t, "topic", "s")
 	expression := "name LIKE '" + strings.Repeat("%a", 400) + "b'"
 	for i := range 200 {
@@ -326,7 +326,7 @@ func prepareFilters(t *testing.T, _ *target, b bus) {
 }
 
 // floodAMQP sends many small frames over a connection without a key, and reconnects when it is closed.
-func floodAMQP(ctx context.Context, l *load) {
+func floodAMQP(ctx context.Context, l *loadGenerator) {
 	c := l.dial(ctx, l.amqp)
 	if c == nil {
 		return
@@ -357,7 +357,7 @@ func floodAMQP(ctx context.Context, l *load) {
 }
 
 // floodDirect sends many requests without a key over a connection of direct mode.
-func floodDirect(ctx context.Context, l *load) {
+func floodDirect(ctx context.Context, l *loadGenerator) {
 	raw := l.dial(ctx, l.http)
 	if raw == nil {
 		return

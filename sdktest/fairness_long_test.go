@@ -57,23 +57,23 @@ func TestAttackBesideReaders(t *testing.T) {
 	}
 }
 
-// fairRatios are the results of the rounds for one load.
-type fairRatios struct {
+// fairnessResult are the results of the rounds for one load.
+type fairnessResult struct {
 	ratios, medians []float64       // of the 99th percentiles and of the medians
 	p99             []time.Duration // beside the load
 	processors      []float64       // used by the server and the load's process
 }
 
-func measureFairness(t *testing.T, l fairLoad, rounds int) {
+func measureFairness(t *testing.T, l loadScenario, rounds int) {
 	f := newFairness(t, l)
 	honest := fairHonest()
 	control := f.process(honest.name)
 	// One interval without a limit gives the cost of an honest request.
 	f.quiet()
-	var most fairRatios
+	var most fairnessResult
 	n := f.beside(control, 0, &most)
 	cost := most.processors[0] * fairInterval.Seconds() / max(float64(n), 1)
-	var attack, same fairRatios
+	var attack, same fairnessResult
 	load := f.process(l.name)
 	for range rounds {
 		f.beside(load, 0, &attack)
@@ -98,20 +98,20 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// fairness is a server with readers.
-type fairness struct {
+// fairnessTest is a server with readers.
+type fairnessTest struct {
 	t     *testing.T
-	b     bus
-	reads *took
+	b     serviceBusServer
+	reads *latencyRecorder
 	last  time.Duration // the 99th percentile of the last quiet interval
 	half  time.Duration // its median
 }
 
-func newFairness(t *testing.T, l fairLoad) *fairness {
+func newFairness(t *testing.T, l loadScenario) *fairnessTest {
 	b := startBus(t, "--memory")
-	a := &target{t: t, s: b.Server}
+	a := &attackedServer{t: t, s: b.Server}
 	a.prepare()
-	f := &fairness{t: t, b: b, reads: &took{of: map[string][]time.Duration{}}}
+	f := &fairnessTest{t: t, b: b, reads: &latencyRecorder{of: map[string][]time.Duration{}}}
 	if l.prepare != nil {
 		l.prepare(t, a, b)
 	}
@@ -131,7 +131,7 @@ func newFairness(t *testing.T, l fairLoad) *fairness {
 }
 
 // readAllTheTime reads an item over a connection until stop is closed, with a signature by the master key.
-func readAllTheTime(c net.Conn, k *took, stop <-chan struct{}) error {
+func readAllTheTime(c net.Conn, k *latencyRecorder, stop <-chan struct{}) error {
 	date := time.Now().UTC().Format(http.TimeFormat)
 	const link = "dbs/d/colls/quiet/docs/1"
 	secret, err := base64.StdEncoding.DecodeString(EmulatorKey)
@@ -169,7 +169,7 @@ func readAllTheTime(c net.Conn, k *took, stop <-chan struct{}) error {
 }
 
 // interval measures the reads of a time.
-func (f *fairness) interval(d time.Duration) (p99, half time.Duration) {
+func (f *fairnessTest) interval(d time.Duration) (p99, half time.Duration) {
 	f.reads.next()
 	time.Sleep(d)
 	all := f.reads.next()[reads]
@@ -180,7 +180,7 @@ func (f *fairness) interval(d time.Duration) (p99, half time.Duration) {
 }
 
 // quiet measures an interval without a load, after what the last one has left has ended.
-func (f *fairness) quiet() {
+func (f *fairnessTest) quiet() {
 	const step = 200 * time.Millisecond
 	const readers = 0.16 // processors that the readers use: each reads 200 times in a second for 50 µs
 	for range int(fairSettle / step) {
@@ -195,7 +195,7 @@ func (f *fairness) quiet() {
 
 // beside measures an interval beside a load, and the quiet one after it. It returns how many requests an
 // honest load has made.
-func (f *fairness) beside(p *loadProcess, rate int, r *fairRatios) (requests int) {
+func (f *fairnessTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
 	quiet, half := f.last, f.half
 	p.say(fmt.Sprint("on ", rate))
 	time.Sleep(fairRamp)
@@ -240,7 +240,7 @@ type loadProcess struct {
 }
 
 // process starts the process of a load.
-func (f *fairness) process(name string) *loadProcess {
+func (f *fairnessTest) process(name string) *loadProcess {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), "MAYFLY_BIN="+binary, "MAYFLY_LOAD="+name,

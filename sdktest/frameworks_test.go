@@ -17,7 +17,7 @@ const frameworkTime = 15 * time.Minute
 // TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
 // application of Celery.
 func TestKombu(t *testing.T) {
-	runnable(t, suite{tools: pythonTools})
+	runnable(t, scenarioSuite{tools: pythonTools})
 	dir := filepath.Join("servicebus", "frameworks", "kombu")
 	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
 	must(t, err)
@@ -54,7 +54,7 @@ func sdist(t *testing.T, dir, python, name string) string {
 // TestSpring runs an application with Spring Cloud Azure: listeners, and a template that sends.
 func TestSpring(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: javaTools})
+	runnable(t, scenarioSuite{tools: javaTools})
 	dir := filepath.Join("servicebus", "frameworks", "spring")
 	maven(t, dir)
 	b := startBus(t, "--memory")

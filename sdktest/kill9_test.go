@@ -17,18 +17,18 @@ const (
 	killWriters = 32
 )
 
-// version is a state of one document: absent (value 0), or with a value and, once that was acknowledged, an
+// documentVersion is a state of one document: absent (value 0), or with a value and, once that was acknowledged, an
 // etag.
-type version struct {
+type documentVersion struct {
 	value int
 	etag  azcore.ETag
 }
 
-// document is what a writer knows about one of its documents.
-type document struct {
+// modelDocument is what a writer knows about one of its documents.
+type modelDocument struct {
 	id      string
-	acked   version
-	pending *version // what an operation would have made of it whose answer never came
+	acked   documentVersion
+	pending *documentVersion // what an operation would have made of it whose answer never came
 }
 
 // writer changes its own documents, one operation at a time, so that it knows exactly what it was promised.
@@ -36,7 +36,7 @@ type writer struct {
 	name  string
 	pk    azcosmos.PartitionKey
 	rng   *rand.Rand
-	docs  []*document
+	docs  []*modelDocument
 	value int
 }
 
@@ -46,15 +46,15 @@ func (w *writer) body(id string, value int) []byte {
 
 // step does one random operation; an error leaves the document's outcome open.
 func (w *writer) step(ctx context.Context, c *azcosmos.ContainerClient) error {
-	var d *document
+	var d *modelDocument
 	if len(w.docs) == 0 || w.rng.IntN(3) == 0 {
-		d = &document{id: fmt.Sprintf("%s-%d", w.name, len(w.docs))}
+		d = &modelDocument{id: fmt.Sprintf("%s-%d", w.name, len(w.docs))}
 		w.docs = append(w.docs, d)
 	} else {
 		d = w.docs[w.rng.IntN(len(w.docs))]
 	}
 	w.value++
-	next := version{value: w.value}
+	next := documentVersion{value: w.value}
 	match := &azcosmos.ItemOptions{IfMatchEtag: &d.acked.etag}
 	var do func() (azcosmos.ItemResponse, error)
 	switch kind := w.rng.IntN(4); {
@@ -84,7 +84,7 @@ func (w *writer) step(ctx context.Context, c *azcosmos.ContainerClient) error {
 
 // settle compares a document with what the server has after a crash: the acknowledged state, or the one whose
 // answer never came. The latter becomes the known one.
-func (d *document) settle(has version) error {
+func (d *modelDocument) settle(has documentVersion) error {
 	pending := d.pending
 	d.pending = nil
 	switch {
@@ -178,13 +178,13 @@ func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers 
 }
 
 // readState lists the container.
-func readState(t *testing.T, c *azcosmos.ContainerClient) map[string]version {
+func readState(t *testing.T, c *azcosmos.ContainerClient) map[string]documentVersion {
 	t.Helper()
 	items, _ := queryAll(t, c, "SELECT * FROM c", azcosmos.NewPartitionKey(), &azcosmos.QueryOptions{PageSizeHint: 1000})
-	state := map[string]version{}
+	state := map[string]documentVersion{}
 	for _, raw := range items {
 		m := decode(t, raw)
-		var v version
+		var v documentVersion
 		if _, err := fmt.Sscan(fmt.Sprint(m["value"]), &v.value); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// program says how the programs of one language run.
-type program struct {
+// languageRunner says how the programs of one language run.
+type languageRunner struct {
 	suite string // whose SDKs they use; "": those that are in needs
 	needs string // the variable that names the program that runs them, if this machine may lack it
 	whole string // is in each program that is a whole one; "": each is
@@ -26,7 +26,7 @@ func named(name string) func(string) string { return func(string) string { retur
 
 var javaClass = regexp.MustCompile(`(?m)^(?:public )?(?:final )?class (\w+)`)
 
-var programs = map[string]program{
+var programs = map[string]languageRunner{
 	"go": {
 		suite: "Go", whole: "\npackage ", file: named("main.go"), bus: "azservicebus",
 		argv: func(t *testing.T, dir, file, code string, _ bool) []string {
@@ -75,9 +75,9 @@ func of(bus bool, folder string) string {
 }
 
 // runProgram runs one. One for the Go SDK runs over https, too.
-func (p *stage) runProgram(t *testing.T, b block) {
+func (p *pageEnvironment) runProgram(t *testing.T, b codeBlock) {
 	how := programs[b.language]
-	runnable(t, suite{needs: how.needs})
+	runnable(t, scenarioSuite{needs: how.needs})
 	bus, list := strings.Contains(b.code, how.bus), suites
 	if bus {
 		list = busSuites

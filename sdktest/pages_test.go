@@ -33,8 +33,8 @@ import (
 //
 // The commands in the last column of a table that ends in "what shows it" run as a block of bash, too.
 
-// block is a fenced block of a page.
-type block struct {
+// codeBlock is a fenced block of a page.
+type codeBlock struct {
 	language, code string
 	line           int
 	file, notRun   string
@@ -49,11 +49,11 @@ var (
 )
 
 // readBlocks finds a page's blocks.
-func readBlocks(t *testing.T, page string) (list []block) {
+func readBlocks(t *testing.T, page string) (list []codeBlock) {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	must(t, err)
-	var next block
+	var next codeBlock
 	inside, shows, below := false, false, false // below: a block has ended, and nothing has come since
 	for i, line := range strings.Split(string(text), "\n") {
 		m := directive.FindStringSubmatch(line)
@@ -62,7 +62,7 @@ func readBlocks(t *testing.T, page string) (list []block) {
 			if next.language == "text" && below && len(list) > 0 {
 				list[len(list)-1].prints = next.code
 			}
-			list, next, inside, below = append(list, next), block{}, false, true
+			list, next, inside, below = append(list, next), codeBlock{}, false, true
 		case strings.HasPrefix(line, "```"):
 			next.language, next.line, inside = strings.TrimPrefix(line, "```"), i+1, true
 		case inside:
@@ -73,7 +73,7 @@ func readBlocks(t *testing.T, page string) (list []block) {
 			}
 		case m == nil:
 			if shows = false; line != "" {
-				next, below = block{}, false
+				next, below = codeBlock{}, false
 			}
 		case m[1] == "file":
 			next.file = m[2]
@@ -85,10 +85,10 @@ func readBlocks(t *testing.T, page string) (list []block) {
 }
 
 // shown are the commands in the last cell of a table's row.
-func shown(row string, line int) (list []block) {
+func shown(row string, line int) (list []codeBlock) {
 	cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
 	for _, m := range showing.FindAllStringSubmatch(cells[len(cells)-1], -1) {
-		list = append(list, block{language: "bash", code: m[1] + "\n", line: line, cell: true})
+		list = append(list, codeBlock{language: "bash", code: m[1] + "\n", line: line, cell: true})
 	}
 	return list
 }
@@ -119,8 +119,8 @@ func TestDocs(t *testing.T) {
 }
 
 func runPage(t *testing.T, page string) {
-	p := stage{dir: t.TempDir()}
-	var shell, rest []block
+	p := pageEnvironment{dir: t.TempDir()}
+	var shell, rest []codeBlock
 	for _, b := range readBlocks(t, page) {
 		flags := serveLine.FindStringSubmatch(b.code)
 		if b.file != "" {
@@ -150,8 +150,8 @@ func runPage(t *testing.T, page string) {
 	}
 }
 
-// stage is where the examples of one page run: a folder and a server.
-type stage struct {
+// pageEnvironment is where the examples of one page run: a folder and a server.
+type pageEnvironment struct {
 	dir   string
 	flags []string // of the page's server
 	env   []string
@@ -159,7 +159,7 @@ type stage struct {
 }
 
 // start starts the server, with free ports for those that the page says.
-func (p *stage) start(t *testing.T) {
+func (p *pageEnvironment) start(t *testing.T) {
 	t.Helper()
 	args := slices.Clone(p.flags)
 	if !slices.Contains(args, "--memory") && !slices.Contains(args, "--data") {
@@ -192,7 +192,7 @@ func (p *stage) start(t *testing.T) {
 }
 
 // wants fails the test unless the output has what a page says that a block prints.
-func (b block) wants(t *testing.T, p *stage, out string) {
+func (b codeBlock) wants(t *testing.T, p *pageEnvironment, out string) {
 	t.Helper()
 	parts := strings.Split(strings.TrimSpace(p.ports.Replace(b.prints)), "...")
 	for i, part := range parts {
@@ -205,7 +205,7 @@ func (b block) wants(t *testing.T, p *stage, out string) {
 }
 
 // runShell runs the blocks of bash in one shell, and holds what each prints against what it should.
-func (p *stage) runShell(t *testing.T, blocks []block) {
+func (p *pageEnvironment) runShell(t *testing.T, blocks []codeBlock) {
 	t.Helper()
 	const end = "\n== end of the block ==\n"
 	var script strings.Builder

@@ -28,7 +28,7 @@ import (
 const busTime = 20 * time.Minute
 
 // busSuites lists the languages of servicebus.md. Python has two runs: its clients come in two kinds.
-var busSuites = []suite{
+var busSuites = []scenarioSuite{
 	{name: "Go", prepare: goProgram("./servicebus/go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("servicebus/js"), trust: trustByNode},
 	{name: "Python", tools: pythonTools, prepare: pythonProgram("servicebus/python"), trust: trustByRequests},
@@ -84,7 +84,7 @@ func deal(list map[string][]string, n int) []map[string][]string {
 }
 
 // runBusSuite runs a part of the scenarios in one language.
-func runBusSuite(t *testing.T, s suite, argv []string, list map[string][]string) {
+func runBusSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string) {
 	bus := startBus(t, "--data", t.TempDir(),
 		"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE") // signatures are checked
 	ctx, cancel := context.WithTimeout(t.Context(), busTime)
@@ -98,17 +98,17 @@ func runBusSuite(t *testing.T, s suite, argv []string, list map[string][]string)
 	check(t, bus.Args[slices.Index(bus.Args, "--data")+1])
 }
 
-// bus is a server with queues and topics.
-type bus struct {
+// serviceBusServer is a server with queues and topics.
+type serviceBusServer struct {
 	*Server
 	amqp, admin, tls int // ports; admin is in TLS
 	plainAdmin       int
 }
 
 // startBus runs a server with queues and topics, on ports that are free, for the time of the test.
-func startBus(t *testing.T, args ...string) bus {
+func startBus(t *testing.T, args ...string) serviceBusServer {
 	t.Helper()
-	b := bus{}
+	b := serviceBusServer{}
 	for _, port := range []*int{&b.amqp, &b.admin, &b.tls, &b.plainAdmin} {
 		var err error
 		*port, err = FreePort()
@@ -122,19 +122,19 @@ func startBus(t *testing.T, args ...string) bus {
 }
 
 // flags say to a runner where the server is.
-func (b bus) flags() []string {
+func (b serviceBusServer) flags() []string {
 	return []string{"--amqp", at(b.amqp), "--admin", at(b.admin), "--tls", at(b.tls),
 		"--mayfly", b.URL("http")}
 }
 
-// connection is the connection string that applications use.
-func (b bus) connection() string {
+// connectionVariant is the connection string that applications use.
+func (b serviceBusServer) connection() string {
 	return "Endpoint=sb://" + at(b.amqp) + ";SharedAccessKeyName=RootManageSharedAccessKey;" +
 		"SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;"
 }
 
 // certificate writes the server's certificate into a file.
-func (b bus) certificate(t *testing.T) string {
+func (b serviceBusServer) certificate(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mayfly.pem")
 	must(t, os.WriteFile(file, get(t, b.URL("http")+"_explorer/emulator.pem"), 0o644))
@@ -144,7 +144,7 @@ func (b bus) certificate(t *testing.T) string {
 func at(port int) string { return net.JoinHostPort("localhost", strconv.Itoa(port)) }
 
 // create makes a queue, or a topic with subscriptions, by the administration's protocol.
-func (b bus) create(t *testing.T, name string, subscriptions ...string) {
+func (b serviceBusServer) create(t *testing.T, name string, subscriptions ...string) {
 	t.Helper()
 	c := b.administrator(t)
 	if len(subscriptions) == 0 {
@@ -161,7 +161,7 @@ func (b bus) create(t *testing.T, name string, subscriptions ...string) {
 }
 
 // administrator is a client that trusts the server's certificate alone.
-func (b bus) administrator(t *testing.T) *admin.Client {
+func (b serviceBusServer) administrator(t *testing.T) *admin.Client {
 	t.Helper()
 	pem, err := os.ReadFile(b.certificate(t))
 	must(t, err)
@@ -178,14 +178,14 @@ func (b bus) administrator(t *testing.T) *admin.Client {
 }
 
 // rest sends a request to Service Bus over HTTP, with a token of the emulator's key; headers are pairs.
-func (b bus) rest(t *testing.T, method, path, body string, headers ...string) (int, string) {
+func (b serviceBusServer) rest(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	return b.restAs(t, access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(time.Hour)), method, path, body,
 		headers...)
 }
 
 // restAs is rest with a token.
-func (b bus) restAs(t *testing.T, token, method, path, body string, headers ...string) (int, string) {
+func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -204,7 +204,7 @@ func (b bus) restAs(t *testing.T, token, method, path, body string, headers ...s
 }
 
 // atom is rest for the management of entities.
-func (b bus) atom(t *testing.T, method, path, body string) (int, string) {
+func (b serviceBusServer) atom(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	return b.rest(t, method, path+"?api-version=2021-05", body, "Content-Type", "application/atom+xml")
 }

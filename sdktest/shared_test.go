@@ -82,17 +82,17 @@ func spread(t *testing.T, ports ...int) int {
 	return port
 }
 
-// turns passes HTTP requests on to servers in turn. A client sends most requests over one connection, so that
+// roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one connection, so that
 // spread would leave most of them to one server.
-type turns struct {
+type roundRobinProxy struct {
 	port   int            // that clients use
 	served []atomic.Int64 // requests of each server
 }
 
-func takeTurns(t *testing.T, servers ...*Server) *turns {
+func takeTurns(t *testing.T, servers ...*Server) *roundRobinProxy {
 	t.Helper()
 	var next atomic.Int64
-	front := &turns{served: make([]atomic.Int64, len(servers))}
+	front := &roundRobinProxy{served: make([]atomic.Int64, len(servers))}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	proxy := &http.Server{Handler: &httputil.ReverseProxy{
 		Transport: transport,
@@ -171,7 +171,7 @@ func TestJavaScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Java") 
 // runOfOneDatabase runs the scenarios of a language. Each request goes to another server than the one before
 // it.
 func runOfOneDatabase(t *testing.T, language string) {
-	s := suites[slices.IndexFunc(suites, func(s suite) bool { return s.name == language })]
+	s := suites[slices.IndexFunc(suites, func(s scenarioSuite) bool { return s.name == language })]
 	database := sharedDatabase(t)
 	runnable(t, s)
 	list := scenarioList(t, "scenarios.md")
@@ -200,12 +200,12 @@ func TestServiceBusOfOneDatabase(t *testing.T) {
 	list := scenarioList(t, "servicebus.md")
 	chooseScenarios(list)
 	argv := goProgram("./servicebus/go")(t)
-	open := func() bus {
+	open := func() serviceBusServer {
 		return startBus(t, "--data", t.TempDir(), "--engine", database,
 			"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE")
 	}
 	a, b := open(), open()
-	front := bus{Server: &Server{Port: spread(t, a.Port, b.Port)}, amqp: spread(t, a.amqp, b.amqp),
+	front := serviceBusServer{Server: &Server{Port: spread(t, a.Port, b.Port)}, amqp: spread(t, a.amqp, b.amqp),
 		admin: spread(t, a.admin, b.admin), tls: spread(t, a.tls, b.tls)}
 	ctx, cancel := context.WithTimeout(t.Context(), busTime)
 	defer cancel()

@@ -22,8 +22,8 @@ import (
 // runTime is how long a runner may take for all scenarios.
 const runTime = 10 * time.Minute
 
-// suite is the scenarios in one language.
-type suite struct {
+// scenarioSuite is the scenarios in one language.
+type scenarioSuite struct {
 	name    string   // as the tables of scenarios.md spell it
 	tools   []string // programs that have to be there
 	direct  bool     // the SDK has a direct mode
@@ -34,7 +34,7 @@ type suite struct {
 }
 
 // suites lists the languages. What prepare installs goes into folders that git ignores, and is used again.
-var suites = []suite{
+var suites = []scenarioSuite{
 	{name: "Go", prepare: goProgram("./go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("js"), trust: trustByNode},
 	{name: "Python", tools: pythonTools, prepare: pythonProgram("python"), trust: trustByRequests},
@@ -59,15 +59,15 @@ var suites = []suite{
 	},
 }
 
-// connection is a way to reach a server with a number of partition ranges.
-type connection struct {
+// connectionVariant is a way to reach a server with a number of partition ranges.
+type connectionVariant struct {
 	way    string // http, https, or direct
 	ranges int
 }
 
 // connections lists the ways in which the scenarios of every language run. The tag long adds those of
 // longConnections.
-var connections = append([]connection{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}}, longConnections...)
+var connections = append([]connectionVariant{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}}, longConnections...)
 
 // TestScenarios runs the scenarios of each language, on each connection against a server of its own; in
 // direct mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api"
@@ -95,7 +95,7 @@ func TestScenarios(t *testing.T) {
 
 // runnable skips a suite that this machine cannot run. With CI=true only one whose runner nobody has named is
 // skipped.
-func runnable(t *testing.T, s suite) {
+func runnable(t *testing.T, s scenarioSuite) {
 	t.Helper()
 	if s.needs != "" && os.Getenv(s.needs) == "" {
 		t.Skipf("skipped: %s does not name the runner", s.needs)
@@ -132,7 +132,7 @@ func scenarioList(t *testing.T, file string) map[string][]string {
 
 // runSuite runs the scenarios of a language by one way: http, https, or direct mode, which finds the server
 // by https.
-func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, way string, ranges int) {
+func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string, ranges int) {
 	server := start(t, "--data", t.TempDir(), "--virtual-clock", "--ranges", strconv.Itoa(ranges))
 	cert := filepath.Join(t.TempDir(), "mayfly.pem")
 	must(t, os.WriteFile(cert, get(t, server.URL("http")+"_explorer/emulator.pem"), 0o644))
@@ -161,7 +161,7 @@ func runSuite(t *testing.T, s suite, argv []string, list map[string][]string, wa
 }
 
 // language is how the tables of a list spell the suite's language: without what comes after a comma.
-func (s suite) language() string {
+func (s scenarioSuite) language() string {
 	name, _, _ := strings.Cut(s.name, ",")
 	return name
 }

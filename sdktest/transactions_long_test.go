@@ -18,7 +18,7 @@ func TestServiceBusTransactionCampaign(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	b := startBus(t, "--data", dir)
 	b.create(t, "q")
-	argv, l := protonProgram(t), &transactionLedger{}
+	argv, l := protonProgram(t), &transactionModel{}
 	kills := 0
 	for next := 0; next < transactions; {
 		stop := make(chan struct{})

@@ -32,7 +32,7 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 			b := startBus(t, "--memory")
 			b.create(t, "q")
 			b.preload(t, "q", c.messages)
-			l := &transactionLedger{}
+			l := &transactionModel{}
 			l.play(t, b, protonProgram(t), "--count", "200", "--rollback", strconv.Itoa(c.rollback),
 				"--messages",
 				strconv.Itoa(c.messages))
@@ -48,7 +48,7 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 // 2^32-1.
 func TestServiceBusTransactionsRhea(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: nodeTools})
+	runnable(t, scenarioSuite{tools: nodeTools})
 	b := startBus(t, "--memory")
 	b.create(t, "q")
 	argv := nodeProgram(filepath.Join("servicebus", "rhea"))(t)
@@ -67,19 +67,19 @@ func TestServiceBusTransactionsRhea(t *testing.T) {
 
 func protonProgram(t *testing.T) []string {
 	t.Helper()
-	runnable(t, suite{tools: pythonTools})
+	runnable(t, scenarioSuite{tools: pythonTools})
 	return pythonProgram(filepath.Join("servicebus", "proton"))(t)
 }
 
-// transactionLedger is what a client knows of its transactions.
-type transactionLedger struct {
+// transactionModel is what a client knows of its transactions.
+type transactionModel struct {
 	asked     map[int]bool // whether a commit was asked for
 	completes map[int]string
 	done      map[int]string // outcomes
 }
 
 // play runs the program until it ends, and takes its account in. It reports whether the program has done all.
-func (l *transactionLedger) play(t *testing.T, b bus, argv []string, args ...string) bool {
+func (l *transactionModel) play(t *testing.T, b serviceBusServer, argv []string, args ...string) bool {
 	t.Helper()
 	if l.asked == nil {
 		l.asked, l.completes, l.done = map[int]bool{}, map[int]string{}, map[int]string{}
@@ -113,7 +113,7 @@ func (l *transactionLedger) play(t *testing.T, b bus, argv []string, args ...str
 const protonLost = 3
 
 // note takes a line of the program in.
-func (l *transactionLedger) note(t *testing.T, words []string) {
+func (l *transactionModel) note(t *testing.T, words []string) {
 	t.Helper()
 	if len(words) < 3 {
 		t.Fatalf("the program says %q", words)
@@ -134,7 +134,7 @@ func (l *transactionLedger) note(t *testing.T, words []string) {
 	}
 }
 
-func (l *transactionLedger) rolledBack() (n int) {
+func (l *transactionModel) rolledBack() (n int) {
 	for _, outcome := range l.done {
 		if outcome == "rollback" {
 			n++
@@ -144,7 +144,7 @@ func (l *transactionLedger) rolledBack() (n int) {
 }
 
 // check expects that each transaction is there as a whole or not at all, and whatever else was sent before.
-func (l *transactionLedger) check(t *testing.T, there map[string]int, messages int) {
+func (l *transactionModel) check(t *testing.T, there map[string]int, messages int) {
 	t.Helper()
 	for text, n := range there {
 		if n != 1 {
@@ -187,7 +187,7 @@ func (l *transactionLedger) check(t *testing.T, there map[string]int, messages i
 }
 
 // preload sends messages p0, p1 and so on.
-func (b bus) preload(t *testing.T, queue string, n int) {
+func (b serviceBusServer) preload(t *testing.T, queue string, n int) {
 	t.Helper()
 	c := b.client(t)
 	defer c.Close(t.Context())
@@ -199,7 +199,7 @@ func (b bus) preload(t *testing.T, queue string, n int) {
 }
 
 // peekAll counts the messages of a queue by their bodies, locked ones among them.
-func (b bus) peekAll(t *testing.T, queue string) map[string]int {
+func (b serviceBusServer) peekAll(t *testing.T, queue string) map[string]int {
 	t.Helper()
 	c := b.client(t)
 	defer c.Close(t.Context())

@@ -30,7 +30,7 @@ func TestUpstreamGo(t *testing.T) {
 	for pkg, address := range map[string]string{".": "127.0.0.21", "admin": "127.0.0.22", "internal": "127.0.0.23"} {
 		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
-			mine := map[string]expectation{}
+			mine := map[string]expectedFailure{}
 			for name, e := range expected {
 				if p, test, _ := strings.Cut(name, " "); p == pkg {
 					mine[test] = e
@@ -43,7 +43,7 @@ func TestUpstreamGo(t *testing.T) {
 
 // goPackage runs the tests of one package of the module in a folder, with a server on an address of this
 // machine and the ports that the SDK insists on.
-func goPackage(t *testing.T, module, pkg, address string) map[string]verdict {
+func goPackage(t *testing.T, module, pkg, address string) map[string]testResult {
 	t.Helper()
 	s := startAt(t, address, append([]string{"--memory", "--servicebus", "--servicebus-port", "off",
 		"--servicebus-admin-port", "off", "--servicebus-tls-port", "5671", "--servicebus-admin-tls-port", "443",
@@ -81,9 +81,9 @@ func goPackage(t *testing.T, module, pkg, address string) map[string]verdict {
 }
 
 // goVerdicts reads the events of "go test -json". Subtests are part of their test.
-func goVerdicts(t *testing.T, events io.Reader) map[string]verdict {
+func goVerdicts(t *testing.T, events io.Reader) map[string]testResult {
 	t.Helper()
-	verdicts, output := map[string]verdict{}, map[string]string{}
+	verdicts, output := map[string]testResult{}, map[string]string{}
 	for d := json.NewDecoder(events); ; {
 		var e struct{ Action, Test, Output string }
 		err := d.Decode(&e)
@@ -97,7 +97,7 @@ func goVerdicts(t *testing.T, events io.Reader) map[string]verdict {
 		case e.Action == "output":
 			output[name] += e.Output
 		case !sub && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip"):
-			verdicts[name] = verdict{e.Action, output[name]}
+			verdicts[name] = testResult{e.Action, output[name]}
 			delete(output, name)
 		}
 	}

@@ -31,7 +31,7 @@ type pythonTests struct {
 // TestUpstreamPython runs the tests that ship in the source packages of the Python SDKs.
 func TestUpstreamPython(t *testing.T) {
 	t.Parallel()
-	runnable(t, suite{tools: pythonTools})
+	runnable(t, scenarioSuite{tools: pythonTools})
 	const host = "upstream.servicebus.test"
 	for name, p := range map[string]pythonTests{
 		"servicebus": {
@@ -77,7 +77,7 @@ func TestUpstreamPython(t *testing.T) {
 }
 
 // run runs the tests with pytest.
-func (p pythonTests) run(t *testing.T) map[string]verdict {
+func (p pythonTests) run(t *testing.T) map[string]testResult {
 	t.Helper()
 	dir := filepath.Join("upstream", p.folder)
 	python := absolute(t, pythonWith(t, dir, "requirements.txt", ".venv"))
@@ -118,12 +118,12 @@ func (p pythonTests) run(t *testing.T) map[string]verdict {
 }
 
 // pythonVerdicts reads what the plugin has written. A test that has failed stays so.
-func pythonVerdicts(t *testing.T, file string) map[string]verdict {
+func pythonVerdicts(t *testing.T, file string) map[string]testResult {
 	t.Helper()
 	f, err := os.Open(file)
 	must(t, err)
 	defer f.Close()
-	verdicts := map[string]verdict{}
+	verdicts := map[string]testResult{}
 	for d := json.NewDecoder(f); ; {
 		var line struct{ Name, Result, Says string }
 		err := d.Decode(&line)
@@ -132,7 +132,7 @@ func pythonVerdicts(t *testing.T, file string) map[string]verdict {
 		}
 		must(t, err)
 		if verdicts[line.Name].result != "fail" {
-			verdicts[line.Name] = verdict{line.Result, line.Says}
+			verdicts[line.Name] = testResult{line.Result, line.Says}
 		}
 	}
 }

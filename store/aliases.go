@@ -129,10 +129,10 @@ const (
 )
 
 // LintCount is how often a lint rule (see definition.LintViolations) was broken by writes since Open.
-// LintCase is the latest such write.
+// LastLintViolation is the latest such write.
 type (
-	LintCount = lint.ViolationCount
-	LintCase  = lint.LastViolation
+	LintCount         = lint.ViolationCount
+	LastLintViolation = lint.LastViolation
 )
 
 // Resource is one version of a small resource (a user, permission, encryption key or script). Resources gives

@@ -22,7 +22,7 @@ import (
 )
 
 // container makes one more container in the database of a bench.
-func (b *bench) container(id, path, more string) *store.Container {
+func (b *testStore) container(id, path, more string) *store.Container {
 	b.t.Helper()
 	d, err := b.db.Database("db")
 	if err != nil {
@@ -38,21 +38,21 @@ func (b *bench) container(id, path, more string) *store.Container {
 }
 
 // set changes settings.
-func (b *bench) set(c *store.Container, fn func(*store.ContainerSettings)) error {
+func (b *testStore) set(c *store.Container, fn func(*store.ContainerSettings)) error {
 	_, err := c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { fn(s); return nil })
 	return err
 }
 
-func (b *bench) moveTo(from *store.Container, name string) {
+func (b *testStore) moveTo(from *store.Container, name string) {
 	b.t.Helper()
 	if err := b.set(from, func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpire{MoveTo: name} }); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *bench) pass(n int) { b.clock.Advance(time.Duration(n) * time.Second) }
+func (b *testStore) pass(n int) { b.clock.Advance(time.Duration(n) * time.Second) }
 
-func (b *bench) sweep() {
+func (b *testStore) sweep() {
 	b.t.Helper()
 	if _, err := b.db.SweepNow(b.ctx); err != nil {
 		b.t.Fatal(err)
@@ -60,7 +60,7 @@ func (b *bench) sweep() {
 }
 
 // documents are what is in a container, in order.
-func (b *bench) documents(c *store.Container) (list []gjson.Result) {
+func (b *testStore) documents(c *store.Container) (list []gjson.Result) {
 	b.t.Helper()
 	for row, err := range c.Rows(b.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {
 		if err != nil {
@@ -72,7 +72,7 @@ func (b *bench) documents(c *store.Container) (list []gjson.Result) {
 }
 
 // ids are the ids of what is in a container, in order.
-func (b *bench) ids(c *store.Container) string {
+func (b *testStore) ids(c *store.Container) string {
 	var ids []string
 	for _, d := range b.documents(c) {
 		ids = append(ids, d.Get("id").Str)
@@ -175,20 +175,20 @@ func TestArchivedIDs(t *testing.T) {
 // A write that needs the id or a unique key of a ghost moves it.
 func TestGhostInTheWayIsMoved(t *testing.T) {
 	t.Parallel()
-	for name, write := range map[string]func(b *bench) error{
-		"create": func(b *bench) error {
+	for name, write := range map[string]func(b *testStore) error{
+		"create": func(b *testStore) error {
 			_, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p","u":9}`), store.WriteOptions{})
 			return err
 		},
-		"unique key": func(b *bench) error {
+		"unique key": func(b *testStore) error {
 			_, _, err := b.c.Create(b.ctx, pk("p"), []byte(`{"id":"z","pk":"p","u":1}`), store.WriteOptions{})
 			return err
 		},
-		"both": func(b *bench) error {
+		"both": func(b *testStore) error {
 			_, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"a","pk":"p","u":2}`), store.WriteOptions{})
 			return err
 		},
-		"batch": func(b *bench) error {
+		"batch": func(b *testStore) error {
 			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
 				{Kind: store.OperationUpsert, Body: []byte(`{"id":"new","pk":"p","u":7}`)},
 				{Kind: store.OperationCreate, Body: []byte(`{"id":"a","pk":"p","u":2}`)},
@@ -198,7 +198,7 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 			}
 			return err
 		},
-		"bulk": func(b *bench) error {
+		"bulk": func(b *testStore) error {
 			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
 				{Kind: store.OperationDelete, ID: "nobody"},
 				{Kind: store.OperationCreate, Body: []byte(`{"id":"a","pk":"p","u":2}`)},
@@ -208,7 +208,7 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 			}
 			return err
 		},
-		"procedure": func(b *bench) error {
+		"procedure": func(b *testStore) error {
 			if _, err := b.c.Resources(store.KindStoredProcedure).Create(b.ctx, []byte(`{"id":"p","body":"function () {`+
 				` __.createDocument(__.getSelfLink(), {id: 'a', pk: 'p', u: 2}, function (err) { if (err) throw err; }); }"}`)); err != nil {
 				return err
@@ -419,7 +419,7 @@ func TestMoveSurvivesACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, ctx: ctx, clock: clock, db: db}
+	b := &testStore{t: t, ctx: ctx, clock: clock, db: db}
 	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":-1`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
@@ -450,7 +450,7 @@ func TestMoveSurvivesACrash(t *testing.T) {
 func checkMoveWreck(t *testing.T, fs *testdisk.Disk, now time.Time, expected []string) {
 	t.Helper()
 	ctx := context.Background()
-	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(now)}
+	b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(now)}
 	var err error
 	if b.db, err = openAt(ctx, fs, b.clock); err != nil {
 		t.Fatal(err)

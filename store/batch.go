@@ -68,7 +68,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
-	b := &batch{c: c, o: o, ops: ops, list: make([]*transaction.PreparedOperation, len(ops)),
+	b := &batchExecution{c: c, o: o, ops: ops, list: make([]*transaction.PreparedOperation, len(ops)),
 		results: make([]OperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
 	if err := c.large(ctx, weightOfAll(ops), func() { b.prepare(ctx, pk) }); err != nil {
@@ -127,7 +127,7 @@ func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, 
 	return nil
 }
 
-func (b *batch) run(ctx context.Context) error {
+func (b *batchExecution) run(ctx context.Context) error {
 	if err := b.checkSession(ctx); err != nil {
 		return err
 	}
@@ -142,8 +142,8 @@ func (b *batch) run(ctx context.Context) error {
 	return nil
 }
 
-// batch is a batch that is being carried out.
-type batch struct {
+// batchExecution is a batch that is being carried out.
+type batchExecution struct {
 	c       *Container
 	o       BatchOptions
 	ops     []Operation
@@ -163,7 +163,7 @@ var errFailedDependency = fault.New(fault.CodeFailedDependency,
 
 // prepare prepares the operations. It checks ctx before each of them; after the end of ctx the remaining
 // ones fail with its error.
-func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
+func (b *batchExecution) prepare(ctx context.Context, pk definition.PartitionKey) {
 	for i := range b.ops {
 		if err := ctx.Err(); err != nil {
 			b.results[i] = value.Failed(classify.ToFault(err))
@@ -188,7 +188,7 @@ func (b *batch) prepare(ctx context.Context, pk definition.PartitionKey) {
 // admit fails with CodeRangeGone if the item of an operation is not in the partition range to which the
 // client sent the batch. It is called before the transaction, to save a useless transaction in another range,
 // and again inside it, where the state cannot change.
-func (b *batch) admit(st *container.State, p *transaction.PreparedOperation) error {
+func (b *batchExecution) admit(st *container.State, p *transaction.PreparedOperation) error {
 	if b.o.Range == "" {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (b *batch) admit(st *container.State, p *transaction.PreparedOperation) err
 
 // apply carries out the i-th operation in its transaction, which may run more than once. answer is the number
 // of bytes that the operations before it have added to the response; apply adds its own.
-func (b *batch) apply(t *transaction.Tx, i int, answer *int) OperationResult {
+func (b *batchExecution) apply(t *transaction.Tx, i int, answer *int) OperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.Ctx.Err(); err != nil {
 		return value.Failed(classify.ToFault(err))
@@ -226,7 +226,7 @@ func (b *batch) apply(t *transaction.Tx, i int, answer *int) OperationResult {
 
 // checkSession checks, if the batch reads anything, that each of its ranges has reached the LSN in the
 // client's session token.
-func (b *batch) checkSession(ctx context.Context) error {
+func (b *batchExecution) checkSession(ctx context.Context) error {
 	reads := func(op Operation) bool { return op.Kind == OperationRead }
 	if len(b.o.Session) == 0 || !slices.ContainsFunc(b.ops, reads) {
 		return nil
@@ -253,7 +253,7 @@ func (b *batch) checkSession(ctx context.Context) error {
 }
 
 // runAtomic carries out all operations in one transaction. If one operation fails, all of them fail.
-func (b *batch) runAtomic(ctx context.Context) error {
+func (b *batchExecution) runAtomic(ctx context.Context) error {
 	if b.list[0] == nil {
 		b.skip(0, 0)
 		return nil
@@ -290,7 +290,7 @@ func (b *batch) runAtomic(ctx context.Context) error {
 }
 
 // skip sets CodeFailedDependency for the operations from first on, except the one that failed.
-func (b *batch) skip(first, culprit int) {
+func (b *batchExecution) skip(first, culprit int) {
 	for i := first; i < len(b.results); i++ {
 		if i != culprit {
 			b.results[i] = OperationResult{Err: errFailedDependency}
@@ -299,7 +299,7 @@ func (b *batch) skip(first, culprit int) {
 }
 
 // runEach carries out the operations one by one and stops at the first that fails.
-func (b *batch) runEach(ctx context.Context) {
+func (b *batchExecution) runEach(ctx context.Context) {
 	for i, p := range b.list {
 		if p != nil {
 			b.runRanges(ctx, []int{i})
@@ -312,7 +312,7 @@ func (b *batch) runEach(ctx context.Context) {
 }
 
 // runAll carries out all operations, even if some of them fail.
-func (b *batch) runAll(ctx context.Context) {
+func (b *batchExecution) runAll(ctx context.Context) {
 	var list []int
 	for i, p := range b.list {
 		if p != nil {
@@ -326,7 +326,7 @@ func (b *batch) runAll(ctx context.Context) {
 // since waiting for the disk takes most of the time. Operations on one item keep their order. If a shared
 // transaction fails as a whole, for instance because of its size, each of its operations gets a transaction
 // of its own, so that no operation fails because of another.
-func (b *batch) runRanges(ctx context.Context, list []int) {
+func (b *batchExecution) runRanges(ctx context.Context, list []int) {
 	for len(list) > 0 {
 		left, err := b.runRange(ctx, list)
 		if err == nil {
@@ -346,7 +346,7 @@ func (b *batch) runRanges(ctx context.Context, list []int) {
 
 // runRange carries out, in one transaction, the operations of a list whose items lie in the same range as
 // the first. It returns the others in left.
-func (b *batch) runRange(ctx context.Context, list []int) (left []int, err error) {
+func (b *batchExecution) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
 	patches := make([]*transaction.PreparedOperation, 0, len(list))
 	for _, i := range list {

@@ -24,7 +24,7 @@ func patchOf(t testing.TB, operations string) *store.Patch {
 }
 
 // dump is all that there is: ids, etags, bodies, and the position of each range.
-func (b *bench) dump() string {
+func (b *testStore) dump() string {
 	b.t.Helper()
 	var s strings.Builder
 	page, _, err := b.c.List(b.ctx, store.ListOptions{MaxItems: -1})
@@ -40,7 +40,7 @@ func (b *bench) dump() string {
 	return s.String()
 }
 
-func (b *bench) batch(key definition.PartitionKey, o store.BatchOptions,
+func (b *testStore) batch(key definition.PartitionKey, o store.BatchOptions,
 	ops ...store.Operation) store.BatchResult {
 	b.t.Helper()
 	out, _, err := b.c.Batch(b.ctx, key, ops, o)

@@ -119,7 +119,7 @@ func (d *Database) exists() error {
 func clockOf(database string) string { return "of the database " + database }
 
 // Clock returns the clock that decides what has expired in a range.
-func (w containerSweeper) Clock(r ttl.SweepRange) ttl.Clock {
+func (w storeSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	if c := w.ds.cat.cids[r.Owner]; c != nil && c.d.clock.Own() {

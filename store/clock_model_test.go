@@ -45,25 +45,25 @@ type databaseModel struct {
 	stored int64 // the latest moment that forbids a way back
 }
 
-// worldModel simulates a store under moved clocks.
-type worldModel struct {
+// storeModel simulates a store under moved clocks.
+type storeModel struct {
 	system    int64
 	server    clockModel
 	catalog   int64 // the latest moment of the catalog
 	databases map[string]*databaseModel
 }
 
-func (w *worldModel) clock(id string) *clockModel {
+func (w *storeModel) clock(id string) *clockModel {
 	if d := w.databases[id]; d != nil && d.own != nil {
 		return d.own
 	}
 	return &w.server
 }
 
-func (w *worldModel) now(id string) int64 { return w.clock(id).now(w.system) }
+func (w *storeModel) now(id string) int64 { return w.clock(id).now(w.system) }
 
 // allowed reports whether a clock may be put to a second: the server's where id is empty.
-func (w *worldModel) allowed(id string, to int64) bool {
+func (w *storeModel) allowed(id string, to int64) bool {
 	if d := w.databases[id]; d != nil {
 		return to >= d.stored && !d.returns(w.now(id), to)
 	}
@@ -85,12 +85,12 @@ func TestClockHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})
 		defer func() { l.close() }()
-		w := &worldModel{server: clockModel{rate: 1}, databases: map[string]*databaseModel{}}
+		w := &storeModel{server: clockModel{rate: 1}, databases: map[string]*databaseModel{}}
 		for _, id := range []string{"a", "b"} {
 			l.database(id)
 			w.databases[id] = &databaseModel{items: map[string]itemModel{}}
 		}
-		h := clockHistory{l, w, r}
+		h := clockStateMachine{l, w, r}
 		r.Repeat(map[string]func(*rapid.T){
 			"":       h.compare,
 			"pass":   h.pass,
@@ -104,9 +104,9 @@ func TestClockHistories(t *testing.T) {
 	})
 }
 
-type clockHistory struct {
-	l *lab
-	w *worldModel
+type clockStateMachine struct {
+	l *clockRig
+	w *storeModel
 	r *rapid.T
 }
 
@@ -116,14 +116,14 @@ var (
 )
 
 // pass lets the system's time go on.
-func (h clockHistory) pass(r *rapid.T) {
+func (h clockStateMachine) pass(r *rapid.T) {
 	n := rapid.Int64Range(0, 8).Draw(r, "seconds")
 	h.l.system.Advance(time.Duration(n) * time.Second)
 	h.w.system += n
 }
 
 // write upserts an item, new or imported.
-func (h clockHistory) write(r *rapid.T) {
+func (h clockStateMachine) write(r *rapid.T) {
 	db, id := anyDatabase.Draw(r, "database"), anyItem.Draw(r, "item")
 	life := rapid.SampledFrom([]int64{10, 3, 25}).Draw(r, "ttl")
 	age := rapid.SampledFrom([]int64{0, 0, 0, 1, 5, 30}).Draw(r, "age")
@@ -144,7 +144,7 @@ func (h clockHistory) write(r *rapid.T) {
 	d.items[id], d.stored = item, max(d.stored, now)
 }
 
-func (h clockHistory) lease(r *rapid.T) {
+func (h clockStateMachine) lease(r *rapid.T) {
 	db, id := anyDatabase.Draw(r, "database"), anyItem.Draw(r, "item")
 	seconds := rapid.IntRange(1, 20).Draw(r, "seconds")
 	_, c := h.l.find(db)
@@ -160,7 +160,7 @@ func (h clockHistory) lease(r *rapid.T) {
 	}
 }
 
-func (h clockHistory) sweep(r *rapid.T) {
+func (h clockStateMachine) sweep(r *rapid.T) {
 	n, err := h.l.db.SweepNow(h.l.ctx)
 	if err != nil {
 		r.Fatal(err)
@@ -182,7 +182,7 @@ func (h clockHistory) sweep(r *rapid.T) {
 }
 
 // move changes a clock: the server's or a database's.
-func (h clockHistory) move(r *rapid.T) {
+func (h clockStateMachine) move(r *rapid.T) {
 	id := rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "whose")
 	next := *h.w.clock(id)
 	next.at, next.since = next.now(h.w.system), h.w.system
@@ -226,7 +226,7 @@ func (h clockHistory) move(r *rapid.T) {
 	}
 }
 
-func (h clockHistory) follow(r *rapid.T) {
+func (h clockStateMachine) follow(r *rapid.T) {
 	id := anyDatabase.Draw(r, "database")
 	d, _ := h.l.find(id)
 	err := d.FollowClock(h.l.ctx)
@@ -240,10 +240,10 @@ func (h clockHistory) follow(r *rapid.T) {
 	}
 }
 
-func (h clockHistory) reopen(*rapid.T) { h.l.reopen() }
+func (h clockStateMachine) reopen(*rapid.T) { h.l.reopen() }
 
 // compare looks at everything.
-func (h clockHistory) compare(r *rapid.T) {
+func (h clockStateMachine) compare(r *rapid.T) {
 	if now := h.l.db.Now().Unix() - clockStart; now != h.w.now("") {
 		r.Fatalf("the server's clock shows %d, the twin's %d", now, h.w.now(""))
 	}

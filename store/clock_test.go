@@ -205,18 +205,18 @@ func TestMarksAfterReopen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what string
-		do   func(l *lab, d *store.Database, c *store.Container) error
+		do   func(l *clockRig, d *store.Database, c *store.Container) error
 	}{
-		{"an item was written", func(l *lab, _ *store.Database, c *store.Container) error { l.put(c, "new"); return nil }},
-		{"expired items were purged", func(l *lab, _ *store.Database, _ *store.Container) error {
+		{"an item was written", func(l *clockRig, _ *store.Database, c *store.Container) error { l.put(c, "new"); return nil }},
+		{"expired items were purged", func(l *clockRig, _ *store.Database, _ *store.Container) error {
 			_, err := l.db.SweepNow(l.ctx)
 			return err
 		}},
-		{"a lease was taken", func(l *lab, _ *store.Database, c *store.Container) error {
+		{"a lease was taken", func(l *clockRig, _ *store.Database, c *store.Container) error {
 			_, err := c.Lease(l.ctx, pk("x"), "long", 5)
 			return err
 		}},
-		{"the settings of a container were changed", func(l *lab, d *store.Database, c *store.Container) error {
+		{"the settings of a container were changed", func(l *clockRig, d *store.Database, c *store.Container) error {
 			_, err := d.ReplaceContainer(l.ctx, "c", specOf(l.t, ""), store.WriteOptions{})
 			return err
 		}},
@@ -330,7 +330,7 @@ func TestDatabaseClocks(t *testing.T) {
 	}
 }
 
-func (l *lab) queryNow(c *store.Container) int64 {
+func (l *clockRig) queryNow(c *store.Container) int64 {
 	l.t.Helper()
 	page, _, err := c.Query(l.ctx, store.QueryRequest{Text: "SELECT VALUE GetCurrentTimestamp() FROM c"})
 	if err != nil || len(page.Rows) == 0 {
@@ -339,7 +339,7 @@ func (l *lab) queryNow(c *store.Container) int64 {
 	return int64(jsondoc.Of(page.Rows[0]).Num()/1000) - clockStart
 }
 
-func (l *lab) scriptNow(c *store.Container) int64 {
+func (l *clockRig) scriptNow(c *store.Container) int64 {
 	l.t.Helper()
 	body := `{"id":"now","body":"function now() { getContext().getResponse().setBody(Date.now()); }"}`
 	if _, err := c.Resources(store.KindStoredProcedure).Create(l.ctx, []byte(body)); err != nil {

@@ -54,7 +54,7 @@ type Container struct {
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
 	lints      lint.ViolationCounters
-	violations procedure.ViolationCounts // of the container's scripts
+	violations procedure.LimitViolations // of the container's scripts
 	purged     atomic.Uint64             // number of items purged since Open
 }
 

@@ -53,7 +53,7 @@ func TestCrash(t *testing.T) {
 }
 
 // A ledger is what clients know, in this life and in the lives before.
-type ledger struct {
+type crashModel struct {
 	keys map[metatest.ItemKey]*observedKey
 	// Names and what they stand for. Nothing here may ever come to stand for something else.
 	names     map[string]string
@@ -63,30 +63,30 @@ type ledger struct {
 
 // observedKey is what is known about one key. A key has one writer.
 type observedKey struct {
-	now     state   // acknowledged
-	next    []state // what the operation under way may lead to
-	seen    uint64  // the highest LSN at which a reader was given the item
-	missing bool    // a reader was told of the deletion under way
-	n       int     // operations done
+	now     itemState   // acknowledged
+	next    []itemState // what the operation under way may lead to
+	seen    uint64      // the highest LSN at which a reader was given the item
+	missing bool        // a reader was told of the deletion under way
+	n       int         // operations done
 }
 
-// state is one state of a key. An empty body means that the item is not there; what is under way has no LSN
+// itemState is one state of a key. An empty body means that the item is not there; what is under way has no LSN
 // yet.
-type state struct {
+type itemState struct {
 	body string
 	lsn  uint64
 }
 
-func (s state) there() bool { return s.body != "" }
+func (s itemState) there() bool { return s.body != "" }
 
 // may reports whether the operation under way can make (or unmake) the item.
 func (k *observedKey) may(there bool) bool {
-	return slices.ContainsFunc(k.next, func(s state) bool { return s.there() == there })
+	return slices.ContainsFunc(k.next, func(s itemState) bool { return s.there() == there })
 }
 
 // clone copies a ledger. The lock of its life is held.
-func (g *ledger) clone() *ledger {
-	c := &ledger{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
+func (g *crashModel) clone() *crashModel {
+	c := &crashModel{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
 		g.defaults}
 	for k, v := range g.keys {
 		copied := *v
@@ -96,7 +96,7 @@ func (g *ledger) clone() *ledger {
 }
 
 // record takes up an item that a client was given.
-func (g *ledger) record(it store.Item, receipt store.Receipt) error {
+func (g *crashModel) record(it store.Item, receipt store.Receipt) error {
 	body := string(it.Body())
 	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
 	if receipt.Range != "" {
@@ -112,7 +112,7 @@ func (g *ledger) record(it store.Item, receipt store.Receipt) error {
 	return nil
 }
 
-func (g *ledger) position(r store.Receipt) {
+func (g *crashModel) position(r store.Receipt) {
 	if r.Range != "" {
 		g.positions[r.Range] = max(g.positions[r.Range], r.LSN)
 	}
@@ -123,7 +123,7 @@ func keyOf(it store.Item) metatest.ItemKey {
 }
 
 // A life is a store from its opening to a crash.
-type life struct {
+type storeRun struct {
 	t   *testing.T
 	ctx context.Context
 	fs  *testdisk.Disk
@@ -132,14 +132,14 @@ type life struct {
 	c   *store.Container
 
 	mu     sync.Mutex // held while an operation begins or ends, and while the disk is copied
-	ledger *ledger
+	ledger *crashModel
 }
 
 // A crashedDisk is what a crash leaves: the disk, and what clients know.
 type crashedDisk struct {
 	fs     *testdisk.Disk
 	now    int64
-	ledger *ledger
+	ledger *crashModel
 }
 
 const crashWriters = 3
@@ -167,10 +167,10 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 }
 
 // firstLife has a container in which nothing lives, but each partition has a ghost that nobody has purged.
-func firstLife(t *testing.T) *life {
+func firstLife(t *testing.T) *storeRun {
 	t.Helper()
-	l := &life{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &ledger{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
+	l := &storeRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
+		ledger: &crashModel{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
 			[2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -198,16 +198,16 @@ func firstLife(t *testing.T) *life {
 	return l
 }
 
-func (l *life) close() {
+func (l *storeRun) close() {
 	if err := l.db.Close(); err != nil {
 		l.t.Error(err)
 	}
 }
 
 // open starts a store on a crashedDisk; nil where that fails, which is reported.
-func (w crashedDisk) open(t *testing.T) *life {
+func (w crashedDisk) open(t *testing.T) *storeRun {
 	t.Helper()
-	l := &life{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
+	l := &storeRun{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
 	var err error
 	if l.db, err = openAt(l.ctx, slowly(l.fs), ttl.NewManual(time.Unix(l.now, 0))); err != nil {
 		t.Error(err)
@@ -226,7 +226,7 @@ func (w crashedDisk) open(t *testing.T) *life {
 }
 
 // crash takes a copy of the disk: what was synced, and by chance some of what was not.
-func (l *life) crash(r *rand.Rand) crashedDisk {
+func (l *storeRun) crash(r *rand.Rand) crashedDisk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	unsynced := []int{0, 0, 30, 80, 100}[r.IntN(5)]
@@ -235,7 +235,7 @@ func (l *life) crash(r *rand.Rand) crashedDisk {
 
 // live lets everybody work, and checks a crashedDisk after each operation of a writer. It returns one of the
 // wrecks.
-func (l *life) live(seed uint64) (last crashedDisk) {
+func (l *storeRun) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
 	const operations = 12
 	// beside calls do repeatedly while an operation of a writer runs, but not while a crashedDisk is checked.
@@ -285,10 +285,10 @@ func (l *life) live(seed uint64) (last crashedDisk) {
 
 // under does an operation that may bring keys into the state next. op returns the state that it has brought
 // them into, or false where it has done nothing.
-func (l *life) under(keys []metatest.ItemKey, next state, op func() (state, bool)) {
+func (l *storeRun) under(keys []metatest.ItemKey, next itemState, op func() (itemState, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {
-		l.ledger.keys[k].next = []state{next}
+		l.ledger.keys[k].next = []itemState{next}
 	}
 	l.mu.Unlock()
 	to, ok := op()
@@ -304,7 +304,7 @@ func (l *life) under(keys []metatest.ItemKey, next state, op func() (state, bool
 }
 
 // write does one random operation of a writer on its own partition.
-func (l *life) write(w int, name string, r *rand.Rand) {
+func (l *storeRun) write(w int, name string, r *rand.Rand) {
 	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
 	p := pk(k.Partition)
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"n":%q}`, k.ID, k.Partition, name)
@@ -316,47 +316,47 @@ func (l *life) write(w int, name string, r *rand.Rand) {
 		for _, id := range crashIDs {
 			keys = append(keys, metatest.ItemKey{ID: id, Partition: k.Partition})
 		}
-		l.under(keys, state{}, func() (state, bool) {
+		l.under(keys, itemState{}, func() (itemState, bool) {
 			receipt, err := l.c.DeletePartition(l.ctx, p)
 			l.expect(err)
-			return state{lsn: receipt.LSN}, true
+			return itemState{lsn: receipt.LSN}, true
 		})
 	case what <= 3:
-		l.under([]metatest.ItemKey{k}, state{}, func() (state, bool) {
+		l.under([]metatest.ItemKey{k}, itemState{}, func() (itemState, bool) {
 			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
 			l.expect(err, fault.CodeNotFound)
-			return state{lsn: receipt.LSN}, true
+			return itemState{lsn: receipt.LSN}, true
 		})
 	default:
 		write := l.c.Upsert
 		if what <= 6 {
 			write = l.c.Create
 		}
-		l.under([]metatest.ItemKey{k}, state{body: body}, func() (state, bool) {
+		l.under([]metatest.ItemKey{k}, itemState{body: body}, func() (itemState, bool) {
 			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
 			if l.expect(err, fault.CodeConflict); err != nil {
-				return state{}, false
+				return itemState{}, false
 			}
 			l.record(it, receipt)
-			return state{body, it.LSN()}, true
+			return itemState{body, it.LSN()}, true
 		})
 	}
 }
 
 // expect reports an error that is of none of the codes.
-func (l *life) expect(err error, codes ...fault.Code) {
+func (l *storeRun) expect(err error, codes ...fault.Code) {
 	if err != nil && !slices.Contains(codes, fault.ErrorCode(err)) {
 		l.t.Error(err)
 	}
 }
 
-func (l *life) record(it store.Item, receipt store.Receipt) {
+func (l *storeRun) record(it store.Item, receipt store.Receipt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expect(l.ledger.record(it, receipt))
 }
 
-func (l *life) changeDefault(def ttl.Seconds) {
+func (l *storeRun) changeDefault(def ttl.Seconds) {
 	l.mu.Lock()
 	l.ledger.defaults[1] = def
 	l.mu.Unlock()
@@ -371,7 +371,7 @@ func (l *life) changeDefault(def ttl.Seconds) {
 }
 
 // watch reads an item and lists a partition, and notes what it is told.
-func (l *life) watch(r *rand.Rand) {
+func (l *storeRun) watch(r *rand.Rand) {
 	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
 		r.IntN(crashWriters))}
 	l.mu.Lock()
@@ -408,7 +408,7 @@ func (l *life) watch(r *rand.Rand) {
 
 // verify compares the store, just opened on a crashedDisk, with what clients know; then it writes every key
 // anew, so that new names meet the old.
-func (l *life) verify() {
+func (l *storeRun) verify() {
 	l.t.Helper()
 	checkClean(l.t, l.db)
 	if def := l.c.Info().Spec.DefaultTTL; !slices.Contains(l.ledger.defaults[:], def) {
@@ -422,7 +422,7 @@ func (l *life) verify() {
 	for k, v := range l.ledger.keys {
 		it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{Session: session})
 		l.expect(err, fault.CodeNotFound)
-		got := state{string(it.Body()), it.LSN()}
+		got := itemState{string(it.Body()), it.LSN()}
 		if err == nil {
 			there++
 			l.record(it, receipt)
@@ -445,13 +445,13 @@ func (l *life) verify() {
 			l.t.Errorf("a new item has the rid %s, which stood for %s", it.RID(), l.ledger.names["rid "+it.RID()])
 		}
 		l.record(it, receipt)
-		*v = observedKey{now: state{body, it.LSN()}}
+		*v = observedKey{now: itemState{body, it.LSN()}}
 	}
 }
 
 // contradicts says why a key cannot be in state s after a crash; empty where it can.
-func (k *observedKey) contradicts(s state) string {
-	same := func(o state) bool { return o.body == s.body }
+func (k *observedKey) contradicts(s itemState) string {
+	same := func(o itemState) bool { return o.body == s.body }
 	switch {
 	case !same(k.now) && !slices.ContainsFunc(k.next, same):
 		return "neither acknowledged nor under way"
@@ -491,7 +491,7 @@ func storesOnFailingDisk(t *testing.T) {
 			}
 			for n := int(metatest.FirstSeed() % uint64(stride)); ; n += stride {
 				var calls atomic.Int64
-				s := &script{t: t, what: fmt.Sprint("operation ", n),
+				s := &faultyDiskRun{t: t, what: fmt.Sprint("operation ", n),
 					disk: testdisk.NewCrashable(t), allowed: map[string][]string{}}
 				s.run(s.disk.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 					i := int(calls.Add(1)) - 1
@@ -518,7 +518,7 @@ func storesOnFailingDisk(t *testing.T) {
 
 // A script does one of everything on a disk that may fail, and notes in which states each item may be
 // afterwards.
-type script struct {
+type faultyDiskRun struct {
 	t        *testing.T
 	what     string
 	disk     *testdisk.Disk
@@ -527,7 +527,7 @@ type script struct {
 	failures int
 }
 
-func (s *script) run(fs *testdisk.Disk) {
+func (s *faultyDiskRun) run(fs *testdisk.Disk) {
 	ctx := context.Background()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)
@@ -554,7 +554,7 @@ func (s *script) run(fs *testdisk.Disk) {
 	s.ok(db.Close(), true)
 }
 
-func (s *script) items(ctx context.Context, clock *ttl.VirtualClock, db *store.DB, c *store.Container) {
+func (s *faultyDiskRun) items(ctx context.Context, clock *ttl.VirtualClock, db *store.DB, c *store.Container) {
 	s.upsert(ctx, c, "a", "")
 	s.upsert(ctx, c, "b", "")
 	s.upsert(ctx, c, "mayfly", `,"ttl":1`)
@@ -579,14 +579,14 @@ func (s *script) items(ctx context.Context, clock *ttl.VirtualClock, db *store.D
 	s.upsert(ctx, c, "b", `,"last":true`)
 }
 
-func (s *script) upsert(ctx context.Context, c *store.Container, id, more string) {
+func (s *faultyDiskRun) upsert(ctx context.Context, c *store.Container, id, more string) {
 	body := `{"id":"` + id + `","pk":"x"` + more + `}`
 	_, _, err := c.Upsert(ctx, pk("x"), []byte(body), store.WriteOptions{})
 	s.outcome(id, body, err)
 }
 
 // outcome notes what a write may have led to.
-func (s *script) outcome(id, body string, err error) {
+func (s *faultyDiskRun) outcome(id, body string, err error) {
 	if s.ok(err, false) || body == "" && is(err, fault.CodeNotFound) {
 		s.allowed[id] = []string{body}
 		return
@@ -599,7 +599,7 @@ func (s *script) outcome(id, body string, err error) {
 
 // ok notes an error; it must be of a code that says that the disk is the trouble. Opening and closing may say
 // it in the engine's own words.
-func (s *script) ok(err error, engines bool) bool {
+func (s *faultyDiskRun) ok(err error, engines bool) bool {
 	if err == nil {
 		return true
 	}
@@ -615,7 +615,7 @@ func (s *script) ok(err error, engines bool) bool {
 }
 
 // verify opens what a crash would have left on the disk.
-func (s *script) verify() {
+func (s *faultyDiskRun) verify() {
 	ctx := context.Background()
 	db, err := openAt(ctx, s.disk.CrashClone(vfs.CrashCloneCfg{}), ttl.NewManual(time.Unix(1_700_000_002, 0)))
 	if err != nil {

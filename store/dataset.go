@@ -81,8 +81,8 @@ func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 // Open loads the catalog of an instance and makes it the data of the DB.
 func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.TenantState{Life: db, Reload: db.reread, Sweep: containerSweeper{db},
-		ClockObserver: clockedItems{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
+	return host.TenantState{Life: db, Reload: db.reread, Sweep: storeSweeper{db},
+		ClockObserver: clockUser{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
 		SnapshotNote: db.snapshotNote}, err
 }
 

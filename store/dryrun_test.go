@@ -66,7 +66,7 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 const dryItems = 40
 
 // age gives a container a random past.
-func age(b *bench, r *rand.Rand, plain bool) {
+func age(b *testStore, r *rand.Rand, plain bool) {
 	b.t.Helper()
 	for range 120 {
 		id := strconv.Itoa(r.IntN(dryItems))
@@ -96,7 +96,7 @@ func token(s ttl.Seconds) string {
 	return fmt.Sprint(s)
 }
 
-func lives(b *bench) map[string]inspect.Expiry {
+func lives(b *testStore) map[string]inspect.Expiry {
 	b.t.Helper()
 	out := make(map[string]inspect.Expiry)
 	for i := range dryItems {

@@ -52,7 +52,7 @@ func within(name string) bool {
 
 // beside makes sure that the container answers: to a read of an item and to a write, of another partition key
 // in the same range.
-func (b *bench) beside(n int) {
+func (b *testStore) beside(n int) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
@@ -73,7 +73,7 @@ func (b *bench) beside(n int) {
 }
 
 // stuckScripts is how many scripts are left behind.
-func (b *bench) stuckScripts() int {
+func (b *testStore) stuckScripts() int {
 	m, err := b.db.Metrics(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)
@@ -195,7 +195,7 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 		endlessJoin+`", function () {}); }`)
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
-		begun := &firstValue{Context: ctx, do: cancel}
+		begun := &callbackContext{Context: ctx, do: cancel}
 		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(jsondoc.StringValue("a")), id, nil,
 			store.ExecuteOptions{})
 		if !is(err, fault.CodeCanceled) {
@@ -206,15 +206,15 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// firstValue is a context that does something when somebody derives another from it for the first time: a
+// callbackContext is a context that does something when somebody derives another from it for the first time: a
 // script for what its host does, a patch for the time that its condition has.
-type firstValue struct {
+type callbackContext struct {
 	context.Context
 	once sync.Once
 	do   func()
 }
 
-func (f *firstValue) Value(key any) any {
+func (f *callbackContext) Value(key any) any {
 	if within("context.With") {
 		f.once.Do(f.do)
 	}
@@ -257,7 +257,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun, ended := make(chan struct{}), make(chan error, 1)
-		go func() { ended <- patch(&firstValue{Context: ctx, do: func() { close(begun) }}) }()
+		go func() { ended <- patch(&callbackContext{Context: ctx, do: func() { close(begun) }}) }()
 		<-begun
 		b.beside(5)
 		if len(ended) > 0 {
@@ -281,7 +281,7 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 	}{{"FROM c WHERE c.n = 1", fault.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
 		b.put(`{"id":"1","pk":"a","n":1}`)
 		cancelable, cancel := context.WithCancel(b.ctx)
-		ctx := &firstValue{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
+		ctx := &callbackContext{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
 		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "1", *p,

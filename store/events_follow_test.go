@@ -18,7 +18,7 @@ import (
 // sweep.
 func TestFollowersOfABusyLog(t *testing.T) {
 	t.Parallel()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := testdisk.New(t).Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestFollowersOfABusyLog(t *testing.T) {
 }
 
 // hear follows the log until it has heard of n deaths.
-func (b *bench) hear(n int, told chan<- bool) {
+func (b *testStore) hear(n int, told chan<- bool) {
 	defer func() { told <- true }()
 	heard, last, position := map[string]bool{}, map[string]uint64{}, ""
 	for len(heard) < n {

@@ -20,7 +20,7 @@ import (
 )
 
 // settings changes the container's settings.
-func (b *bench) settings(fn func(*store.ContainerSettings)) {
+func (b *testStore) settings(fn func(*store.ContainerSettings)) {
 	b.t.Helper()
 	_, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error {
 		fn(s)
@@ -39,7 +39,7 @@ func withReaper(r store.ReaperSettings) func(*store.ContainerSettings) {
 	return func(s *store.ContainerSettings) { s.Reaper = &r }
 }
 
-func (b *bench) purgeDue() int {
+func (b *testStore) purgeDue() int {
 	b.t.Helper()
 	n, err := b.db.SweepNow(b.ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b *bench) purgeDue() int {
 }
 
 // expired reads the log behind a position, a few entries at a time, and returns ids and where it ends.
-func (b *bench) expired(after string) (ids []string, end string, lost bool) {
+func (b *testStore) expired(after string) (ids []string, end string, lost bool) {
 	b.t.Helper()
 	for {
 		page, err := b.c.Expirations(b.ctx, after, 3)
@@ -67,7 +67,7 @@ func (b *bench) expired(after string) (ids []string, end string, lost bool) {
 	}
 }
 
-func (b *bench) wantExpired(what, after string, want ...string) (end string) {
+func (b *testStore) wantExpired(what, after string, want ...string) (end string) {
 	b.t.Helper()
 	got, end, lost := b.expired(after)
 	if !slices.Equal(got, want) || lost {
@@ -76,7 +76,7 @@ func (b *bench) wantExpired(what, after string, want ...string) (end string) {
 	return end
 }
 
-func (b *bench) backlog() int64 {
+func (b *testStore) backlog() int64 {
 	b.t.Helper()
 	s, err := b.c.Reaper(b.ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *bench) backlog() int64 {
 }
 
 // doc stores an item of partition "p" that lives for so many seconds; 0: as its container says.
-func (b *bench) doc(id string, life int) store.Item {
+func (b *testStore) doc(id string, life int) store.Item {
 	b.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"pk":"p"}`, id)
 	if life > 0 {
@@ -129,14 +129,16 @@ func TestExpirationHasTheLastImage(t *testing.T) {
 // What holds purges back delays no event, and makes none twice.
 func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
 	t.Parallel()
-	for name, hold := range map[string]func(b *bench){
-		"nothing": func(*bench) {},
-		"paused":  func(b *bench) { b.pause(true) },
-		"delay":   func(b *bench) { b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 30}})) },
-		"random": func(b *bench) {
+	for name, hold := range map[string]func(b *testStore){
+		"nothing": func(*testStore) {},
+		"paused":  func(b *testStore) { b.pause(true) },
+		"delay": func(b *testStore) {
+			b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 30}}))
+		},
+		"random": func(b *testStore) {
 			b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 5, Max: 60, Seed: 7}}))
 		},
-		"starved": func(b *bench) {
+		"starved": func(b *testStore) {
 			b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 2}}))
 		},
 	} {
@@ -177,7 +179,7 @@ func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
 	}
 }
 
-func (b *bench) pause(paused bool) {
+func (b *testStore) pause(paused bool) {
 	b.t.Helper()
 	if err := b.c.PauseReaper(b.ctx, paused); err != nil {
 		b.t.Fatal(err)
@@ -351,9 +353,9 @@ func TestPurgeDelay(t *testing.T) {
 	}
 }
 
-// crashLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for
+// observedLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for
 // something else.
-type crashLog map[string]int
+type observedLog map[string]int
 
 // TestExpiryEventsSurviveCrashes lets items be born and die while purges are held back in ever other ways,
 // ranges are split and the store crashes. A follower who keeps its position over the crashes is told of each
@@ -363,11 +365,11 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		fs, now := testdisk.NewCrashable(t), int64(1_700_000_000)
-		told, position := crashLog{}, ""
+		told, position := observedLog{}, ""
 		born := map[string]int64{} // by rid and etag: when it dies
-		var b *bench
+		var b *testStore
 		for life := range 5 {
-			b = &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(now, 0))}
+			b = &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(now, 0))}
 			var err error
 			if b.db, err = openAt(b.ctx, slowly(fs), b.clock); err != nil {
 				t.Fatal(err)
@@ -425,7 +427,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 }
 
 // follow reads the log from a position and moves it.
-func (b *bench) follow(told crashLog, position *string) {
+func (b *testStore) follow(told observedLog, position *string) {
 	b.t.Helper()
 	for {
 		page, err := b.c.Expirations(b.ctx, *position, 4)
@@ -447,7 +449,7 @@ func (b *bench) follow(told crashLog, position *string) {
 func versionOf(it store.Item) string { return it.ID() + " " + it.RID() + " " + it.ETag() }
 
 // crashStep does one thing. born has the versions that are going to die, if nobody replaces or deletes them.
-func (b *bench) crashStep(r *rand.Rand, born map[string]int64, told crashLog, position *string) {
+func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observedLog, position *string) {
 	b.t.Helper()
 	p := fmt.Sprint("p", r.IntN(6))
 	id := p + fmt.Sprint("-", r.IntN(4))
@@ -510,7 +512,7 @@ func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
 }
 
 // watched plays a random history and returns what readers see of it.
-func (b *bench) watched(r *rand.Rand) (seen []string) {
+func (b *testStore) watched(r *rand.Rand) (seen []string) {
 	b.t.Helper()
 	deaths := map[string]bool{}
 	position := ""

@@ -21,9 +21,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sharedHost is a host in which documents live beside reminders, in either order. What expires in the
+// twoTenantHost is a host in which documents live beside reminders, in either order. What expires in the
 // container passes on to a book.
-type sharedHost struct {
+type twoTenantHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
 	clock *ttl.VirtualClock
@@ -34,9 +34,9 @@ type sharedHost struct {
 	c     *store.Container
 }
 
-func newSharedHost(t *testing.T, last bool) *sharedHost {
+func newSharedHost(t *testing.T, last bool) *twoTenantHost {
 	t.Helper()
-	w := &sharedHost{t: t, fs: testdisk.NewCrashable(t), last: last}
+	w := &twoTenantHost{t: t, fs: testdisk.NewCrashable(t), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -51,7 +51,7 @@ func newSharedHost(t *testing.T, last bool) *sharedHost {
 	return w
 }
 
-func (w *sharedHost) open() {
+func (w *twoTenantHost) open() {
 	w.t.Helper()
 	e, err := w.fs.OpenAt(w.t.Context(), w.clock)
 	w.must(err)
@@ -67,7 +67,7 @@ func (w *sharedHost) open() {
 	w.must(err)
 }
 
-func (w *sharedHost) must(err error) {
+func (w *twoTenantHost) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -75,22 +75,22 @@ func (w *sharedHost) must(err error) {
 }
 
 // bequeath gives the container a book as its expiry sink, or none.
-func (w *sharedHost) bequeath(book string) {
+func (w *twoTenantHost) bequeath(book string) {
 	w.t.Helper()
 	w.must(w.c.Bequeath(w.t.Context(), hosttest.Kind, book))
 }
 
-func (w *sharedHost) create(id string) {
+func (w *twoTenantHost) create(id string) {
 	w.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q}`, id)
 	_, _, err := w.c.Create(w.t.Context(), definition.PartitionKey{}, body, store.WriteOptions{})
 	w.must(err)
 }
 
-func (w *sharedHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
+func (w *twoTenantHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
 
 // stored are the ids that the container holds, dead or alive, and then what the book does.
-func (w *sharedHost) stored() (ids, texts []string) {
+func (w *twoTenantHost) stored() (ids, texts []string) {
 	w.t.Helper()
 	ids, err := w.c.StoredIDs(w.t.Context())
 	w.must(err)
@@ -101,7 +101,7 @@ func (w *sharedHost) stored() (ids, texts []string) {
 	return ids, texts
 }
 
-func (w *sharedHost) expect(ids, texts []string) {
+func (w *twoTenantHost) expect(ids, texts []string) {
 	w.t.Helper()
 	if here, there := w.stored(); !slices.Equal(here, ids) || !slices.Equal(there, texts) {
 		w.t.Fatalf("stored are %q and %q, not %q and %q", here, there, ids, texts)
@@ -109,7 +109,7 @@ func (w *sharedHost) expect(ids, texts []string) {
 	w.must(w.db.Check(w.t.Context(), func(fault error) bool { w.t.Error(fault); return true }))
 }
 
-func inBothOrders(t *testing.T, test func(w *sharedHost)) {
+func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
 	for _, last := range []bool{false, true} {
 		t.Run(fmt.Sprintf("documents last %v", last), func(t *testing.T) { test(newSharedHost(t, last)) })
 	}
@@ -119,7 +119,7 @@ func inBothOrders(t *testing.T, test func(w *sharedHost)) {
 // does not.
 func TestHeirOfAnotherTenant(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		w.bequeath("")
 		w.create("before")
 		w.clock.Advance(10 * time.Second)
@@ -142,7 +142,7 @@ func TestHeirOfAnotherTenant(t *testing.T) {
 // A write that needs the id of a ghost passes that on first.
 func TestHeirOfAGhostInTheWay(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		w.create("a")
 		w.clock.Advance(5 * time.Second)
 		w.create("a")
@@ -153,7 +153,7 @@ func TestHeirOfAGhostInTheWay(t *testing.T) {
 // Where the expiry sink refuses, or is not there, nothing is lost: the purge fails and is tried again.
 func TestHeirThatRefuses(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		w.create("refused")
 		w.clock.Advance(5 * time.Second)
 		if n, err := w.sweep(); n != 0 || !errors.Is(err, hosttest.ErrRefused) {
@@ -176,7 +176,7 @@ func TestHeirThatRefuses(t *testing.T) {
 func TestHeirAndCrashes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(metatest.FirstSeed(), 0))
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		var all []string
 		for round := range 12 {
 			for i := range 1 + r.IntN(4) {
@@ -214,7 +214,7 @@ func TestHeirAndCrashes(t *testing.T) {
 func TestTenantsShareRestoreAndClock(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		ctx := w.t.Context()
 		_, err := w.db.Snapshot(ctx, "s")
 		w.must(err)
@@ -255,7 +255,7 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 // Purges into the other tenant, writes to both and moves of the clock do not wait for each other for ever.
 func TestHeirUnderClockMoves(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *sharedHost) {
+	inBothOrders(t, func(w *twoTenantHost) {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 		defer cancel()
 		done := make(chan error, 2)

@@ -44,8 +44,8 @@ func TestFeedHistories(t *testing.T) {
 	}
 }
 
-// feedWorld is a store, its twin, and who reads its feeds.
-type feedWorld struct {
+// feedRig is a store, its twin, and who reads its feeds.
+type feedRig struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
@@ -71,8 +71,8 @@ type feedItem struct {
 	nth  int // write of the world: those of a batch share an LSN
 }
 
-func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
-	w := &feedWorld{t: t, ctx: context.Background(),
+func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedRig {
+	w := &feedRig{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000,
 			0)), items: map[metatest.ItemKey]feedItem{}, history: map[metatest.ItemKey][]string{}}
@@ -93,7 +93,7 @@ func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedWorld {
 	return w
 }
 
-func (w *feedWorld) open() {
+func (w *feedRig) open() {
 	e, err := w.fs.Open(w.ctx)
 	if err == nil {
 		w.db, err = store.Open(w.ctx, e, store.Options{Clock: w.clock, Ranges: w.ranges, ManualReaper: true})
@@ -103,14 +103,14 @@ func (w *feedWorld) open() {
 	}
 }
 
-func (w *feedWorld) close() {
+func (w *feedRig) close() {
 	checkClean(w.t, w.db)
 	if err := w.db.Close(); err != nil {
 		w.t.Error(err)
 	}
 }
 
-func (w *feedWorld) reopen() {
+func (w *feedRig) reopen() {
 	w.close()
 	w.open()
 	var err error
@@ -122,14 +122,14 @@ func (w *feedWorld) reopen() {
 	}
 }
 
-func (w *feedWorld) now() int64 { return w.clock.Now().Unix() }
+func (w *feedRig) now() int64 { return w.clock.Now().Unix() }
 
-func (w *feedWorld) key() metatest.ItemKey {
+func (w *feedRig) key() metatest.ItemKey {
 	return metatest.ItemKey{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
 }
 
 // step does one random thing and lets a random reader read one page.
-func (w *feedWorld) step(n int) {
+func (w *feedRig) step(n int) {
 	w.purge()
 	switch k := w.key(); w.r.IntN(20) {
 	case 0:
@@ -169,7 +169,7 @@ func (w *feedWorld) step(n int) {
 }
 
 // purge takes away what has expired by now.
-func (w *feedWorld) purge() {
+func (w *feedRig) purge() {
 	for k, it := range w.items {
 		if it.ttl > 0 && it.ts+it.ttl <= w.now() {
 			w.gone(k, fmt.Sprintf("expire <- at %d", it.lsn))
@@ -177,19 +177,19 @@ func (w *feedWorld) purge() {
 	}
 }
 
-func (w *feedWorld) gone(k metatest.ItemKey, event string) {
+func (w *feedRig) gone(k metatest.ItemKey, event string) {
 	delete(w.items, k)
 	w.history[k] = append(w.history[k], event)
 }
 
 // count counts the writes.
-func (w *feedWorld) count() int {
+func (w *feedRig) count() int {
 	w.writes++
 	return w.writes
 }
 
 // item is a document to be written.
-func (w *feedWorld) item(k metatest.ItemKey, n int) feedItem {
+func (w *feedRig) item(k metatest.ItemKey, n int) feedItem {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
 		it.ttl = int64(1 + w.r.IntN(5))
@@ -199,7 +199,7 @@ func (w *feedWorld) item(k metatest.ItemKey, n int) feedItem {
 }
 
 // put writes one item, or several of a partition as a batch.
-func (w *feedWorld) put(k metatest.ItemKey, n, several int) {
+func (w *feedRig) put(k metatest.ItemKey, n, several int) {
 	var keys []metatest.ItemKey
 	var items []feedItem
 	var ops []store.Operation
@@ -223,7 +223,7 @@ func (w *feedWorld) put(k metatest.ItemKey, n, several int) {
 }
 
 // wrote takes up what an upsert has made of an item.
-func (w *feedWorld) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
+func (w *feedRig) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
 	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
 	if old, ok := w.items[k]; ok {
@@ -234,7 +234,7 @@ func (w *feedWorld) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
 }
 
 // rename gives an item another id, where that is free.
-func (w *feedWorld) rename(k metatest.ItemKey, id string, n int) {
+func (w *feedRig) rename(k metatest.ItemKey, id string, n int) {
 	to := metatest.ItemKey{Partition: k.Partition, ID: id}
 	old, there := w.items[k]
 	_, taken := w.items[to]
@@ -252,7 +252,7 @@ func (w *feedWorld) rename(k metatest.ItemKey, id string, n int) {
 	}
 }
 
-func (w *feedWorld) delete(k metatest.ItemKey) {
+func (w *feedRig) delete(k metatest.ItemKey) {
 	it, there := w.items[k]
 	_, err := w.c.Delete(w.ctx, pk(k.Partition), k.ID, store.WriteOptions{})
 	if there != (err == nil) {
@@ -263,13 +263,13 @@ func (w *feedWorld) delete(k metatest.ItemKey) {
 	}
 }
 
-func (w *feedWorld) sweep() {
+func (w *feedRig) sweep() {
 	if _, err := w.db.SweepNow(w.ctx); err != nil {
 		w.t.Error(err)
 	}
 }
 
-func (w *feedWorld) split() {
+func (w *feedRig) split() {
 	ranges := w.c.Ranges().Ranges
 	_, err := w.c.Split(w.ctx, ranges[w.r.IntN(len(ranges))].ID, "")
 	if err != nil && !is(err, fault.CodeConflict) {
@@ -279,7 +279,7 @@ func (w *feedWorld) split() {
 
 // fromTheBeginning reads the whole feed anew, or from a second on: it is the live items in the order of their
 // LSNs, range by range.
-func (w *feedWorld) fromTheBeginning() {
+func (w *feedRig) fromTheBeginning() {
 	w.t.Helper()
 	start := store.ChangesStart{}
 	if w.r.IntN(2) == 0 {
@@ -321,13 +321,13 @@ func (w *feedWorld) fromTheBeginning() {
 }
 
 // epk is the EPK of a key, in upper-case hexadecimal.
-func (w *feedWorld) epk(k metatest.ItemKey) string {
+func (w *feedRig) epk(k metatest.ItemKey) string {
 	def := w.c.Info().Spec.PartitionKey
 	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(jsondoc.StringValue(k.Partition)))))
 }
 
 // settle sweeps and lets all readers come to the end: then they know it all.
-func (w *feedWorld) settle() {
+func (w *feedRig) settle() {
 	w.t.Helper()
 	w.purge()
 	w.sweep()
@@ -351,7 +351,7 @@ func (w *feedWorld) settle() {
 
 // feedFollower reads a feed from where it was when it began.
 type feedFollower struct {
-	w       *feedWorld
+	w       *feedRig
 	scope   store.Scope
 	mode    store.ChangeMode
 	after   string
@@ -360,7 +360,7 @@ type feedFollower struct {
 }
 
 // follow adds a reader of each feed, from now on.
-func (w *feedWorld) follow(s store.Scope) {
+func (w *feedRig) follow(s store.Scope) {
 	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
 		if err != nil || len(page.Changes) > 0 {

@@ -33,7 +33,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)
 			for life := range 4 {
 				db, c := openReplicated(t, fs, clock, system, ranges)
-				for _, f := range []*replica{latest, all} {
+				for _, f := range []*feedReplica{latest, all} {
 					f.verify(t, db, c)
 				}
 				fs = liveWithReaders(t, rand.New(rand.NewPCG(uint64(life), uint64(ranges))), fs, db, c, clock,
@@ -90,7 +90,7 @@ func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualC
 
 // liveWithReaders lets everybody work and returns the disk as a crash leaves it.
 func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB, c *store.Container,
-	clock *ttl.VirtualClock, readers ...*replica) *testdisk.Disk {
+	clock *ttl.VirtualClock, readers ...*feedReplica) *testdisk.Disk {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -208,8 +208,8 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 	return err
 }
 
-// replica is what the reader of a feed knows of a container.
-type replica struct {
+// feedReplica is what the reader of a feed knows of a container.
+type feedReplica struct {
 	mode store.ChangeMode
 
 	mu       sync.Mutex
@@ -230,19 +230,19 @@ func (k observedFeed) clone() observedFeed {
 	return c
 }
 
-func newReplica(mode store.ChangeMode) *replica {
-	return &replica{mode: mode, observed: observedFeed{items: map[metatest.ItemKey]string{}}}
+func newReplica(mode store.ChangeMode) *feedReplica {
+	return &feedReplica{mode: mode, observed: observedFeed{items: map[metatest.ItemKey]string{}}}
 }
 
-func (f *replica) freeze() {
+func (f *feedReplica) freeze() {
 	k := f.observed.clone()
 	f.frozen = &k
 }
 
-func (f *replica) thaw() { f.observed, f.frozen = *f.frozen, nil }
+func (f *feedReplica) thaw() { f.observed, f.frozen = *f.frozen, nil }
 
 // page reads a page and reports how many changes it had.
-func (f *replica) page(c *store.Container) (int, error) {
+func (f *feedReplica) page(c *store.Container) (int, error) {
 	f.mu.Lock()
 	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.observed.after},
 		MaxItems: 1 + len(f.observed.items)%5}
@@ -284,7 +284,7 @@ func version(it store.Item) string {
 }
 
 // verify reads the feed to its end and compares what the reader knows with what there is.
-func (f *replica) verify(t *testing.T, db *store.DB, c *store.Container) {
+func (f *feedReplica) verify(t *testing.T, db *store.DB, c *store.Container) {
 	t.Helper()
 	ctx := context.Background()
 	if _, err := db.SweepNow(ctx); err != nil {

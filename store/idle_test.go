@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-func (b *bench) exists() bool {
+func (b *testStore) exists() bool {
 	b.t.Helper()
 	b.sweep()
 	d, err := b.db.Database("db")
@@ -27,7 +27,7 @@ func (b *bench) exists() bool {
 	return err == nil
 }
 
-func (b *bench) idleAfter(seconds int) {
+func (b *testStore) idleAfter(seconds int) {
 	b.t.Helper()
 	if err := b.set(b.c, func(s *store.ContainerSettings) { s.AutoDeleteOnIdle = seconds }); err != nil {
 		b.t.Fatal(err)
@@ -37,37 +37,37 @@ func (b *bench) idleAfter(seconds int) {
 // Every use counts, and only use.
 func TestAutoDeleteOnIdle(t *testing.T) {
 	t.Parallel()
-	uses := map[string]func(b *bench) error{
-		"write": func(b *bench) error {
+	uses := map[string]func(b *testStore) error{
+		"write": func(b *testStore) error {
 			_, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"x","pk":"p"}`), store.WriteOptions{})
 			return err
 		},
-		"read": func(b *bench) error {
+		"read": func(b *testStore) error {
 			_, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})
 			return err
 		},
-		"miss": func(b *bench) error {
+		"miss": func(b *testStore) error {
 			if _, _, err := b.c.Read(b.ctx, pk("p"), "nobody", store.ReadOptions{}); !is(err,
 				fault.CodeNotFound) {
 				return err
 			}
 			return nil
 		},
-		"query": func(b *bench) error {
+		"query": func(b *testStore) error {
 			_, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT * FROM c"})
 			return err
 		},
-		"list":      func(b *bench) error { _, _, err := b.c.List(b.ctx, store.ListOptions{}); return err },
-		"feed":      func(b *bench) error { _, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); return err },
-		"tombstone": func(b *bench) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
-		"lease":     func(b *bench) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
-		"batch": func(b *bench) error {
+		"list":      func(b *testStore) error { _, _, err := b.c.List(b.ctx, store.ListOptions{}); return err },
+		"feed":      func(b *testStore) error { _, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); return err },
+		"tombstone": func(b *testStore) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
+		"lease":     func(b *testStore) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
+		"batch": func(b *testStore) error {
 			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{{Kind: store.OperationRead, ID: "a"}},
 				store.BatchOptions{})
 			return err
 		},
-		"settings": func(b *bench) error { return b.set(b.c, func(*store.ContainerSettings) {}) },
-		"replace": func(b *bench) error {
+		"settings": func(b *testStore) error { return b.set(b.c, func(*store.ContainerSettings) {}) },
+		"replace": func(b *testStore) error {
 			d, err := b.db.Database("db")
 			if err == nil {
 				_, err = d.ReplaceContainer(b.ctx, "c", specOf(b.t, `"defaultTtl":-1`), store.WriteOptions{})
@@ -146,7 +146,7 @@ func TestIdleThroughRestarts(t *testing.T) {
 	ctx := context.Background()
 	for _, crash := range []bool{false, true} {
 		fs := testdisk.NewCrashable(t)
-		b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+		b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 		var err error
 		open := func(on *testdisk.Disk) {
 			t.Helper()

@@ -70,7 +70,7 @@ func TestImportMatrix(t *testing.T) {
 }
 
 // importLife imports an item and watches it die: "-30 in 10", "-30 gone", "-30 never", "refused".
-func (b *bench) importLife(body string, o store.ImportOptions, now int64) string {
+func (b *testStore) importLife(body string, o store.ImportOptions, now int64) string {
 	b.t.Helper()
 	it, _, err := b.c.Import(b.ctx, pk("x"), []byte(body), o)
 	if is(err, fault.CodeBadRequest) {

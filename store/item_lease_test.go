@@ -15,7 +15,7 @@ import (
 )
 
 // alive reports whether the item "a" can be read.
-func (b *bench) alive() bool {
+func (b *testStore) alive() bool {
 	b.t.Helper()
 	_, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})
 	if err != nil && !is(err, fault.CodeNotFound) {
@@ -24,7 +24,7 @@ func (b *bench) alive() bool {
 	return err == nil
 }
 
-func (b *bench) lease(seconds int) store.ItemLease {
+func (b *testStore) lease(seconds int) store.ItemLease {
 	b.t.Helper()
 	l, err := b.c.Lease(b.ctx, pk("p"), "a", seconds)
 	if err != nil {
@@ -146,7 +146,7 @@ func TestLeaseIsDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, ctx: ctx, clock: clock, db: db}
+	b := &testStore{t: t, ctx: ctx, clock: clock, db: db}
 	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":10`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 const clockStart = 1_700_000_000
 
-// lab is a store with a virtual clock over a system's clock that the test moves.
-type lab struct {
+// clockRig is a store with a virtual clock over a system's clock that the test moves.
+type clockRig struct {
 	t      *testing.T
 	ctx    context.Context
 	fs     *testdisk.Disk
@@ -26,7 +26,7 @@ type lab struct {
 	db     *store.DB
 }
 
-func newLab(t *testing.T, o store.Options) *lab {
+func newLab(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
 	l := openLab(t, o)
 	t.Cleanup(l.close)
@@ -34,15 +34,15 @@ func newLab(t *testing.T, o store.Options) *lab {
 }
 
 // openLab is newLab for who closes it.
-func openLab(t *testing.T, o store.Options) *lab {
+func openLab(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
-	l := &lab{t: t, ctx: context.Background(), fs: testdisk.New(t),
+	l := &clockRig{t: t, ctx: context.Background(), fs: testdisk.New(t),
 		system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
 	l.open()
 	return l
 }
 
-func (l *lab) open() {
+func (l *clockRig) open() {
 	l.t.Helper()
 	e, err := l.fs.OpenAt(l.ctx, l.system)
 	if err != nil {
@@ -54,7 +54,7 @@ func (l *lab) open() {
 	}
 }
 
-func (l *lab) close() {
+func (l *clockRig) close() {
 	l.t.Helper()
 	checkSound(l.t, l.db)
 	if err := l.db.Close(); err != nil {
@@ -62,14 +62,14 @@ func (l *lab) close() {
 	}
 }
 
-func (l *lab) reopen() {
+func (l *clockRig) reopen() {
 	l.t.Helper()
 	l.close()
 	l.open()
 }
 
 // database makes a database with a container "c" whose default TTL is 10.
-func (l *lab) database(id string) (*store.Database, *store.Container) {
+func (l *clockRig) database(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
 	d, err := l.db.CreateDatabase(l.ctx, id, definition.Throughput{})
 	if err != nil {
@@ -82,7 +82,7 @@ func (l *lab) database(id string) (*store.Database, *store.Container) {
 	return d, c
 }
 
-func (l *lab) find(id string) (*store.Database, *store.Container) {
+func (l *clockRig) find(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
 	d, err := l.db.Database(id)
 	if err != nil {
@@ -96,7 +96,7 @@ func (l *lab) find(id string) (*store.Database, *store.Container) {
 }
 
 // put writes an item and returns its _ts, counted from clockStart.
-func (l *lab) put(c *store.Container, id string) int64 {
+func (l *clockRig) put(c *store.Container, id string) int64 {
 	l.t.Helper()
 	it, _, err := c.Upsert(l.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`), store.WriteOptions{})
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *lab) put(c *store.Container, id string) int64 {
 	return it.Timestamp() - clockStart
 }
 
-func (l *lab) alive(c *store.Container, id string) bool {
+func (l *clockRig) alive(c *store.Container, id string) bool {
 	l.t.Helper()
 	_, _, err := c.Read(l.ctx, pk("x"), id, store.ReadOptions{})
 	if err != nil && !is(err, fault.CodeNotFound) {

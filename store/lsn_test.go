@@ -22,7 +22,7 @@ type feedRead struct {
 
 // follow1 reads the feed of the container's only range behind an LSN, some changes a page, and checks of each
 // page that it is told in the order of LSNs, ends with its last LSN and leaves none of that for the next one.
-func (b *bench) follow1(mode store.ChangeMode, after uint64, most int) (out feedRead) {
+func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out feedRead) {
 	b.t.Helper()
 	for {
 		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{

@@ -23,7 +23,7 @@ func inMemory(t *testing.T) metatest.SubjectOpener {
 }
 
 func onDisksOf(disk func() *testdisk.Disk) metatest.SubjectOpener {
-	return func(c metatest.Config) (metatest.Subject, error) {
+	return func(c metatest.HistoryConfig) (metatest.Subject, error) {
 		d := disk()
 		return metatest.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
 	}

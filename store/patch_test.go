@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (b *bench) patch(id, operations, condition string, o store.WriteOptions) (store.Item, error) {
+func (b *testStore) patch(id, operations, condition string, o store.WriteOptions) (store.Item, error) {
 	b.t.Helper()
 	p := patchOf(b.t, operations)
 	p.Condition = condition
@@ -25,7 +25,7 @@ func (b *bench) patch(id, operations, condition string, o store.WriteOptions) (s
 }
 
 // patches runs a patch of the item "1" and says what became of it.
-func (b *bench) patches(operations, condition, want string, code fault.Code) {
+func (b *testStore) patches(operations, condition, want string, code fault.Code) {
 	b.t.Helper()
 	before := b.dump()
 	it, err := b.patch("1", operations, condition, store.WriteOptions{})

@@ -16,19 +16,19 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// deletionCounter is an engine that counts the items that each transaction deletes.
-type deletionCounter struct {
+// deletionCountingEngine is an engine that counts the items that each transaction deletes.
+type deletionCountingEngine struct {
 	testdisk.Engine
 	items  []int // of the transactions that delete any
 	ranges []engine.Range
 }
 
-func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (d *deletionCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	n := 0
 	at, err := d.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		n = 0
-		return fn(&countingTxn{t, &n, d})
+		return fn(&deletionCountingTxn{t, &n, d})
 	}, ahead...)
 	if n > 0 {
 		d.items = append(d.items, n)
@@ -36,18 +36,18 @@ func (d *deletionCounter) Update(ctx context.Context, scopes [][]byte, fn func(e
 	return at, err
 }
 
-type countingTxn struct {
+type deletionCountingTxn struct {
 	engine.Txn
 	items *int
-	of    *deletionCounter
+	of    *deletionCountingEngine
 }
 
-func (t *countingTxn) DeleteRange(r engine.Range) {
+func (t *deletionCountingTxn) DeleteRange(r engine.Range) {
 	t.of.ranges = append(t.of.ranges, engine.Range{Start: bytes.Clone(r.Start), End: bytes.Clone(r.End)})
 	t.Txn.DeleteRange(r)
 }
 
-func (t *countingTxn) Delete(key []byte) {
+func (t *deletionCountingTxn) Delete(key []byte) {
 	if len(key) == layout.ScopeLen+1+layout.RIDLen && key[layout.ScopeLen] == layout.FamilyItem {
 		*t.items++
 	}
@@ -63,10 +63,10 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 		bytes, documents, most int
 	}{{100, 70, 16}, {5_000, 70, 7}, {20_000, 20, 2}, {100_000, 5, 1}} {
 		t.Run(fmt.Sprint(c.bytes), func(t *testing.T) {
-			var e *deletionCounter
+			var e *deletionCountingEngine
 			b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`,
 				store.Options{Ranges: 1, ManualReaper: true},
-				func(p testdisk.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
+				func(p testdisk.Engine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
 			defer b.close()
 			for i := range c.documents {
 				body := fmt.Appendf(nil, `{"id":"%d","pk":"x","n":%d,"pad":"%s"}`, i, i,
@@ -92,9 +92,9 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
 	testdisk.Pebble(t, "the engine for PostgreSQL has no tombstones to clear")
 	t.Parallel()
-	var e *deletionCounter
+	var e *deletionCountingEngine
 	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p testdisk.Engine) engine.Engine { e = &deletionCounter{Engine: p}; return e })
+		func(p testdisk.Engine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
 	defer b.close()
 	const documents, lives = 3_000, 1_500
 	alive := func(i int) bool { return i%lives == 0 || i == documents-1 }
@@ -122,7 +122,7 @@ func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
 		}
 	}
 	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten} {
-		if cleared[family] != 2 { // one for each 1,024 items
+		if cleared[family] != 2 { // queryCase for each 1,024 items
 			t.Errorf("%d ranges of the family %c were deleted, want 2", cleared[family], family)
 		}
 	}

@@ -127,7 +127,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l scan.ReadStage
+	var l scan.ReadSegment
 	var state *view.ContainerState
 	if over != nil {
 		state = c.viewState(st, 0)
@@ -256,7 +256,7 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // reach returns the scope of a query, and the spans of partition keys that its pages read one after the
 // other. It returns no spans if the query does not run range by range. For a query without a scope, reach
 // uses the partition key, or the prefix of one, that its conditions determine.
-func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.Span,
+func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.SourceSpan,
 	error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
@@ -288,7 +288,7 @@ func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest)
 	case byRange && pinned:
 		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:
-		return q.Scope, []query.Span{{}}, nil
+		return q.Scope, []query.SourceSpan{{}}, nil
 	}
 	return q.Scope, nil, nil
 }

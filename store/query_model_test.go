@@ -245,8 +245,8 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 	}
 }
 
-// one is a query with the answer that it must have.
-type one struct {
+// queryCase is a query with the answer that it must have.
+type queryCase struct {
 	metatest.Query
 	tree  *syntax.Query
 	scope store.Scope
@@ -254,7 +254,7 @@ type one struct {
 	cross store.CrossPartition
 }
 
-func (g *queryRig) one(q metatest.Query, scope store.Scope, docs []any) one {
+func (g *queryRig) one(q metatest.Query, scope store.Scope, docs []any) queryCase {
 	g.t.Helper()
 	tree, err := syntax.Parse(q.Text)
 	if err != nil {
@@ -264,15 +264,15 @@ func (g *queryRig) one(q metatest.Query, scope store.Scope, docs []any) one {
 	if err != nil {
 		g.t.Fatalf("%s: %v", q.Text, err)
 	}
-	return one{q, tree, scope, want, store.CrossPartition(g.r.IntN(3))}
+	return queryCase{q, tree, scope, want, store.CrossPartition(g.r.IntN(3))}
 }
 
-func (q *one) request(page int) store.QueryRequest {
+func (q *queryCase) request(page int) store.QueryRequest {
 	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
 }
 
 // differs reports what is wrong with the answer to a query in pages of some size; "" is nothing.
-func (g *queryRig) differs(policy string, q *one, page int) string {
+func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 	g.t.Helper()
 	request := q.request(page)
 	request.Explain, request.Cross = g.r.IntN(16) == 0, q.cross
@@ -292,7 +292,7 @@ func (g *queryRig) differs(policy string, q *one, page int) string {
 }
 
 // reduce leaves out documents as long as the answer to a query stays wrong, and reports what is left.
-func (g *queryRig) reduce(policy string, q *one, page int) {
+func (g *queryRig) reduce(policy string, q *queryCase, page int) {
 	g.t.Helper()
 	ranges := len(g.anyContainer().Ranges().Ranges)
 	small := newQueryRig(g.t, 0, ranges)

@@ -21,9 +21,9 @@ import (
 )
 
 // newQueryBench opens a store in memory with one container of a hash key "/pk", or of keys "/pk" and "/sub".
-func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string) *bench {
+func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string) *testStore {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := testdisk.New(t).Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string
 	return b
 }
 
-func (b *bench) put(bodies ...string) {
+func (b *testStore) put(bodies ...string) {
 	b.t.Helper()
 	for _, body := range bodies {
 		if _, _, err := b.c.Upsert(b.ctx, definition.PartitionKey{}, []byte(body), store.WriteOptions{}); err != nil {
@@ -56,7 +56,7 @@ func (b *bench) put(bodies ...string) {
 }
 
 // rows runs a query to its end, in pages of two, and writes its rows one behind the other.
-func (b *bench) rows(q store.QueryRequest) (string, error) {
+func (b *testStore) rows(q store.QueryRequest) (string, error) {
 	var rows []string
 	if q.MaxItems == 0 {
 		q.MaxItems = 2
@@ -70,7 +70,7 @@ func (b *bench) rows(q store.QueryRequest) (string, error) {
 	return strings.Join(rows, " "), nil
 }
 
-func (b *bench) expect(text, want string) {
+func (b *testStore) expect(text, want string) {
 	b.t.Helper()
 	if got, err := b.rows(store.QueryRequest{Text: text}); err != nil || got != want {
 		b.t.Errorf("%s\n got  %s (%v)\n want %s", text, got, err, want)
@@ -97,7 +97,7 @@ func TestRowsEndEarly(t *testing.T) {
 }
 
 // leaveEarly leaves a loop over rows in its second page.
-func (b *bench) leaveEarly(text string) {
+func (b *testStore) leaveEarly(text string) {
 	b.t.Helper()
 	n := 0
 	for _, err := range b.c.Rows(b.ctx, store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: 3}}) {
@@ -114,7 +114,7 @@ func (b *bench) leaveEarly(text string) {
 }
 
 // cancelEarly ends the context of a loop over rows in its first page: there is no second one.
-func (b *bench) cancelEarly(text string) {
+func (b *testStore) cancelEarly(text string) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()
@@ -126,7 +126,7 @@ func (b *bench) cancelEarly(text string) {
 		}
 		cancel()
 	}
-	whole := strings.Contains(text, "DISTINCT") || strings.Contains(text, "GROUP") // one page
+	whole := strings.Contains(text, "DISTINCT") || strings.Contains(text, "GROUP") // queryCase page
 	if !whole && (!is(failed, fault.CodeCanceled) || n != 3) {
 		b.t.Errorf("%s: cancelled in its first page: %d rows, then %v", text, n, failed)
 	}
@@ -364,7 +364,7 @@ func TestQueryErrors(t *testing.T) {
 		"SELECT * FROM c ORDER BY c.a":                          {"", 0, 25}, // in a composite index alone
 		"SELECT * FROM c ORDER BY c.n, c.o.x":                   {"", 0, 25}, // the directions are others
 		"SELECT * FROM c ORDER BY c.o.x DESC, c.n":              {"", 0, 25}, // the order is another
-		"SELECT * FROM c ORDER BY c.a, c.b, c.n":                {"", 0, 25}, // one more
+		"SELECT * FROM c ORDER BY c.a, c.b, c.n":                {"", 0, 25}, // queryCase more
 		"SELECT VALUE t FROM c JOIN t IN c.tags ORDER BY t":     {"", 0, 0},
 		"SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c": {"SC2201", 0, 14},
 	} {

@@ -25,7 +25,7 @@ import (
 )
 
 // A bench is a store in memory with a clock that the test moves, and one container.
-type bench struct {
+type testStore struct {
 	t     *testing.T
 	ctx   context.Context
 	clock *ttl.VirtualClock
@@ -35,25 +35,25 @@ type bench struct {
 	shared *doors.SharedEngine // what several stores are over: see servers_test.go
 }
 
-func newBench(t *testing.T, spec string, ranges int) *bench {
+func newBench(t *testing.T, spec string, ranges int) *testStore {
 	t.Helper()
 	return newBenchOn(t, testdisk.New(t), spec, ranges)
 }
 
-func newBenchOn(t *testing.T, fs *testdisk.Disk, spec string, ranges int) *bench {
+func newBenchOn(t *testing.T, fs *testdisk.Disk, spec string, ranges int) *testStore {
 	t.Helper()
 	return newBenchWith(t, fs, spec, store.Options{Ranges: ranges, ManualReaper: true})
 }
 
 // newBenchWith is a bench whose store has these options, besides its clock.
-func newBenchWith(t *testing.T, fs *testdisk.Disk, spec string, o store.Options) *bench {
+func newBenchWith(t *testing.T, fs *testdisk.Disk, spec string, o store.Options) *testStore {
 	t.Helper()
 	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
 // newBenchOver is newBenchWith over an engine that somebody watches.
 func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
-	watch func(testdisk.Engine) engine.Engine) *bench {
+	watch func(testdisk.Engine) engine.Engine) *testStore {
 	t.Helper()
 	open := fs.Open
 	if _, moves := o.Clock.(*ttl.VirtualClock); o.Clock != nil && !moves {
@@ -67,9 +67,9 @@ func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
 }
 
 // newBenchOf is a bench over an engine, which is closed with it.
-func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *bench {
+func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *testStore {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	if o.Clock == nil {
 		o.Clock = b.clock
 	}
@@ -101,7 +101,7 @@ func specOf(t *testing.T, more string) definition.ContainerSpec {
 }
 
 // close lets the store check itself before it goes.
-func (b *bench) close() {
+func (b *testStore) close() {
 	b.t.Helper()
 	checkClean(b.t, b.db)
 	if err := b.db.Close(); err != nil {
@@ -153,13 +153,13 @@ func checkNothingDead(t *testing.T, db *store.DB) {
 	}
 }
 
-func (b *bench) setDefault(def string) {
+func (b *testStore) setDefault(def string) {
 	if err := b.tryDefault(def); err != nil {
 		b.t.Error(err)
 	}
 }
 
-func (b *bench) tryDefault(def string) error {
+func (b *testStore) tryDefault(def string) error {
 	d, err := b.db.Database("db")
 	if err == nil {
 		_, err = d.ReplaceContainer(b.ctx, "c", specOf(b.t, `"defaultTtl":`+def), store.WriteOptions{})
@@ -167,7 +167,7 @@ func (b *bench) tryDefault(def string) error {
 	return err
 }
 
-func (b *bench) seconds() int64 { return b.db.Now().Unix() }
+func (b *testStore) seconds() int64 { return b.db.Now().Unix() }
 
 func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(jsondoc.StringValue(s)) }
 
@@ -275,17 +275,17 @@ func TestNobodySeesTheDead(t *testing.T) {
 	all(len(jobs), func(i int) { jobs[i]() })
 }
 
-// signal is given once or many times; whoever waits for it goes on after the first time.
-type signal struct {
+// onceSignal is given once or many times; whoever waits for it goes on after the first time.
+type onceSignal struct {
 	once  sync.Once
 	given chan struct{}
 }
 
-func newSignal() *signal { return &signal{given: make(chan struct{})} }
+func newSignal() *onceSignal { return &onceSignal{given: make(chan struct{})} }
 
-func (s *signal) give() { s.once.Do(func() { close(s.given) }) }
+func (s *onceSignal) give() { s.once.Do(func() { close(s.given) }) }
 
-func (s *signal) wait(ctx context.Context) {
+func (s *onceSignal) wait(ctx context.Context) {
 	select {
 	case <-s.given:
 	case <-ctx.Done():
@@ -334,7 +334,7 @@ func TestTheDeadStayDead(t *testing.T) {
 		}
 		reads := func() {
 			for last := false; !last; {
-				last = over.Load() // one more round when all is over
+				last = over.Load() // queryCase more round when all is over
 				for i := range items {
 					was := gone[i].Load()
 					_, _, err := b.c.Read(b.ctx, pk(partition(i)), id(i), store.ReadOptions{})
@@ -485,31 +485,31 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// stepGate is an engine that reports when somebody is about to wait for the disk.
-type stepGate struct {
+// updateSignalEngine is an engine that reports when somebody is about to wait for the disk.
+type updateSignalEngine struct {
 	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
 // expect returns a channel that is closed by the next call of tell.
-func (w *stepGate) expect() <-chan struct{} {
+func (w *updateSignalEngine) expect() <-chan struct{} {
 	c := make(chan struct{})
 	w.come.Store(&c)
 	return c
 }
 
-func (w *stepGate) tell() {
+func (w *updateSignalEngine) tell() {
 	if c := w.come.Swap(nil); c != nil {
 		close(*c)
 	}
 }
 
-func (w *stepGate) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (w *updateSignalEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	w.tell()
 	return w.Engine.Settle(ctx, scope, seen)
 }
 
-func (w *stepGate) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (w *updateSignalEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	w.tell()
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
@@ -554,10 +554,10 @@ func (s *syncGate) disk(t *testing.T) *testdisk.Disk {
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &syncGate{reached: make(chan struct{}, 1)}
-	var w *stepGate
+	var w *updateSignalEngine
 	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
 		store.Options{Ranges: 1, ManualReaper: true},
-		func(e testdisk.Engine) engine.Engine { w = &stepGate{Engine: e}; return w })
+		func(e testdisk.Engine) engine.Engine { w = &updateSignalEngine{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }

@@ -17,7 +17,7 @@ import (
 )
 
 // raise changes the throughput of the container and returns its offer.
-func (b *bench) raise(t definition.Throughput, migrate bool) store.Offer {
+func (b *testStore) raise(t definition.Throughput, migrate bool) store.Offer {
 	b.t.Helper()
 	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, t, migrate, store.WriteOptions{})
 	if err != nil {
@@ -27,7 +27,7 @@ func (b *bench) raise(t definition.Throughput, migrate bool) store.Offer {
 }
 
 // offer is the container's own.
-func (b *bench) offer() store.Offer {
+func (b *testStore) offer() store.Offer {
 	b.t.Helper()
 	rid := b.c.Info().RID
 	for _, o := range b.db.Offers() {

@@ -43,13 +43,13 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 // after this time. A pass that finds nothing to purge costs two seeks.
 const rescanEvery = 60
 
-// containerSweeper is the store as the reaper uses it.
-type containerSweeper struct{ ds *dataset }
+// storeSweeper is the store as the reaper uses it.
+type storeSweeper struct{ ds *dataset }
 
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so it
 // also deletes idle containers. If this deletion fails, the round continues: the reason may be a full disk,
 // and the round frees space.
-func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) {
+func (w storeSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
 		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
@@ -77,7 +77,7 @@ func (w containerSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) 
 	return out, nil
 }
 
-func (w containerSweeper) find(r ttl.SweepRange) (*Container, *container.Partition) {
+func (w storeSweeper) find(r ttl.SweepRange) (*Container, *container.Partition) {
 	w.ds.mu.RLock()
 	c := w.ds.cat.cids[r.Owner]
 	w.ds.mu.RUnlock()
@@ -92,7 +92,7 @@ func (w containerSweeper) find(r ttl.SweepRange) (*Container, *container.Partiti
 }
 
 // Sweep purges at most limit items of one range.
-func (w containerSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
+func (w storeSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	c, s := w.find(r)
 	if c == nil {
 		return ttl.SweepResult{Next: never}, nil

@@ -17,14 +17,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// between is an engine that lets something happen once in the middle of the next transaction: its closure has
+// midTransactionEngine is an engine that lets something happen once in the middle of the next transaction: its closure has
 // run, its commit is still to come.
-type between struct {
+type midTransactionEngine struct {
 	testdisk.Engine
 	happens atomic.Pointer[func()]
 }
 
-func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (b *midTransactionEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
@@ -39,9 +39,9 @@ func (b *between) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 // is purged all the same by one of the next sweeps, and its death is told once.
 func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	t.Parallel()
-	var e *between
+	var e *midTransactionEngine
 	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p testdisk.Engine) engine.Engine { e = &between{Engine: p}; return e })
+		func(p testdisk.Engine) engine.Engine { e = &midTransactionEngine{Engine: p}; return e })
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
 		func(s *store.ContainerSettings) error {
@@ -130,7 +130,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	ctx := context.Background()
-	b := &bench{t: t, ctx: ctx}
+	b := &testStore{t: t, ctx: ctx}
 	e, err := testdisk.New(t).Open(ctx)
 	if err != nil {
 		t.Fatal(err)

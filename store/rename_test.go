@@ -15,7 +15,7 @@ const renameSpec = `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},
 func body(id, more string) []byte { return []byte(`{"id":"` + id + `","pk":"x"` + more + `}`) }
 
 // write creates an item.
-func (b *bench) write(id, more string) store.Item {
+func (b *testStore) write(id, more string) store.Item {
 	b.t.Helper()
 	it, _, err := b.c.Create(b.ctx, pk("x"), body(id, more), store.WriteOptions{})
 	if err != nil {
@@ -24,12 +24,12 @@ func (b *bench) write(id, more string) store.Item {
 	return it
 }
 
-func (b *bench) rename(id, to, more string) (store.Item, error) {
+func (b *testStore) rename(id, to, more string) (store.Item, error) {
 	it, _, err := b.c.Replace(b.ctx, pk("x"), id, body(to, more), store.WriteOptions{})
 	return it, err
 }
 
-func (b *bench) read(id string) (store.Item, error) {
+func (b *testStore) read(id string) (store.Item, error) {
 	it, _, err := b.c.Read(b.ctx, pk("x"), id, store.ReadOptions{})
 	return it, err
 }

@@ -26,16 +26,16 @@ const (
 	aTrigger = `{"id":"t","body":"function () {}","triggerType":"pre","triggerOperation":"All"}`
 )
 
-// smallWorld is a bench with one resource of every kind.
-type smallWorld struct {
-	*bench
+// resourceRig is a bench with one resource of every kind.
+type resourceRig struct {
+	*testStore
 	d *store.Database
 }
 
-func newSmallWorld(t *testing.T, fs *testdisk.Disk) *smallWorld {
+func newSmallWorld(t *testing.T, fs *testdisk.Disk) *resourceRig {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
-	w := &smallWorld{bench: b}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	w := &resourceRig{testStore: b}
 	var err error
 	if b.db, err = openAt(b.ctx, fs, b.clock); err == nil {
 		w.d, err = b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
@@ -56,7 +56,7 @@ func newSmallWorld(t *testing.T, fs *testdisk.Disk) *smallWorld {
 	return w
 }
 
-func (w *smallWorld) create(in store.Resources, body string) store.Resource {
+func (w *resourceRig) create(in store.Resources, body string) store.Resource {
 	w.t.Helper()
 	r, err := in.Create(w.ctx, []byte(body))
 	if err != nil {
@@ -65,7 +65,7 @@ func (w *smallWorld) create(in store.Resources, body string) store.Resource {
 	return r
 }
 
-func (w *smallWorld) permissions(user string) store.Resources {
+func (w *resourceRig) permissions(user string) store.Resources {
 	w.t.Helper()
 	p, err := w.d.Permissions(user)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *smallWorld) permissions(user string) store.Resources {
 }
 
 // every lists all small resources of the world, those of every family.
-func (w *smallWorld) every() string {
+func (w *resourceRig) every() string {
 	w.t.Helper()
 	out := ""
 	add := func(in store.Resources) {
@@ -168,7 +168,7 @@ func TestResourcesCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
-		after := &smallWorld{bench: &bench{t: t, ctx: w.ctx, db: db}}
+		after := &resourceRig{testStore: &testStore{t: t, ctx: w.ctx, db: db}}
 		if got, want := after.every(), w.every(); got != want {
 			t.Errorf("step %d: after the crash:\n%s\nbefore:\n%s", i, got, want)
 		}
@@ -182,14 +182,14 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
-		drop func(w *smallWorld) error
+		drop func(w *resourceRig) error
 		left int // of the six resources
 	}{
-		{"user", func(w *smallWorld) error {
+		{"user", func(w *resourceRig) error {
 			return w.d.Resources(store.KindUser).Delete(w.ctx, "u", store.WriteOptions{})
 		}, 4},
-		{"container", func(w *smallWorld) error { return w.d.DeleteContainer(w.ctx, "c", store.WriteOptions{}) }, 3},
-		{"database", func(w *smallWorld) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
+		{"container", func(w *resourceRig) error { return w.d.DeleteContainer(w.ctx, "c", store.WriteOptions{}) }, 3},
+		{"database", func(w *resourceRig) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newSmallWorld(t, testdisk.New(t))

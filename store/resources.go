@@ -20,7 +20,7 @@ func (d *Database) Resources(k record.ResourceKind) Resources {
 		Exists: func() bool { return d.ds.cat.names[d.rec.ID] == d },
 		Stamp:  d.ds.stamp,
 		CheckGrant: func(ctx context.Context, v jsondoc.Value) error {
-			_, err := resource.ParseGrant(ctx, v, permissionNames{d.ds})
+			_, err := resource.ParseGrant(ctx, v, permissionNameResolver{d.ds})
 			return err
 		},
 	})
@@ -43,7 +43,7 @@ func (c *Container) Resources(k record.ResourceKind) Resources {
 // Grant parses what a permission grants. It fails with CodeNotFound if the permission names something that
 // has been deleted.
 func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
-	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNames{db.live()})
+	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNameResolver{db.live()})
 }
 
 // resourceCatalog gives package resource access to the catalog.
@@ -66,24 +66,24 @@ func (cat resourceCatalog) Resources() resource.ResourceSet { return cat.ds.cat.
 // Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
 
-// permissionNames resolves the names in permissions.
-type permissionNames struct{ ds *dataset }
+// permissionNameResolver resolves the names in permissions.
+type permissionNameResolver struct{ ds *dataset }
 
 // HasRID reports whether there is a database with this resource id. Links in permissions may name a database
 // by its resource id or by its name.
-func (n permissionNames) HasRID(database string) bool {
+func (n permissionNameResolver) HasRID(database string) bool {
 	_, err := n.ds.databaseByRID(database)
 	return err == nil
 }
 
 // HasDatabase fails if there is no database with the given id.
-func (n permissionNames) HasDatabase(id string) error {
+func (n permissionNameResolver) HasDatabase(id string) error {
 	_, err := n.ds.database(id)
 	return err
 }
 
 // Target returns the container with these ids, which the resource link of a permission names.
-func (n permissionNames) Target(database, container string) (resource.PermissionTarget, error) {
+func (n permissionNameResolver) Target(database, container string) (resource.PermissionTarget, error) {
 	d, err := n.ds.database(database)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
 			}
-			out, err = h.Run(ctx, &res, script.Procedure{Args: args, Logging: o.Logging})
+			out, err = h.Run(ctx, &res, script.ProcedureCall{Args: args, Logging: o.Logging})
 			charge = h.Charge
 			return err
 		})

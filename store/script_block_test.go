@@ -62,13 +62,13 @@ func TestScriptIsBlocked(t *testing.T) {
 	run("0", 0)
 }
 
-// paced is a clock of data: each look at it takes 50 ms of the real time, and a script looks twice.
-type paced struct {
+// slowClock is a clock of data: each look at it takes 50 ms of the real time, and a script looks twice.
+type slowClock struct {
 	ttl.Clock
 	wall *skippingClock
 }
 
-func (p *paced) Now() time.Time {
+func (p *slowClock) Now() time.Time {
 	p.wall.passed.Add(int64(50 * time.Millisecond))
 	return p.Clock.Now()
 }
@@ -79,7 +79,7 @@ func TestLongScriptIsBlocked(t *testing.T) {
 	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
-		Clock: &paced{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
+		Clock: &slowClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()
 	b.put(`{"id":"1","pk":"a"}`)
 	const text = `function (n) { for (var i = 0; i < n; i++) Date.now(); return n; }`

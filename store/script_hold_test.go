@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// pausing is a clock at which a script stops until it is released.
-type pausing struct {
+// pausingClock is a clock at which a script stops until it is released.
+type pausingClock struct {
 	*ttl.VirtualClock
 	once           sync.Once
 	begun, release chan struct{}
 }
 
-func (p *pausing) Now() time.Time {
+func (p *pausingClock) Now() time.Time {
 	if within("goja.") {
 		p.once.Do(func() { close(p.begun) })
 		<-p.release
@@ -34,7 +34,7 @@ func (p *pausing) Now() time.Time {
 func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
-	clock := &pausing{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
+	clock := &pausingClock{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
 		QueryTime:  100 * time.Millisecond,

@@ -19,24 +19,24 @@ import (
 )
 
 // newPatientBench is a bench of one range whose scripts have the time that they need on a busy machine.
-func newPatientBench(t *testing.T, spec string) *bench {
+func newPatientBench(t *testing.T, spec string) *testStore {
 	t.Helper()
 	return newBenchWith(t, testdisk.New(t), spec, store.Options{Ranges: 1, ManualReaper: true,
 		QueryTime: time.Hour, ScriptTime: time.Hour})
 }
 
 // procedure stores a stored procedure.
-func (b *bench) procedure(id, body string) {
+func (b *testStore) procedure(id, body string) {
 	b.t.Helper()
 	b.script(store.KindStoredProcedure, id, body)
 }
 
-func (b *bench) function(id, body string) {
+func (b *testStore) function(id, body string) {
 	b.t.Helper()
 	b.script(store.KindFunction, id, body)
 }
 
-func (b *bench) script(kind store.ResourceKind, id, body string) {
+func (b *testStore) script(kind store.ResourceKind, id, body string) {
 	b.t.Helper()
 	text := jsondoc.StringValue(body).AppendJSON([]byte(`{"id":"` + id + `","body":`))
 	if _, _, err := b.c.Resources(kind).Upsert(b.ctx, append(text, '}'),
@@ -46,7 +46,7 @@ func (b *bench) script(kind store.ResourceKind, id, body string) {
 }
 
 // trigger makes a pre-trigger for all writes.
-func (b *bench) trigger(id, body string) {
+func (b *testStore) trigger(id, body string) {
 	b.t.Helper()
 	text := jsondoc.StringValue(body).AppendJSON([]byte(`{"id":"` + id +
 		`","triggerType":"Pre","triggerOperation":"All","body":`))
@@ -57,7 +57,7 @@ func (b *bench) trigger(id, body string) {
 }
 
 // execute runs a stored procedure in the partition "a".
-func (b *bench) execute(id string, args ...jsondoc.Value) (string, error) {
+func (b *testStore) execute(id string, args ...jsondoc.Value) (string, error) {
 	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), id, args,
 		store.ExecuteOptions{})
 	return string(done.Body), err

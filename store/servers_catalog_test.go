@@ -14,16 +14,16 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// movedCatalog is an engine over which another store changes the catalog before every second transaction on
+// catalogChangingEngine is an engine over which another store changes the catalog before every second transaction on
 // it.
-type movedCatalog struct {
+type catalogChangingEngine struct {
 	engine.Engine
 	engine.Getter
 	n      int
 	before func()
 }
 
-func (m *movedCatalog) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (m *catalogChangingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	catalog := slices.ContainsFunc(scopes, func(s []byte) bool { return bytes.Equal(s, host.CatalogScope()) })
 	if catalog && m.before != nil {
@@ -37,9 +37,9 @@ func (m *movedCatalog) Update(ctx context.Context, scopes [][]byte, fn func(engi
 // A change of the catalog succeeds if another store changes the catalog at the same time.
 func TestCatalogChangesOfSeveralStores(t *testing.T) {
 	t.Parallel()
-	var m *movedCatalog
+	var m *catalogChangingEngine
 	a, b := newServersOver(t, `"defaultTtl":-1`, 1, func(e engine.Engine) engine.Engine {
-		m = &movedCatalog{Engine: e, Getter: e.(engine.Getter)}
+		m = &catalogChangingEngine{Engine: e, Getter: e.(engine.Getter)}
 		return m
 	})
 	a.fill(20, 20)

@@ -16,18 +16,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skewed is a system clock that shows another time than the one that it follows.
-type skewed struct {
+// skewedClock is a system clock that shows another time than the one that it follows.
+type skewedClock struct {
 	ttl.Clock
 	by time.Duration
 }
 
-func (c skewed) Now() time.Time { return c.Clock.Now().Add(c.by) }
+func (c skewedClock) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
 // twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines.
 // watch looks at what the first one does with the engine.
 func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]ttl.Clock,
-	watch func(engine.Engine) engine.Engine) (a, b *bench) {
+	watch func(engine.Engine) engine.Engine) (a, b *testStore) {
 	t.Helper()
 	options := func(machine ttl.Clock) store.Options {
 		system := struct{ ttl.Clock }{machine} // a virtual clock would be moved by the store
@@ -49,7 +49,7 @@ func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]
 	}
 	other.lookUp()
 	t.Cleanup(func() {
-		for _, b := range []*bench{a, &other} {
+		for _, b := range []*testStore{a, &other} {
 			checkSound(t, b.db)
 			if err := b.db.Close(); err != nil {
 				t.Error(err)
@@ -67,8 +67,8 @@ func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	ahead, behind := twoServers(t, `"defaultTtl":30`, clock,
-		[2]ttl.Clock{skewed{clock, 40 * time.Second}, skewed{clock, -40 * time.Second}}, unwatched)
-	live := func(b *bench) bool {
+		[2]ttl.Clock{skewedClock{clock, 40 * time.Second}, skewedClock{clock, -40 * time.Second}}, unwatched)
+	live := func(b *testStore) bool {
 		_, _, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})
 		if err != nil && !is(err, fault.CodeNotFound) {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 	if one, two := ahead.db.Now(), behind.db.Now(); !one.Equal(two) || one.Unix() != 1_700_000_030 {
 		t.Errorf("the servers say %v and %v", one, two)
 	}
-	for i, b := range []*bench{behind, ahead, behind, ahead} { // in turn: no write is dated before another
+	for i, b := range []*testStore{behind, ahead, behind, ahead} { // in turn: no write is dated before another
 		clock.Advance(time.Second)
 		b.doc("b", 0)
 		it, _, err := behind.c.Read(b.ctx, pk("p"), "b", store.ReadOptions{})
@@ -116,8 +116,8 @@ func TestWaitForAnotherServer(t *testing.T) {
 	}
 }
 
-// stalled is a server's engine that stops the server in the middle of a split.
-type stalled struct {
+// stallingEngine is a server's engine that stops the server in the middle of a split.
+type stallingEngine struct {
 	engine.Engine
 	engine.Getter
 	engine.ClockReporter
@@ -127,9 +127,9 @@ type stalled struct {
 }
 
 // Shared implements engine.SharedEngine.
-func (e *stalled) Shared() bool { return true }
+func (e *stallingEngine) Shared() bool { return true }
 
-func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	// A mover's own, not one of the host's (00); the first one is before the split is recorded.
 	if len(scopes[0]) > layout.ScopeLen && scopes[0][0] != 0 {
@@ -142,10 +142,10 @@ func (e *stalled) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 }
 
 // splitStalled is two servers, of which the first one is stopped in the middle of a split of the only range.
-func splitStalled(t *testing.T) (s *splitBeside) {
+func splitStalled(t *testing.T) (s *interruptedSplit) {
 	t.Helper()
-	s = &splitBeside{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
-		e: &stalled{stop: make(chan struct{}), on: make(chan struct{})}}
+	s = &interruptedSplit{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
+		e: &stallingEngine{stop: make(chan struct{}), on: make(chan struct{})}}
 	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock},
 		func(of engine.Engine) engine.Engine {
@@ -161,16 +161,16 @@ func splitStalled(t *testing.T) (s *splitBeside) {
 	return s
 }
 
-// splitBeside is a server that is stopped during a split, and another one.
-type splitBeside struct {
-	a, b  *bench
+// interruptedSplit is a server that is stopped during a split, and another one.
+type interruptedSplit struct {
+	a, b  *testStore
 	clock *ttl.VirtualClock
-	e     *stalled
+	e     *stallingEngine
 	done  chan error // the result of the split
 }
 
 // writing begins a write on the second server, which waits for the split.
-func (s *splitBeside) writing(ctx context.Context) <-chan error {
+func (s *interruptedSplit) writing(ctx context.Context) <-chan error {
 	s.b.t.Helper()
 	done := make(chan error, 1)
 	go func() {
@@ -213,7 +213,7 @@ func TestSplitOfAServerThatStops(t *testing.T) {
 	if err := <-s.done; err != nil {
 		t.Errorf("the split that was made anew: %v", err)
 	}
-	for _, x := range []*bench{s.a, s.b} {
+	for _, x := range []*testStore{s.a, s.b} {
 		x.expect("SELECT VALUE COUNT(1) FROM c", "3001")
 		if got := x.rangeIDs(); len(got) != 2 {
 			t.Errorf("ranges %v", got)
@@ -273,7 +273,7 @@ func TestWritesWaitForSplitOfAnotherServer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, x := range []*bench{s.a, b} {
+	for _, x := range []*testStore{s.a, b} {
 		x.expect("SELECT VALUE COUNT(1) FROM c", "3002")
 	}
 }
@@ -322,7 +322,7 @@ func TestDeliveryOfServers(t *testing.T) {
 	a, b := twoServers(t, "", clock, [2]ttl.Clock{clock, clock}, unwatched)
 	begun, ended := make(chan int, 2), make(chan int)
 	var ends [2]context.CancelFunc
-	for i, x := range []*bench{a, b} {
+	for i, x := range []*testStore{a, b} {
 		ctx, end := context.WithCancel(x.ctx)
 		ends[i] = end
 		go func() {
@@ -338,7 +338,7 @@ func TestDeliveryOfServers(t *testing.T) {
 	pass := func() {
 		clock.Advance(time.Second / 2)
 		clockTurn()
-		for _, x := range []*bench{a, b} {
+		for _, x := range []*testStore{a, b} {
 			if _, err := x.db.Servers(x.ctx); err != nil {
 				t.Error(err)
 			}

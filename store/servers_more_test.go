@@ -164,7 +164,7 @@ func TestSplitOfSeveralStores(t *testing.T) {
 		}
 	}
 	a.split("0", "")
-	for _, x := range []*bench{a, b} {
+	for _, x := range []*testStore{a, b} {
 		x.expect("SELECT VALUE COUNT(1) FROM c", other)
 		if got := x.rangeIDs(); len(got) != 2 {
 			t.Errorf("ranges %v", got)
@@ -204,7 +204,7 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 			if gone := is(err, fault.CodeRangeGone); gone != (splits && met) || err != nil && !gone {
 				t.Errorf("undone after step %d, split by the other %t: %v", n, splits, err)
 			}
-			for _, x := range []*bench{a, b} {
+			for _, x := range []*testStore{a, b} {
 				x.expect("SELECT VALUE COUNT(1) FROM c", "300")
 				if got := x.rangeIDs(); len(got) != 2 {
 					t.Errorf("undone after step %d, split by the other %t: ranges %v", n, splits, got)
@@ -214,15 +214,15 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 	}
 }
 
-// contestedEngine is an engine at which another store changes the catalog before the first transaction that
+// catalogConflictEngine is an engine at which another store changes the catalog before the first transaction that
 // changes it.
-type contestedEngine struct {
+type catalogConflictEngine struct {
 	engine.Engine
 	engine.Getter
 	first func()
 }
 
-func (m *contestedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (m *catalogConflictEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if first := m.first; len(scopes) > 1 && first != nil {
 		m.first = nil
@@ -243,7 +243,7 @@ func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
 	m.after = func() {
 		m.after = nil
 		door := a.shared.Door()
-		e := &contestedEngine{Engine: door, Getter: door.(engine.Getter), first: func() {
+		e := &catalogConflictEngine{Engine: door, Getter: door.(engine.Getter), first: func() {
 			opened = true
 			if _, err := b.db.CreateDatabase(b.ctx, "meanwhile", definition.Throughput{}); err != nil {
 				t.Error(err)
@@ -268,14 +268,14 @@ func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
 	}
 }
 
-// viewedEngine is an engine at which something happens after a View.
-type viewedEngine struct {
+// afterViewEngine is an engine at which something happens after a View.
+type afterViewEngine struct {
 	engine.Engine
 	engine.Getter
 	after func()
 }
 
-func (m *viewedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *afterViewEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	err := m.Engine.View(ctx, fn)
 	if after := m.after; after != nil {
 		after()
@@ -287,9 +287,9 @@ func (m *viewedEngine) View(ctx context.Context, fn func(engine.Reader) error) e
 func TestSplitsOfOneRangeByTwoStores(t *testing.T) {
 	for n, met := 1, true; met; n++ {
 		met = false
-		var m *viewedEngine
+		var m *afterViewEngine
 		a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
-			m = &viewedEngine{Engine: e, Getter: e.(engine.Getter)}
+			m = &afterViewEngine{Engine: e, Getter: e.(engine.Getter)}
 			return m
 		})
 		a.fill(100, 50)

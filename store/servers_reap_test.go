@@ -12,10 +12,10 @@ import (
 // server has heard of neither.
 func TestReapOfSeveralServers(t *testing.T) {
 	t.Parallel()
-	for name, purge := range map[string]func(b *bench) (int, error){
-		"SweepNow":     func(b *bench) (int, error) { return b.db.SweepNow(b.ctx) },
-		"Reap":         func(b *bench) (int, error) { return b.db.Reap(b.ctx) },
-		"Reap of some": func(b *bench) (int, error) { return b.c.Reap(b.ctx, 5) },
+	for name, purge := range map[string]func(b *testStore) (int, error){
+		"SweepNow":     func(b *testStore) (int, error) { return b.db.SweepNow(b.ctx) },
+		"Reap":         func(b *testStore) (int, error) { return b.db.Reap(b.ctx) },
+		"Reap of some": func(b *testStore) (int, error) { return b.c.Reap(b.ctx, 5) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := ttl.NewManual(time.Unix(1_700_000_000, 0))

@@ -20,14 +20,14 @@ import (
 
 // newServers is a bench with two stores over one engine, each with its own view of the one container. The
 // first is the bench's. Both are closed in the end, behind a look at what is stored.
-func newServers(t *testing.T, spec string, ranges int) (b *bench, other *bench) {
+func newServers(t *testing.T, spec string, ranges int) (b *testStore, other *testStore) {
 	t.Helper()
 	return newServersOver(t, spec, ranges, func(e engine.Engine) engine.Engine { return e })
 }
 
 // newServersOver is newServers with a look at what the first store does with the engine.
 func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b,
-	other *bench) {
+	other *testStore) {
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	var shared *doors.SharedEngine
@@ -51,7 +51,7 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 }
 
 // another is one more store over the bench's engine.
-func (b *bench) another(clock *ttl.VirtualClock) *bench {
+func (b *testStore) another(clock *ttl.VirtualClock) *testStore {
 	b.t.Helper()
 	other := *b
 	other.clock = clock
@@ -65,7 +65,7 @@ func (b *bench) another(clock *ttl.VirtualClock) *bench {
 }
 
 // agree checks that both stores see the same documents, and returns their ids.
-func agree(a, b *bench) string {
+func agree(a, b *testStore) string {
 	a.t.Helper()
 	one, two := strings.Fields(a.ids(a.c)), strings.Fields(b.ids(b.c))
 	slices.Sort(one)
@@ -73,7 +73,7 @@ func agree(a, b *bench) string {
 	if !slices.Equal(one, two) {
 		a.t.Errorf("one store sees %v, the other %v", one, two)
 	}
-	for _, x := range []*bench{a, b} {
+	for _, x := range []*testStore{a, b} {
 		for _, id := range one {
 			if _, _, err := x.c.Read(x.ctx, pk("p"), id, store.ReadOptions{}); err != nil {
 				a.t.Errorf("%s: %v", id, err)
@@ -83,7 +83,7 @@ func agree(a, b *bench) string {
 	return strings.Join(one, " ")
 }
 
-func (b *bench) wantGone(id string) {
+func (b *testStore) wantGone(id string) {
 	b.t.Helper()
 	if it, _, err := b.c.Read(b.ctx, pk("p"), id, store.ReadOptions{}); !is(err, fault.CodeNotFound) {
 		b.t.Errorf("%s is there: %s, %v", id, it.Body(), err)
@@ -93,14 +93,14 @@ func (b *bench) wantGone(id string) {
 // What one store changes of a container holds for what the other does next, read or write.
 func TestStatesOfSeveralStores(t *testing.T) {
 	t.Parallel()
-	each := func(name, spec string, ranges int, fn func(t *testing.T, a, b *bench)) {
+	each := func(name, spec string, ranges int, fn func(t *testing.T, a, b *testStore)) {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, spec, ranges)
 			fn(t, a, b)
 			checkClean(t, a.db)
 		})
 	}
-	each("default", "", 2, func(t *testing.T, a, b *bench) {
+	each("default", "", 2, func(t *testing.T, a, b *testStore) {
 		a.doc("a", 0)
 		b.doc("b", 0)
 		if got := agree(a, b); got != "a b" {
@@ -117,7 +117,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 			t.Errorf("behind: %s", got)
 		}
 	})
-	each("tombstone", "", 2, func(t *testing.T, a, b *bench) {
+	each("tombstone", "", 2, func(t *testing.T, a, b *testStore) {
 		b.doc("a", 0)
 		if _, err := a.c.DeletePartition(a.ctx, pk("p")); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 		}
 	})
 	each("index", `"indexingPolicy":{"indexingMode":"consistent","automatic":true,"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`, 1,
-		func(t *testing.T, a, b *bench) {
+		func(t *testing.T, a, b *testStore) {
 			b.put(`{"id":"1","pk":"p","n":3}`, `{"id":"2","pk":"p","n":1}`)
 			d, err := a.db.Database("db")
 			if err == nil {
@@ -147,12 +147,12 @@ func TestStatesOfSeveralStores(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.put(`{"id":"5","pk":"p","n":0,"more":1}`)
-			for _, x := range []*bench{a, b} {
+			for _, x := range []*testStore{a, b} {
 				x.expect("SELECT VALUE c.id FROM c WHERE c.n >= 1 ORDER BY c.n", `"2" "3" "1"`)
 				x.expect("SELECT VALUE c.id FROM c ORDER BY c.n", `"4" "5" "2" "3" "1"`)
 			}
 		})
-	each("settings", `"defaultTtl":-1`, 1, func(t *testing.T, a, b *bench) {
+	each("settings", `"defaultTtl":-1`, 1, func(t *testing.T, a, b *testStore) {
 		b.doc("a", 1)
 		a.settings(withEvents(0))
 		a.pass(1)
@@ -161,7 +161,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 		}
 		a.wantExpired("purged by the other", "", "a")
 	})
-	each("split", `"changeFeedPolicy":{"retentionDuration":10}`, 1, func(t *testing.T, a, b *bench) {
+	each("split", `"changeFeedPolicy":{"retentionDuration":10}`, 1, func(t *testing.T, a, b *testStore) {
 		a.fill(40, 20)
 		want := len(b.items(store.Scope{}))
 		b.split("0", "")
@@ -178,7 +178,7 @@ func TestStatesOfSeveralStores(t *testing.T) {
 			t.Errorf("a range that the other has split: %v", err)
 		}
 	})
-	each("drop", "", 2, func(t *testing.T, a, b *bench) {
+	each("drop", "", 2, func(t *testing.T, a, b *testStore) {
 		b.doc("a", 0)
 		d, err := a.db.Database("db")
 		if err == nil {
@@ -204,7 +204,7 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 	a, b := newServers(t, "", 1)
 	rids := map[string]bool{a.c.RID(): true}
 	for i := range 10 {
-		for n, x := range []*bench{a, b} {
+		for n, x := range []*testStore{a, b} {
 			d, err := x.db.CreateDatabase(x.ctx, fmt.Sprintf("d%d-%d", n, i), definition.Throughput{})
 			if err != nil {
 				t.Fatal(err)
@@ -214,7 +214,7 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 				t.Fatal(c.RID(), d.RID(), err)
 			}
 			rids[c.RID()], rids[d.RID()] = true, true
-			y := []*bench{b, a}[n]
+			y := []*testStore{b, a}[n]
 			if _, err := y.db.CreateDatabase(y.ctx, d.ID(), definition.Throughput{}); !is(err,
 				fault.CodeConflict) {
 				t.Errorf("a name that the other has given: %v", err)
@@ -231,7 +231,7 @@ func TestStoresSideBySide(t *testing.T) {
 	var mu sync.Mutex
 	etags, alive := map[string]bool{}, map[string]bool{}
 	var work sync.WaitGroup
-	for n, x := range []*bench{a, b} {
+	for n, x := range []*testStore{a, b} {
 		work.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(n), 5))
 			for i := range 150 {

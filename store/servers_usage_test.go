@@ -19,7 +19,7 @@ func TestUsageOfServers(t *testing.T) {
 	want := func(n int64) {
 		t.Helper()
 		for range 2 { // the second time from memory, if possible
-			for name, server := range map[string]*bench{"first": b, "other": other} {
+			for name, server := range map[string]*testStore{"first": b, "other": other} {
 				if u, err := server.c.Usage(b.ctx); err != nil || u.Documents != n {
 					t.Errorf("the %s server counts %d documents, %v; want %d", name, u.Documents, err, n)
 				}

@@ -80,7 +80,7 @@ func TestSettingsAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, ctx: t.Context(), clock: clock, db: db}
+	b := &testStore{t: t, ctx: t.Context(), clock: clock, db: db}
 	d, err := db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)

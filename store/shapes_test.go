@@ -13,16 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// shape is a query of a usual form, and what its first page may read. %d stands for the number of documents.
+// queryShape is a query of a usual form, and what its first page may read. %d stands for the number of documents.
 // -1: no bound.
-type shape struct {
+type queryShape struct {
 	name, text, pk  string
 	loaded, entries int64 // at most; entries also as a share of the documents, see all
 	all             bool  // entries are of all documents
 }
 
-func shapes() []shape {
-	return []shape{
+func shapes() []queryShape {
+	return []queryShape{
 		{name: "id", text: "SELECT * FROM c WHERE c.id = '77'", loaded: 1, entries: 2},
 		{name: "count", text: "SELECT VALUE COUNT(1) FROM c"},
 		{name: "count of a quarter", text: "SELECT VALUE COUNT(1) FROM c WHERE c.status = 1", all: true},
@@ -132,7 +132,7 @@ func TestShapes(t *testing.T) {
 }
 
 // fillShapes writes n documents. The partition "quiet" has ten of the first ones.
-func fillShapes(b *bench, n int) {
+func fillShapes(b *testStore, n int) {
 	for i := range n {
 		pk, rare := fmt.Sprint("p", i%100), ""
 		if i < 10 {

@@ -84,7 +84,7 @@ type snapshotReader struct {
 // Open loads the catalog of the snapshot's copy.
 func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.TenantState, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.TenantState{Life: v.there, ClockObserver: clockedItems{v.there}}, err
+	return host.TenantState{Life: v.there, ClockObserver: clockUser{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies the database source from it. settle chooses which parts are

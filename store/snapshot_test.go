@@ -22,7 +22,7 @@ import (
 )
 
 // lookUp looks up the container of a bench, as one does after a restore.
-func (b *bench) lookUp() *store.Container {
+func (b *testStore) lookUp() *store.Container {
 	b.t.Helper()
 	d, err := b.db.Database("db")
 	if err == nil {
@@ -34,7 +34,7 @@ func (b *bench) lookUp() *store.Container {
 	return b.c
 }
 
-func (b *bench) mustSnapshot(name string) store.Snapshot {
+func (b *testStore) mustSnapshot(name string) store.Snapshot {
 	b.t.Helper()
 	s, err := b.db.Snapshot(b.ctx, name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (b *bench) mustSnapshot(name string) store.Snapshot {
 	return s
 }
 
-func (b *bench) mustRestore(name string) {
+func (b *testStore) mustRestore(name string) {
 	b.t.Helper()
 	if err := b.db.Restore(b.ctx, name); err != nil {
 		b.t.Fatalf("restore %s: %v", name, err)
@@ -51,7 +51,7 @@ func (b *bench) mustRestore(name string) {
 	b.lookUp()
 }
 
-func (b *bench) upsert(id, body string) store.Item {
+func (b *testStore) upsert(id, body string) store.Item {
 	b.t.Helper()
 	item, _, err := b.c.Upsert(b.ctx, pk("p"), []byte(`{"id":"`+id+`","pk":"p"`+body+`}`), store.WriteOptions{})
 	if err != nil {
@@ -74,7 +74,7 @@ func ids(t *testing.T, c *store.Container) string {
 	return strings.Join(out, " ")
 }
 
-func (b *bench) holds(want string) {
+func (b *testStore) holds(want string) {
 	b.t.Helper()
 	if got := ids(b.t, b.c); got != want {
 		b.t.Errorf("documents %q, want %q", got, want)
@@ -169,7 +169,7 @@ func TestSnapshotRefusals(t *testing.T) {
 
 func failure[T any](_ T, err error) error { return err }
 
-func (b *bench) incarnation() uint32 {
+func (b *testStore) incarnation() uint32 {
 	b.t.Helper()
 	n, err := b.db.Incarnation(b.ctx)
 	if err != nil {
@@ -248,7 +248,7 @@ func TestRestoreOfADroppedContainer(t *testing.T) {
 }
 
 // reopen closes the store and opens what it has left in memory.
-func (b *bench) reopen(fs *testdisk.Disk) {
+func (b *testStore) reopen(fs *testdisk.Disk) {
 	b.t.Helper()
 	if err := b.db.Close(); err != nil {
 		b.t.Fatal(err)
@@ -271,7 +271,7 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	w := newSmallWorld(t, testdisk.New(t))
-	b := w.bench
+	b := w.testStore
 	b.upsert("a", `,"v":"1"`)
 	if _, err := w.d.SetClock(b.ctx, store.ClockChange{Rate: new(float64)}); err != nil {
 		t.Fatal(err)
@@ -347,7 +347,7 @@ func TestRestoreOneContainer(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	w := newSmallWorld(t, testdisk.New(t))
-	b := w.bench
+	b := w.testStore
 	b.upsert("a", `,"v":"1"`)
 	spec := definition.ContainerSpec{ID: "beside"}
 	spec.PartitionKey.Paths = []string{"/pk"}
@@ -429,7 +429,7 @@ func TestRestoreUnderLoad(t *testing.T) {
 	b.close()
 }
 
-func (b *bench) pair(v string) error {
+func (b *testStore) pair(v string) error {
 	d, err := b.db.Database("db")
 	if err != nil {
 		return err
@@ -446,7 +446,7 @@ func (b *bench) pair(v string) error {
 	return err
 }
 
-func (b *bench) pairOnce(worker, n int) {
+func (b *testStore) pairOnce(worker, n int) {
 	if worker%2 == 0 {
 		if err := b.pair(fmt.Sprint(worker, "-", n)); err != nil && !is(err, fault.CodeUnavailable) {
 			b.t.Errorf("write: %v", err)
@@ -506,7 +506,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 		return nil
 	}))
 	ctx := context.Background()
-	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	b.prepare(fs)
 	left.Store(n)
 	var err error
@@ -554,7 +554,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 }
 
 // prepare makes a store whose snapshot has a=1 while it has a=2 itself.
-func (b *bench) prepare(fs *testdisk.Disk) {
+func (b *testStore) prepare(fs *testdisk.Disk) {
 	b.t.Helper()
 	var err error
 	if b.db, err = openAt(b.ctx, fs, b.clock); err != nil {
@@ -595,7 +595,7 @@ func crashDuring(t *testing.T, op string) {
 		}
 		return nil
 	}))
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	b.prepare(fs)
 	if op == "second restore" {
 		b.mustRestore("s")
@@ -619,7 +619,7 @@ func crashDuring(t *testing.T, op string) {
 	b.close()
 	seen := map[string]int{}
 	for i, clone := range clones {
-		b := &bench{t: t, ctx: b.ctx, clock: b.clock}
+		b := &testStore{t: t, ctx: b.ctx, clock: b.clock}
 		if b.db, err = openAt(b.ctx, clone, b.clock); err != nil {
 			t.Fatalf("after a crash at step %d of %d: %v", i, len(clones), err)
 		}

@@ -20,19 +20,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// besideSplit marks the context of a split, between whose steps something happens.
-type besideSplit struct{}
+// splitContextKey marks the context of a split, between whose steps something happens.
+type splitContextKey struct{}
 
 // during runs Split on the range id, and fn before each of its views and transactions that begins while the
 // gate is open. inside reports that the split itself shares the gate then: no change of the container can
 // come.
-func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([]store.PartitionRange,
+func (b *testStore) during(s *hookedEngine, id string, fn func(step int, inside bool)) ([]store.PartitionRange,
 	error) {
 	b.t.Helper()
 	step, in := 0, false
 	s.beside = func(ctx context.Context) {
 		inside := b.c.Inside()
-		if ctx.Value(besideSplit{}) == nil || in || inside < 0 {
+		if ctx.Value(splitContextKey{}) == nil || in || inside < 0 {
 			return
 		}
 		in = true
@@ -40,7 +40,7 @@ func (b *bench) during(s *stepper, id string, fn func(step int, inside bool)) ([
 		in = false
 		step++
 	}
-	halves, err := b.c.Split(context.WithValue(b.ctx, besideSplit{}, true), id, "")
+	halves, err := b.c.Split(context.WithValue(b.ctx, splitContextKey{}, true), id, "")
 	s.beside = nil
 	return halves, err
 }
@@ -106,15 +106,15 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 	}
 }
 
-// churn writes, deletes, expires and purges at random, and keeps the book of what must be there.
-type churn struct {
-	b    *bench
+// randomWorkload writes, deletes, expires and purges at random, and keeps the book of what must be there.
+type randomWorkload struct {
+	b    *testStore
 	r    *rand.Rand
 	want map[string]string // n by id, of what lives for ever
 }
 
 // step does a few of these. Where it is inside of the gate it does none that changes the container.
-func (w *churn) step(inside bool) {
+func (w *randomWorkload) step(inside bool) {
 	w.b.t.Helper()
 	must := func(err error) {
 		if err != nil && !is(err, fault.CodeNotFound) {
@@ -160,7 +160,7 @@ func (w *churn) step(inside bool) {
 }
 
 // holds checks that what has been acknowledged is there, once.
-func (w *churn) holds(b *bench, what string, want map[string]string) {
+func (w *randomWorkload) holds(b *testStore, what string, want map[string]string) {
 	b.t.Helper()
 	b.clock.Advance(10 * time.Second) // what is mortal is dead
 	got := map[string]string{}
@@ -197,7 +197,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 		disk := testdisk.NewCrashable(t)
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
-		w := &churn{b: b, r: rand.New(rand.NewPCG(seed, 10)), want: map[string]string{}}
+		w := &randomWorkload{b: b, r: rand.New(rand.NewPCG(seed, 10)), want: map[string]string{}}
 		for range 30 {
 			w.step(false)
 		}
@@ -234,7 +234,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 }
 
 // settle makes all that was done durable.
-func settle(b *bench, s *stepper) {
+func settle(b *testStore, s *hookedEngine) {
 	if _, err := s.Engine.Update(b.ctx, [][]byte{{0}}, func(engine.Txn) error { return nil }); err != nil {
 		b.t.Error(err)
 	}

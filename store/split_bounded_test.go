@@ -19,11 +19,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// counting is an engine that counts what is read and written while a container's gate is shut, and can let
+// gateCountingEngine is an engine that counts what is read and written while a container's gate is shut, and can let
 // something happen at each view of a split that is taken while it is open and nobody is inside.
-type counting struct {
+type gateCountingEngine struct {
 	testdisk.Engine
-	guarded atomic.Pointer[guarded] // nil: nobody watches
+	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
 
 	mu   sync.Mutex
 	most int64 // keys in one turn of the gate
@@ -31,15 +31,17 @@ type counting struct {
 	keys int64
 }
 
-type guarded struct {
+type watchedContainer struct {
 	c       *Container
 	between func()
 }
 
 // watch watches a container; the background works beside.
-func (e *counting) watch(c *Container, between func()) { e.guarded.Store(&guarded{c, between}) }
+func (e *gateCountingEngine) watch(c *Container, between func()) {
+	e.guarded.Store(&watchedContainer{c, between})
+}
 
-func (e *counting) touch() {
+func (e *gateCountingEngine) touch() {
 	w := e.guarded.Load()
 	if w == nil || w.c.Inside() >= 0 {
 		return
@@ -53,55 +55,55 @@ func (e *counting) touch() {
 	e.most = max(e.most, e.keys)
 }
 
-func (e *counting) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if w := e.guarded.Load(); w != nil && ctx.Value(besideMark{}) != nil && w.c.Inside() == 0 {
+func (e *gateCountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if w := e.guarded.Load(); w != nil && ctx.Value(splitContextKey{}) != nil && w.c.Inside() == 0 {
 		w.between()
 	}
-	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(countingReader{r, e}) })
+	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(gateCountingReader{r, e}) })
 }
 
-func (e *counting) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *gateCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(countingTxn{t, e}) }, ahead...)
+	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateCountingTxn{t, e}) }, ahead...)
 }
 
-type countingReader struct {
+type gateCountingReader struct {
 	engine.Reader
-	e *counting
+	e *gateCountingEngine
 }
 
-func (r countingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
+func (r gateCountingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
 
-func (r countingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return countingIterator{r.Reader.Scan(rg, reverse), r.e}
+func (r gateCountingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return gateCountingIterator{r.Reader.Scan(rg, reverse), r.e}
 }
 
-type countingIterator struct {
+type gateCountingIterator struct {
 	engine.Iterator
-	e *counting
+	e *gateCountingEngine
 }
 
-func (i countingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
+func (i gateCountingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
 
-type countingTxn struct {
+type gateCountingTxn struct {
 	engine.Txn
-	e *counting
+	e *gateCountingEngine
 }
 
-func (t countingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
-func (t countingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
-func (t countingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
+func (t gateCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
+func (t gateCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
+func (t gateCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
 
 // beside marks the context of a split in these tests.
-type besideMark struct{}
+type splitContextKey struct{}
 
-func openCounting(t *testing.T) (*counting, *DB, *Container) {
+func openCounting(t *testing.T) (*gateCountingEngine, *DB, *Container) {
 	t.Helper()
 	p, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &counting{Engine: p}
+	e := &gateCountingEngine{Engine: p}
 	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		ManualReaper: true})
 	if err != nil {
@@ -167,7 +169,7 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 				}
 			}
 		})
-		if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
+		if _, err := c.Split(context.WithValue(t.Context(), splitContextKey{}, true), "0", ""); err != nil {
 			t.Fatal(err)
 		}
 		e.guarded.Store(nil)
@@ -202,7 +204,7 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 			}
 		}
 	})
-	if _, err := c.Split(context.WithValue(t.Context(), besideMark{}, true), "0", ""); err != nil {
+	if _, err := c.Split(context.WithValue(t.Context(), splitContextKey{}, true), "0", ""); err != nil {
 		t.Fatal(err)
 	}
 	e.guarded.Store(nil)
@@ -243,7 +245,7 @@ func TestSplitGivesUp(t *testing.T) {
 			for i := range 600 {
 				putNumber(t, c, i, i)
 			}
-			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), besideMark{}, true))
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), splitContextKey{}, true))
 			n := 0
 			happened = false
 			e.watch(c, func() {

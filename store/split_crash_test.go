@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// stepper is an engine that tells of each transaction that the store makes while it is watched.
-type stepper struct {
+// hookedEngine is an engine that tells of each transaction that the store makes while it is watched.
+type hookedEngine struct {
 	testdisk.Engine
 	mu     sync.Mutex                // for before: the background may be at work, too
 	before func() error              // an error fails the transaction
@@ -29,14 +29,14 @@ type stepper struct {
 	beside func(ctx context.Context) // before each view and each transaction
 }
 
-func (s *stepper) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (s *hookedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if s.look != nil {
 		s.look()
 	}
 	return s.Engine.Get(ctx, scope, key)
 }
 
-func (s *stepper) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (s *hookedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if s.look != nil {
 		s.look()
 	}
@@ -47,7 +47,7 @@ func (s *stepper) View(ctx context.Context, fn func(engine.Reader) error) error 
 }
 
 // at calls fn once, at the n-th look; it tells later whether it came to that.
-func (s *stepper) at(n int, fn func()) (done func() bool) {
+func (s *hookedEngine) at(n int, fn func()) (done func() bool) {
 	happened := false
 	s.look = func() {
 		if n--; n < 0 {
@@ -62,7 +62,7 @@ func (s *stepper) at(n int, fn func()) (done func() bool) {
 	}
 }
 
-func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (s *hookedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if err := s.fails(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *stepper) Update(ctx context.Context, scopes [][]byte, fn func(engine.Tx
 	return at, err
 }
 
-func (s *stepper) fails() error {
+func (s *hookedEngine) fails() error {
 	s.mu.Lock()
 	before := s.before
 	s.mu.Unlock()
@@ -91,31 +91,31 @@ func (s *stepper) fails() error {
 }
 
 // failing sets what is asked before each transaction.
-func (s *stepper) failing(before func() error) {
+func (s *hookedEngine) failing(before func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = before
 }
 
-func newSplitBench(t *testing.T, fs *testdisk.Disk) (*bench, *stepper) {
+func newSplitBench(t *testing.T, fs *testdisk.Disk) (*testStore, *hookedEngine) {
 	t.Helper()
 	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
 }
 
 // newSplitBenchAt is newSplitBench where the clock shows that moment: a store refuses to start minutes before
 // what it holds was written.
-func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*bench, *stepper) {
+func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*testStore, *hookedEngine) {
 	t.Helper()
-	b := &bench{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
+	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
 	e, err := fs.Open(b.ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stepper{Engine: e}
+	s := &hookedEngine{Engine: e}
 	var stepped engine.Engine = s
 	if k, ok := e.(engine.Snapshotter); ok {
 		stepped = struct {
-			*stepper
+			*hookedEngine
 			engine.Snapshotter
 		}{s, k}
 	}
@@ -131,14 +131,14 @@ func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*bench, *s
 }
 
 // makeEmpty makes the container.
-func (b *bench) makeEmpty() {
+func (b *testStore) makeEmpty() {
 	b.t.Helper()
 	b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},
 		"indexingPolicy":{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/tie"}]]}`, 1)
 }
 
 // make makes the container and fills it, with some that are dead already.
-func (b *bench) make(documents int) {
+func (b *testStore) make(documents int) {
 	b.t.Helper()
 	b.makeEmpty()
 	b.fill(documents, documents/3)
@@ -158,7 +158,7 @@ func (b *bench) make(documents int) {
 
 // sound checks a store that was opened after a crash or a failure: it has all items, unchanged, and can be
 // worked with.
-func (b *bench) sound(what string, want map[string]string) {
+func (b *testStore) sound(what string, want map[string]string) {
 	b.t.Helper()
 	checkClean(b.t, b.db)
 	checkRanges(b.t, b.c.Ranges())

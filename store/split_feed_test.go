@@ -149,7 +149,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 }
 
 // create makes the container of a bench.
-func (b *bench) create(policies string, ranges int) {
+func (b *testStore) create(policies string, ranges int) {
 	b.t.Helper()
 	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
 	if err != nil {
@@ -163,7 +163,7 @@ func (b *bench) create(policies string, ranges int) {
 
 // feedNow is the present position in the feed of all versions, of a range or, without an id, of the whole
 // container.
-func (b *bench) feedNow(t *testing.T, id string) string {
+func (b *testStore) feedNow(t *testing.T, id string) string {
 	t.Helper()
 	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
 		Scope: store.Scope{Range: id}, Start: store.ChangesStart{Now: true}})

@@ -42,7 +42,7 @@ var pagedQueries = []struct {
 	{"SELECT c.id, c.n FROM c ORDER BY c.n OFFSET 5 LIMIT 70", "n", false},
 }
 
-func newPagingBench(t *testing.T, ranges int) *bench {
+func newPagingBench(t *testing.T, ranges int) *testStore {
 	b := newQueryBench(t, store.Options{Ranges: ranges}, false,
 		`"indexingPolicy":{"compositeIndexes":[[{"path":"/tie"},{"path":"/n","order":"descending"}]]}`)
 	long := strings.Repeat("long ", 80)
@@ -58,7 +58,7 @@ func newPagingBench(t *testing.T, ranges int) *bench {
 }
 
 // page fetches one page.
-func (b *bench) page(text string, scope store.Scope, n int, token string) (rows []string, next string) {
+func (b *testStore) page(text string, scope store.Scope, n int, token string) (rows []string, next string) {
 	b.t.Helper()
 	q := store.QueryRequest{Text: text}
 	q.Scope, q.MaxItems, q.Continuation = scope, n, token
@@ -76,7 +76,7 @@ func (b *bench) page(text string, scope store.Scope, n int, token string) (rows 
 }
 
 // splitRandom splits one of the ranges.
-func (b *bench) splitRandom(r *rand.Rand) {
+func (b *testStore) splitRandom(r *rand.Rand) {
 	b.t.Helper()
 	ids := b.rangeIDs()
 	b.split(ids[r.IntN(len(ids))], "")
@@ -174,7 +174,7 @@ func TestPagesGoOnInTheHalves(t *testing.T) {
 
 // continueQuery splits a range and goes on in both halves from a token: to the end at depth 1, else for a
 // page before it splits the half.
-func (b *bench) continueQuery(text, id, token, by string, descending bool, r *rand.Rand,
+func (b *testStore) continueQuery(text, id, token, by string, descending bool, r *rand.Rand,
 	depth int) (given []string) {
 	b.t.Helper()
 	lower, upper := b.split(id, "")

@@ -17,14 +17,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// switches turns the logs of a container on and off, at random, and its clock back.
-type switches struct {
-	*churn
+// settingsWorkload turns the logs of a container on and off, at random, and its clock back.
+type settingsWorkload struct {
+	*randomWorkload
 	kept, seenStates bool      // all versions, and expiries, are kept
 	latest           time.Time // that the clock has shown
 }
 
-func (w *switches) turn() {
+func (w *settingsWorkload) turn() {
 	w.b.t.Helper()
 	if now := w.b.clock.Now(); now.After(w.latest) {
 		w.latest = now
@@ -67,7 +67,7 @@ func TestSplitBesideSwitches(t *testing.T) {
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		r := rand.New(rand.NewPCG(seed, 11))
-		w := &switches{kept: true, churn: &churn{b: b, r: r, want: map[string]string{}}}
+		w := &settingsWorkload{kept: true, randomWorkload: &randomWorkload{b: b, r: r, want: map[string]string{}}}
 		for range 30 {
 			w.step(false)
 		}
@@ -151,7 +151,7 @@ func TestLogsTurnedOnBesideASplit(t *testing.T) {
 }
 
 // writeN writes the i-th of some mortal items.
-func (b *bench) writeN(i, n int) {
+func (b *testStore) writeN(i, n int) {
 	b.t.Helper()
 	p := fmt.Sprint("p", i)
 	body := fmt.Appendf(nil, `{"id":"%d","pk":%q,"n":%d,"ttl":60}`, i, p, n)

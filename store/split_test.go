@@ -19,7 +19,7 @@ import (
 )
 
 // split splits a range and returns the ids of its halves.
-func (b *bench) split(id, at string) (lower, upper string) {
+func (b *testStore) split(id, at string) (lower, upper string) {
 	b.t.Helper()
 	halves, err := b.c.Split(b.ctx, id, at)
 	if err != nil || len(halves) != 2 {
@@ -29,7 +29,7 @@ func (b *bench) split(id, at string) (lower, upper string) {
 }
 
 // fill creates n documents in keys partitions.
-func (b *bench) fill(n, keys int) {
+func (b *testStore) fill(n, keys int) {
 	b.t.Helper()
 	for i := range n {
 		body := fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d,"tie":%d,"u":%d,"l":[1,2,3]}`, i, i%keys, i, i%4, i)
@@ -40,7 +40,7 @@ func (b *bench) fill(n, keys int) {
 }
 
 // items are all items as they are rendered, by id.
-func (b *bench) items(scope store.Scope) map[string]string {
+func (b *testStore) items(scope store.Scope) map[string]string {
 	b.t.Helper()
 	all := map[string]string{}
 	for o := (store.ListOptions{Scope: scope, MaxItems: 7}); ; {
@@ -60,7 +60,7 @@ func (b *bench) items(scope store.Scope) map[string]string {
 	}
 }
 
-func (b *bench) rangeIDs() (ids []string) {
+func (b *testStore) rangeIDs() (ids []string) {
 	for _, r := range b.c.Ranges().Ranges {
 		ids = append(ids, r.ID)
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// holding is an engine that keeps one transaction open until it is told to go on, as a stored procedure does
+// blockingEngine is an engine that keeps one transaction open until it is told to go on, as a stored procedure does
 // that takes long.
-type holding struct {
+type blockingEngine struct {
 	testdisk.Engine
 	next    atomic.Bool // the next transaction is kept open
 	open    chan struct{}
 	release chan struct{}
 }
 
-func (h *holding) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (h *blockingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if !h.next.Swap(false) {
 		return h.Engine.Update(ctx, scopes, fn, ahead...)
@@ -47,7 +47,7 @@ func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &holding{Engine: e, open: make(chan struct{}), release: make(chan struct{})}
+	h := &blockingEngine{Engine: e, open: make(chan struct{}), release: make(chan struct{})}
 	db, err := Open(ctx, h, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), ManualReaper: true})
 	if err != nil {
 		t.Fatal(err)

@@ -15,21 +15,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// stepping is a clock that goes on each time that it is looked at, once it has a step.
-type stepping struct {
+// steppingClock is a clock that goes on each time that it is looked at, once it has a step.
+type steppingClock struct {
 	ttl.Clock
 	step, past atomic.Int64
 }
 
-func (s *stepping) Now() time.Time { return time.Unix(1_700_000_000, s.past.Add(s.step.Load())) }
+func (s *steppingClock) Now() time.Time { return time.Unix(1_700_000_000, s.past.Add(s.step.Load())) }
 
-// endsAfter is a context that ends when it has been looked at so many times.
-type endsAfter struct {
+// countdownContext is a context that ends when it has been looked at so many times.
+type countdownContext struct {
 	context.Context
 	left int
 }
 
-func (c *endsAfter) Err() error {
+func (c *countdownContext) Err() error {
 	if c.left--; c.left < 0 {
 		return context.Canceled
 	}
@@ -41,8 +41,8 @@ const dead = 6000
 
 // expiredItems is a container with many items that have expired and are not purged, a living one before them,
 // and one behind.
-func expiredItems(t *testing.T) (*bench, *stepping) {
-	wall := &stepping{Clock: ttl.SystemClock{}}
+func expiredItems(t *testing.T) (*testStore, *steppingClock) {
+	wall := &steppingClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
 		store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	t.Cleanup(b.close)
@@ -105,7 +105,7 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 			return err
 		},
 	} {
-		if err := walk(&endsAfter{b.ctx, 8}); !is(err, fault.CodeCanceled) {
+		if err := walk(&countdownContext{b.ctx, 8}); !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := walk(b.ctx); err != nil {

@@ -16,7 +16,7 @@ import (
 func TestCountsFollowEveryChange(t *testing.T) {
 	for seed := range uint64(racetest.Campaign(4, 2)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			h := &countHistory{bench: newQueryBench(t, store.Options{Ranges: 1 + int(seed%2)}, false,
+			h := &countRig{testStore: newQueryBench(t, store.Options{Ranges: 1 + int(seed%2)}, false,
 				`"defaultTtl":20`), r: rand.New(rand.NewPCG(seed, 1))}
 			defer h.close()
 			for i := range 300 {
@@ -30,20 +30,20 @@ func TestCountsFollowEveryChange(t *testing.T) {
 	}
 }
 
-// countHistory is a container of documents with one of three values of g.
-type countHistory struct {
-	*bench
+// countRig is a container of documents with one of three values of g.
+type countRig struct {
+	*testStore
 	r *rand.Rand
 }
 
 // write stores document i, which may have a time to live of its own.
-func (h *countHistory) write(i int) {
+func (h *countRig) write(i int) {
 	own := [...]string{"", "", `,"ttl":-1`, `,"ttl":3`, `,"ttl":40`}[h.r.IntN(5)]
 	h.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","g":%d%s}`, i, i%5, h.r.IntN(3), own))
 }
 
 // step changes the documents, the clock or the settings.
-func (h *countHistory) step() {
+func (h *countRig) step() {
 	i := h.r.IntN(300)
 	p := pk(fmt.Sprint("p", i%5))
 	var err error
@@ -82,7 +82,7 @@ func (h *countHistory) step() {
 }
 
 // compare asks each question several times.
-func (h *countHistory) compare() {
+func (h *countRig) compare() {
 	h.t.Helper()
 	var n [3]int
 	for _, d := range h.documents(h.c) {

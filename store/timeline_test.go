@@ -30,7 +30,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 	if err != nil {
 		d.Fatalf("%v", err)
 	}
-	h := metatest.History{Steps: steps, Config: metatest.Config{Kind: d.String("kind", metatest.V2),
+	h := metatest.History{Steps: steps, Config: metatest.HistoryConfig{Kind: d.String("kind", metatest.V2),
 		Ranges:  int(d.Int("ranges", 1)),
 		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 

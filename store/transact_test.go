@@ -22,12 +22,12 @@ func create(x *store.Transaction, id string) error {
 	return x.Do(store.Operation{Kind: store.OperationCreate, Body: []byte(body)}).Err
 }
 
-func (b *bench) transact(fn func(*store.Transaction) error) error {
+func (b *testStore) transact(fn func(*store.Transaction) error) error {
 	_, err := b.c.Transact(b.ctx, pk("p"), fn)
 	return err
 }
 
-func (b *bench) count() string {
+func (b *testStore) count() string {
 	b.t.Helper()
 	for row, err := range b.c.Rows(b.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c"}) {
 		if err != nil {

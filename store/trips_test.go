@@ -53,7 +53,7 @@ type tripRow struct {
 // tripCounter runs operations and counts their trips.
 type tripCounter struct {
 	t    *testing.T
-	b    *bench
+	b    *testStore
 	fs   *testdisk.Disk
 	open func() engine.Engine // opens the engine anew
 	rows []tripRow

@@ -16,19 +16,19 @@ type observation struct {
 	y      *boundaryRig
 	how    string
 	before int64
-	known  [plots]lifetime
+	known  [plots]knownLifetime
 	shown  [plots]bool
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// lifetime is what was known of a boundaryItem before a call.
-type lifetime struct{ writes, until, dead int64 }
+// knownLifetime is what was known of a boundaryItem before a call.
+type knownLifetime struct{ writes, until, dead int64 }
 
 func (g *observation) begin() {
 	g.open = 0
 	for i := range g.known {
 		p := &g.y.plots[i]
-		g.known[i] = lifetime{p.writes.Load(), p.until.Load(), p.dead.Load()}
+		g.known[i] = knownLifetime{p.writes.Load(), p.until.Load(), p.dead.Load()}
 		g.shown[i] = false
 	}
 	g.before = g.y.now()
@@ -145,7 +145,7 @@ func (g *observation) point(p *boundaryItem) error {
 	after := g.y.now()
 	switch {
 	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
-		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]lifetime{}, 0
+		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]knownLifetime{}, 0
 		g.show(jsondoc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil
@@ -284,7 +284,7 @@ func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) erro
 	return nil
 }
 
-// batch reads a partition in a transaction, or items of any one by one.
+// batchExecution reads a partition in a transaction, or items of any one by one.
 func (g *observation) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {
@@ -293,7 +293,7 @@ func (g *observation) batch(partition int, atomic bool) error {
 				Partition: pk(p.partition)})
 		}
 	}
-	if atomic { // one that is missing ends it
+	if atomic { // queryCase that is missing ends it
 		ops = ops[:1]
 	}
 	g.begin()

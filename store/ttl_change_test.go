@@ -12,17 +12,17 @@ import (
 
 // A change of a container's default, and back: from the second "at" on it is "to", from four seconds later on
 // it is "from" again.
-type change struct {
+type defaultTTLChange struct {
 	from, to, at int64
 	c            *store.Container
 }
 
-func (ch *change) String() string {
+func (ch *defaultTTLChange) String() string {
 	return fmt.Sprintf("default %d to %d at %d", ch.from, ch.to, ch.at)
 }
 
 // defaults are those that have been in force by a second, the last one last, with the seconds of that.
-func (ch *change) defaults(second int64, changed bool) (spans [][3]int64) {
+func (ch *defaultTTLChange) defaults(second int64, changed bool) (spans [][3]int64) {
 	end := func(at int64) int64 { return min(at, second) }
 	spans = append(spans, [3]int64{ch.from, 0, end(ch.at)})
 	if second > ch.at || second == ch.at && changed {
@@ -36,7 +36,7 @@ func (ch *change) defaults(second int64, changed bool) (spans [][3]int64) {
 
 // dead reports whether an item written in second 0 with a ttl has died: it has if its time was over in any
 // second so far, under a default of that second.
-func (ch *change) dead(own, second int64, changed bool) bool {
+func (ch *defaultTTLChange) dead(own, second int64, changed bool) bool {
 	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {
 		life := own
 		if own == 0 {
@@ -57,12 +57,12 @@ func TestTTLChangeOfDefault(t *testing.T) {
 		ids = append(ids, fmt.Sprint("ttl=", own))
 	}
 	defaults := []int64{0, -1, 1, 5, 10}
-	onFixtures(t, func(g *fixture) {
-		var changes []*change
+	onFixtures(t, func(g *ttlSuiteRig) {
+		var changes []*defaultTTLChange
 		for _, from := range defaults {
 			for _, to := range defaults {
 				for at := int64(4); at <= 6 && from != to; at++ {
-					ch := &change{from: from, to: to, at: at}
+					ch := &defaultTTLChange{from: from, to: to, at: at}
 					ch.c = g.container(fmt.Sprintf("from%d-to%d-at%d", from, to, at), ttl.Seconds(from), "")
 					for i, own := range kinds {
 						g.put(ch.c, ids[i], own)
@@ -71,11 +71,11 @@ func TestTTLChangeOfDefault(t *testing.T) {
 				}
 			}
 		}
-		look := func(ch *change, second int64, changed bool) {
-			want := map[string]seen{}
+		look := func(ch *defaultTTLChange, second int64, changed bool) {
+			want := map[string]visibleItem{}
 			for i, own := range kinds {
 				if !ch.dead(own, second, changed) {
-					want[ids[i]] = seen{ttl: own}
+					want[ids[i]] = visibleItem{ttl: own}
 				}
 			}
 			g.alive(ch.String(), ch.c, ids, want)

@@ -11,7 +11,7 @@ import (
 )
 
 // changes reads a feed from a position to its end, in words, and returns where that is.
-func (b *bench) changes(mode store.ChangeMode, from string) (words []string, end string) {
+func (b *testStore) changes(mode store.ChangeMode, from string) (words []string, end string) {
 	b.t.Helper()
 	req := store.ChangesRequest{Mode: mode, Start: store.ChangesStart{After: from}, MaxItems: -1}
 	for {
@@ -37,7 +37,7 @@ func (b *bench) changes(mode store.ChangeMode, from string) (words []string, end
 	}
 }
 
-func (b *bench) showed(row string, got []string, want ...string) {
+func (b *testStore) showed(row string, got []string, want ...string) {
 	b.t.Helper()
 	if !slices.Equal(got, want) {
 		b.t.Errorf("%s: %q, want %q", row, got, want)

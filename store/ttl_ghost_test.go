@@ -14,7 +14,7 @@ import (
 
 // A ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
 type ghostCase struct {
-	*fixture
+	*ttlSuiteRig
 	pk        definition.PartitionKey
 	name      string
 	etag, rid string
@@ -79,7 +79,7 @@ func (h *ghostCase) none(text string) error {
 	return err
 }
 
-// batch is a create and an operation on the ghost, of which nothing may be applied.
+// batchExecution is a create and an operation on the ghost, of which nothing may be applied.
 func (h *ghostCase) batch(kind store.OperationKind) error {
 	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
@@ -194,11 +194,11 @@ func TestTTLGhost(t *testing.T) {
 		for _, own := range []string{"", `,"ttl":5`} {
 			by := map[bool]string{true: "its own ttl", false: "the default"}[own != ""]
 			t.Run(fmt.Sprintf("%d seconds later by %s", later, by), func(t *testing.T) {
-				onFixtures(t, func(g *fixture) {
+				onFixtures(t, func(g *ttlSuiteRig) {
 					g.container("c", 5, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 					haunts := make([]ghostCase, len(ghostRows))
 					for i, row := range ghostRows {
-						h := ghostCase{fixture: g, name: row.name, pk: pk(row.name)}
+						h := ghostCase{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
 						it, _, err := g.c.Create(g.ctx, h.pk,
 							fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name,
 								own), store.WriteOptions{})
@@ -317,11 +317,11 @@ func (h *ghostCase) within(atomic bool) error {
 // gives it its time anew, to second 10 and no further, all else leaves it as it is, to second 7.
 func TestTTLRefresh(t *testing.T) {
 	t.Parallel()
-	onFixtures(t, func(g *fixture) {
+	onFixtures(t, func(g *ttlSuiteRig) {
 		g.container("c", 8, "")
 		haunts := make([]ghostCase, len(refreshes))
 		for i, row := range refreshes {
-			h := ghostCase{fixture: g, name: row.name, pk: pk(row.name)}
+			h := ghostCase{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
 			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name),
 				store.WriteOptions{})
 			g.must(err)
@@ -356,13 +356,13 @@ func TestTTLRefresh(t *testing.T) {
 // Seconds are whole: an item that was written late in a second has less of its last one.
 func TestTTLWholeSeconds(t *testing.T) {
 	t.Parallel()
-	onFixtures(t, func(g *fixture) {
+	onFixtures(t, func(g *ttlSuiteRig) {
 		g.container("c", -1, "")
 		g.clock.Advance(900 * time.Millisecond)
 		g.put(g.c, "late", 1)
 		g.clock.Advance(99 * time.Millisecond)
 		g.settle()
-		g.alive("0.999", g.c, []string{"late"}, map[string]seen{"late": {ttl: 1}})
+		g.alive("0.999", g.c, []string{"late"}, map[string]visibleItem{"late": {ttl: 1}})
 		g.clock.Advance(time.Millisecond)
 		g.settle()
 		g.alive("1.000", g.c, []string{"late"}, nil)

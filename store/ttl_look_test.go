@@ -11,22 +11,22 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// seen is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
-type seen struct{ ts, ttl, v int64 }
+// visibleItem is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
+type visibleItem struct{ ts, ttl, v int64 }
 
-// look is one look at a container in every way that shows items. Each must show want and nothing else; keys
+// visibilityCheck is one look at a container in every way that shows items. Each must show want and nothing else; keys
 // are those that are also asked for one by one.
-type look struct {
+type visibilityCheck struct {
 	ctx  context.Context
 	c    *store.Container
 	keys []metatest.ItemKey
-	want map[metatest.ItemKey]seen
+	want map[metatest.ItemKey]visibleItem
 	got  map[metatest.ItemKey]bool // by the way that is under way
 }
 
 func lookAt(ctx context.Context, c *store.Container, keys []metatest.ItemKey,
-	want map[metatest.ItemKey]seen) error {
-	l := look{ctx: ctx, c: c, keys: keys, want: want}
+	want map[metatest.ItemKey]visibleItem) error {
+	l := visibilityCheck{ctx: ctx, c: c, keys: keys, want: want}
 	for _, way := range []struct {
 		name string
 		look func() error
@@ -41,10 +41,10 @@ func lookAt(ctx context.Context, c *store.Container, keys []metatest.ItemKey,
 }
 
 // see notes an item.
-func (l *look) see(body jsondoc.Value, ts int64) error {
+func (l *visibilityCheck) see(body jsondoc.Value, ts int64) error {
 	k := metatest.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
-	switch got := (seen{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
+	switch got := (visibleItem{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
 	case !alive:
 		return fmt.Errorf("%s is dead, and shows as %+v", k, got)
 	case got != want:
@@ -57,7 +57,7 @@ func (l *look) see(body jsondoc.Value, ts int64) error {
 }
 
 // all reports which live item has not shown.
-func (l *look) all() error {
+func (l *visibilityCheck) all() error {
 	for k, it := range l.want {
 		if !l.got[k] {
 			return fmt.Errorf("%s is alive as %+v, and does not show", k, it)
@@ -66,7 +66,7 @@ func (l *look) all() error {
 	return nil
 }
 
-func (l *look) points() error {
+func (l *visibilityCheck) points() error {
 	for _, k := range l.keys {
 		it, _, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
 		if err == nil {
@@ -81,7 +81,7 @@ func (l *look) points() error {
 	return l.all()
 }
 
-func (l *look) list() error {
+func (l *visibilityCheck) list() error {
 	o := store.ListOptions{MaxItems: -1}
 	for {
 		page, _, err := l.c.List(l.ctx, o)
@@ -99,7 +99,7 @@ func (l *look) list() error {
 	}
 }
 
-func (l *look) query() error {
+func (l *visibilityCheck) query() error {
 	for row, err := range l.c.Rows(l.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.v >= 0`}) {
 		if err == nil {
 			body := jsondoc.Of(row)
@@ -112,7 +112,7 @@ func (l *look) query() error {
 	return l.all()
 }
 
-func (l *look) count() error {
+func (l *visibilityCheck) count() error {
 	page, _, err := l.c.Query(l.ctx, store.QueryRequest{Text: `SELECT VALUE COUNT(1) FROM c`})
 	if want := strconv.Itoa(len(l.want)); err == nil &&
 		(len(page.Rows) != 1 || string(page.Rows[0]) != want) {
@@ -121,7 +121,7 @@ func (l *look) count() error {
 	return err
 }
 
-func (l *look) feed() error {
+func (l *visibilityCheck) feed() error {
 	req := store.ChangesRequest{MaxItems: -1}
 	for {
 		page, _, err := l.c.Changes(l.ctx, req)

@@ -22,7 +22,7 @@ import (
 const pathBegan = 1_700_000_000
 
 // based stores an item whose base is so many seconds from the beginning.
-func (b *bench) based(id string, base int64, more string) {
+func (b *testStore) based(id string, base int64, more string) {
 	b.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"pk":"p","base":%d%s}`, id, pathBegan+base, more)
 	if _, _, err := b.c.Upsert(b.ctx, pk("p"), body, store.WriteOptions{}); err != nil {
@@ -31,7 +31,7 @@ func (b *bench) based(id string, base int64, more string) {
 }
 
 // countFrom makes times to live count from a path.
-func (b *bench) countFrom(path string, def ttl.Seconds) {
+func (b *testStore) countFrom(path string, def ttl.Seconds) {
 	b.t.Helper()
 	d, err := b.db.Database("db")
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) countFrom(path string, def ttl.Seconds) {
 	}
 }
 
-func (b *bench) wantIDs(what, want string) {
+func (b *testStore) wantIDs(what, want string) {
 	b.t.Helper()
 	if got := b.ids(b.c); got != want {
 		b.t.Errorf("%s: %q, want %q", what, got, want)
@@ -309,7 +309,7 @@ func TestPathSurvivesCrashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, ctx: ctx, clock: clock, db: db}
+	b := &testStore{t: t, ctx: ctx, clock: clock, db: db}
 	if b.c, err = d.CreateContainer(ctx, specOf(t, `"defaultTtl":50`), definition.Throughput{}); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestPathSurvivesCrashes(t *testing.T) {
 func checkPathWreck(t *testing.T, fs *testdisk.Disk, now time.Time, want []string) {
 	t.Helper()
 	ctx := context.Background()
-	b := &bench{t: t, ctx: ctx, clock: ttl.NewManual(now)}
+	b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(now)}
 	var err error
 	if b.db, err = openAt(ctx, fs, b.clock); err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 // played in memory, on a disk that is opened anew now and then, and under each reaper.
 
 // A fixture is a stage of the suite.
-type fixture struct {
+type ttlSuiteRig struct {
 	*timelineRig
 	reaper  string
 	durable bool
@@ -29,7 +29,7 @@ type fixture struct {
 }
 
 // onFixtures plays f on all grounds.
-func onFixtures(t *testing.T, f func(g *fixture)) {
+func onFixtures(t *testing.T, f func(g *ttlSuiteRig)) {
 	t.Helper()
 	for i, reaper := range reapers {
 		for _, where := range []string{"memory", "disk", "folder"} {
@@ -47,7 +47,7 @@ func onFixtures(t *testing.T, f func(g *fixture)) {
 				case "folder":
 					disk = testdisk.NewFolder(t)
 				}
-				g := &fixture{newTimelineRigOn(t, disk, reaper != "delayed"), reaper, where != "memory",
+				g := &ttlSuiteRig{newTimelineRigOn(t, disk, reaper != "delayed"), reaper, where != "memory",
 					rand.New(rand.NewPCG(uint64(i), 8))}
 				defer g.close()
 				f(g)
@@ -57,7 +57,7 @@ func onFixtures(t *testing.T, f func(g *fixture)) {
 }
 
 // container makes the container "c", or another one.
-func (g *fixture) container(id string, def ttl.Seconds, more string) *store.Container {
+func (g *ttlSuiteRig) container(id string, def ttl.Seconds, more string) *store.Container {
 	g.t.Helper()
 	spec := specOf(g.t, more)
 	spec.ID, spec.DefaultTTL = id, def
@@ -76,24 +76,24 @@ func (g *fixture) container(id string, def ttl.Seconds, more string) *store.Cont
 	return c
 }
 
-func (g *fixture) must(err error) {
+func (g *ttlSuiteRig) must(err error) {
 	g.t.Helper()
 	if err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-func (g *fixture) now() int64 { return g.clock.Now().Unix() - 1_700_000_000 }
+func (g *ttlSuiteRig) now() int64 { return g.clock.Now().Unix() - 1_700_000_000 }
 
 // until lets seconds pass, to a second that is counted from the beginning.
-func (g *fixture) until(second int64) {
+func (g *ttlSuiteRig) until(second int64) {
 	g.t.Helper()
 	g.clock.Set(time.Unix(1_700_000_000+second, 0))
 	g.settle()
 }
 
 // settle lets the reaper do its work, or not, and now and then opens the store anew.
-func (g *fixture) settle() {
+func (g *ttlSuiteRig) settle() {
 	g.t.Helper()
 	if g.durable && g.r.IntN(5) == 0 {
 		g.must(g.db.Close())
@@ -112,7 +112,7 @@ func (g *fixture) settle() {
 }
 
 // put upserts an item of the partition x.
-func (g *fixture) put(c *store.Container, id string, own int64) {
+func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
 	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.TimelineEvent{ID: id, Partition: "x", TTL: own},
 		0),
@@ -121,13 +121,13 @@ func (g *fixture) put(c *store.Container, id string, own int64) {
 }
 
 // alive checks in every way that those items are alive, with the ttl and _ts that are given, and no others.
-func (g *fixture) alive(row string, c *store.Container, among []string, want map[string]seen) {
+func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string, want map[string]visibleItem) {
 	g.t.Helper()
 	var keys []metatest.ItemKey
 	for _, id := range among {
 		keys = append(keys, metatest.ItemKey{ID: id, Partition: "x"})
 	}
-	all := map[metatest.ItemKey]seen{}
+	all := map[metatest.ItemKey]visibleItem{}
 	for id, it := range want {
 		it.ts += 1_700_000_000
 		all[metatest.ItemKey{ID: id, Partition: "x"}] = it
@@ -160,7 +160,7 @@ func TestTTLMatrix(t *testing.T) {
 	t.Parallel()
 	for _, row := range matrix {
 		t.Run(fmt.Sprint("default=", row.def), func(t *testing.T) {
-			onFixtures(t, func(g *fixture) {
+			onFixtures(t, func(g *ttlSuiteRig) {
 				g.container("c", ttl.Seconds(row.def), "")
 				var ids []string
 				for _, own := range owns {
@@ -170,10 +170,10 @@ func TestTTLMatrix(t *testing.T) {
 				for _, second := range []int64{0, 1, 2, 3, 4, 5, 9, 10, 11, 24, 25, 26, maxLife - 1, maxLife,
 					maxLife + 1} {
 					g.until(second)
-					want := map[string]seen{}
+					want := map[string]visibleItem{}
 					for i, life := range row.lives {
 						if life == 0 || second < life {
-							want[ids[i]] = seen{ttl: owns[i]}
+							want[ids[i]] = visibleItem{ttl: owns[i]}
 						}
 					}
 					g.alive(t.Name(), g.c, ids, want)

@@ -87,7 +87,7 @@ type timelineRig struct {
 	release func() // lets the indexer go on, where it is held
 
 	began int64 // the present world
-	sim   *metatest.Simulation
+	sim   *metatest.TimelineModel
 	keys  []metatest.ItemKey
 }
 
@@ -227,9 +227,9 @@ func (s *timelineRig) step(e metatest.TimelineEvent) error {
 }
 
 func (s *timelineRig) look() error {
-	want := map[metatest.ItemKey]seen{}
+	want := map[metatest.ItemKey]visibleItem{}
 	for k, it := range s.sim.All() {
-		want[k] = seen{s.began + it.TS, it.TTL, int64(it.V)}
+		want[k] = visibleItem{s.began + it.TS, it.TTL, int64(it.V)}
 	}
 	if err := lookAt(s.ctx, s.c, s.keys, want); err != nil {
 		return err
@@ -238,7 +238,7 @@ func (s *timelineRig) look() error {
 }
 
 // lookAhead asks the store when the items of the present world die, one by one and by a forecast.
-func (s *timelineRig) lookAhead(alive map[metatest.ItemKey]seen) error {
+func (s *timelineRig) lookAhead(alive map[metatest.ItemKey]visibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // A waiting is a Wait under way.
-type waiting struct {
+type pendingWait struct {
 	t    *testing.T
 	end  context.CancelFunc
 	done chan struct{}
@@ -21,9 +21,9 @@ type waiting struct {
 	err  error
 }
 
-func (b *bench) wait(req store.WaitRequest) *waiting {
+func (b *testStore) wait(req store.WaitRequest) *pendingWait {
 	ctx, cancel := context.WithCancel(b.ctx)
-	w := &waiting{t: b.t, end: cancel, done: make(chan struct{})}
+	w := &pendingWait{t: b.t, end: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		w.out, w.err = b.c.Wait(ctx, req)
@@ -31,12 +31,12 @@ func (b *bench) wait(req store.WaitRequest) *waiting {
 	return w
 }
 
-func (b *bench) waitFor(what store.WaitCondition, id string) *waiting {
+func (b *testStore) waitFor(what store.WaitCondition, id string) *pendingWait {
 	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
 }
 
 // over waits for the end: it comes, or the test hangs.
-func (w *waiting) over() store.WaitResult {
+func (w *pendingWait) over() store.WaitResult {
 	w.t.Helper()
 	<-w.done
 	w.end()
@@ -47,7 +47,7 @@ func (w *waiting) over() store.WaitResult {
 }
 
 // notYet ends a wait that must not be over.
-func (w *waiting) notYet(state inspect.ItemState) {
+func (w *pendingWait) notYet(state inspect.ItemState) {
 	w.t.Helper()
 	w.end()
 	<-w.done

@@ -15,11 +15,11 @@ import (
 
 var noon = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// foreign is a clock that only has the methods of the interface.
-type foreign struct{ c *ttl.VirtualClock }
+// plainClock is a clock that only has the methods of the interface.
+type plainClock struct{ c *ttl.VirtualClock }
 
-func (f foreign) Now() time.Time                                   { return f.c.Now() }
-func (f foreign) After(d time.Duration) (<-chan time.Time, func()) { return f.c.After(d) }
+func (f plainClock) Now() time.Time                                   { return f.c.Now() }
+func (f plainClock) After(d time.Duration) (<-chan time.Time, func()) { return f.c.After(d) }
 
 func checkNow(t *testing.T, c ttl.Clock, want time.Time) {
 	t.Helper()
@@ -163,7 +163,7 @@ func TestTimersFireOnJumps(t *testing.T) {
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
 	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtualClock(manual),
-		"foreign": foreign{manual}} {
+		"foreign": plainClock{manual}} {
 		t.Run(name, func(t *testing.T) {
 			start := base.Now()
 			c := ttl.NewVirtualClock(base)

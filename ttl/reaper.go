@@ -215,7 +215,7 @@ func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {
 	var failed []error
 	queue, err := r.list(ctx, func(sweepRangeState) bool { return true })
 	for err == nil && len(queue) > 0 {
-		queue, err = r.pass(ctx, queue, func(b sweepBatch) {
+		queue, err = r.pass(ctx, queue, func(b sweepOutcome) {
 			purged += b.Purged
 			if b.err != nil {
 				failed = append(failed, b.err)

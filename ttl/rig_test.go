@@ -15,9 +15,9 @@ import (
 )
 
 // A yard is what the reaper of these tests sweeps: for each range the seconds at which items expire.
-type yard struct {
+type testSweeper struct {
 	clock ttl.Clock
-	pace  *eager // for a before that takes its time
+	pace  *autoAdvanceClock // for a before that takes its time
 	// before is called at the beginning of each Sweep, outside mu; nil: nothing is.
 	before func(ctx context.Context, r ttl.SweepRange) error
 
@@ -34,7 +34,7 @@ type yard struct {
 func slot(n uint16) ttl.SweepRange { return ttl.SweepRange{Owner: 1, Part: n} }
 
 // put adds n items to r that expire the given time from now.
-func (y *yard) put(r ttl.SweepRange, n int, in time.Duration) {
+func (y *testSweeper) put(r ttl.SweepRange, n int, in time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	at := y.clock.Now().Add(in).Unix()
@@ -44,7 +44,7 @@ func (y *yard) put(r ttl.SweepRange, n int, in time.Duration) {
 	slices.Sort(y.due[r])
 }
 
-func (y *yard) left() (n int) {
+func (y *testSweeper) left() (n int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, due := range y.due {
@@ -54,7 +54,7 @@ func (y *yard) left() (n int) {
 }
 
 // took returns the slots that were swept since the last call, "1*3" for three times in a row.
-func (y *yard) took() string {
+func (y *testSweeper) took() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	var runs []string
@@ -73,16 +73,16 @@ func (y *yard) took() string {
 	return strings.Join(runs, " ")
 }
 
-func (y *yard) enter() func() {
+func (y *testSweeper) enter() func() {
 	if !y.busy.CompareAndSwap(false, true) {
 		panic("two methods of the sweeper run at once")
 	}
 	return func() { y.busy.Store(false) }
 }
 
-func (y *yard) Clock(r ttl.SweepRange) ttl.Clock { return y.clocks[r] }
+func (y *testSweeper) Clock(r ttl.SweepRange) ttl.Clock { return y.clocks[r] }
 
-func (y *yard) Ranges(context.Context) ([]ttl.SweepRange, error) {
+func (y *testSweeper) Ranges(context.Context) ([]ttl.SweepRange, error) {
 	defer y.enter()()
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -94,7 +94,7 @@ func (y *yard) Ranges(context.Context) ([]ttl.SweepRange, error) {
 	return out, y.listErr
 }
 
-func (y *yard) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
+func (y *testSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	defer y.enter()()
 	if y.before != nil {
 		if err := y.before(ctx, r); err != nil {
@@ -123,31 +123,31 @@ func (y *yard) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.Swee
 }
 
 // A tapped clock reports when somebody goes to sleep on it.
-type tapped struct {
+type sleepSignalClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
 }
 
-func newTapped() tapped {
-	return tapped{ttl.NewManual(noon), make(chan time.Duration, 10_000)}
+func newTapped() sleepSignalClock {
+	return sleepSignalClock{ttl.NewManual(noon), make(chan time.Duration, 10_000)}
 }
 
-func (c tapped) After(d time.Duration) (<-chan time.Time, func()) {
+func (c sleepSignalClock) After(d time.Duration) (<-chan time.Time, func()) {
 	ch, stop := c.VirtualClock.After(d)
 	c.asleep <- d
 	return ch, stop
 }
 
 // An eager clock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
-type eager struct {
+type autoAdvanceClock struct {
 	*ttl.VirtualClock
 	mu   sync.Mutex
 	naps []time.Duration
 }
 
-func newEager() *eager { return &eager{VirtualClock: ttl.NewManual(noon)} }
+func newEager() *autoAdvanceClock { return &autoAdvanceClock{VirtualClock: ttl.NewManual(noon)} }
 
-func (c *eager) After(d time.Duration) (<-chan time.Time, func()) {
+func (c *autoAdvanceClock) After(d time.Duration) (<-chan time.Time, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.naps = append(c.naps, d)
@@ -155,7 +155,7 @@ func (c *eager) After(d time.Duration) (<-chan time.Time, func()) {
 	return c.VirtualClock.After(0)
 }
 
-func (c *eager) takeNaps() []time.Duration {
+func (c *autoAdvanceClock) takeNaps() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	naps := c.naps
@@ -164,18 +164,18 @@ func (c *eager) takeNaps() []time.Duration {
 }
 
 // A rig is a reaper with its clocks and its yard.
-type rig struct {
+type reaperRig struct {
 	*ttl.Reaper
-	yard  *yard
-	clock tapped
-	pace  *eager
+	yard  *testSweeper
+	clock sleepSignalClock
+	pace  *autoAdvanceClock
 	ended uint64 // rounds that settle has seen end
 }
 
-func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*yard)) *rig {
+func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperRig {
 	t.Helper()
-	g := &rig{clock: newTapped(), pace: newEager()}
-	g.yard = &yard{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
+	g := &reaperRig{clock: newTapped(), pace: newEager()}
+	g.yard = &testSweeper{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
 	if prepare != nil {
 		prepare(g.yard)
 	}
@@ -192,14 +192,14 @@ func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*yard)) *rig {
 }
 
 // settle waits for the end of the next round. The loop goes to sleep after it, which is the sign to look.
-func (g *rig) settle() {
+func (g *reaperRig) settle() {
 	for g.Metrics().Rounds <= g.ended {
 		<-g.clock.asleep
 	}
 	g.ended++
 }
 
-func (g *rig) check(t *testing.T, left int, took string) {
+func (g *reaperRig) check(t *testing.T, left int, took string) {
 	t.Helper()
 	if got := g.yard.left(); got != left {
 		t.Errorf("%d items left, want %d", got, left)

@@ -34,8 +34,8 @@ func (b wakeSignal) send() {
 	}
 }
 
-// A sweepBatch is the outcome of one call of Sweep.
-type sweepBatch struct {
+// A sweepOutcome is the outcome of one call of Sweep.
+type sweepOutcome struct {
 	SweepResult
 	took time.Duration
 	err  error // a *SweepRangeError, or nil
@@ -105,7 +105,7 @@ func (r *Reaper) round(all bool) (ended bool) {
 		func(v sweepRangeState) bool { return retried(v) && (all || !v.clock.Now().Before(v.idleUntil)) })
 	for err == nil && len(queue) > 0 {
 		for n := 0; n < passes && err == nil && len(queue) > 0; n++ {
-			queue, err = r.pass(ctx, queue, func(b sweepBatch) { r.afterBatch(ctx, b, began) })
+			queue, err = r.pass(ctx, queue, func(b sweepOutcome) { r.afterBatch(ctx, b, began) })
 		}
 		if err == nil {
 			queue, err = r.list(ctx,
@@ -124,7 +124,7 @@ func (r *Reaper) round(all bool) (ended bool) {
 }
 
 // afterBatch is called after each batch of the loop. It reports an error, or pauses for foreground work.
-func (r *Reaper) afterBatch(ctx context.Context, b sweepBatch, began time.Time) {
+func (r *Reaper) afterBatch(ctx context.Context, b sweepOutcome, began time.Time) {
 	if b.err != nil {
 		r.opts.OnError(b.err)
 		return
@@ -200,7 +200,7 @@ func (r *Reaper) otherClocks() []Clock {
 
 // pass sweeps one batch of each range in the queue, calls digest with the outcome of each batch, and returns
 // the ranges that have more to purge. It returns an error only if ctx has ended.
-func (r *Reaper) pass(ctx context.Context, queue []SweepRange, digest func(sweepBatch)) (left []SweepRange,
+func (r *Reaper) pass(ctx context.Context, queue []SweepRange, digest func(sweepOutcome)) (left []SweepRange,
 	err error) {
 	for _, rg := range queue {
 		b, err := r.sweep(ctx, rg)
@@ -220,7 +220,7 @@ func (r *Reaper) pass(ctx context.Context, queue []SweepRange, digest func(sweep
 
 // sweep waits until no other sweep of the reaper is running, sweeps one batch of rg and records the result.
 // It returns an error only if ctx has ended; an error of the Sweeper is in the batch.
-func (r *Reaper) sweep(ctx context.Context, rg SweepRange) (b sweepBatch, err error) {
+func (r *Reaper) sweep(ctx context.Context, rg SweepRange) (b sweepOutcome, err error) {
 	if err := r.acquire(ctx); err != nil {
 		return b, err
 	}

@@ -18,12 +18,12 @@ import (
 type simulation struct {
 	now    int64
 	rule   ttl.Seconds
-	items  []*mortal
+	items  []*simulatedItem
 	policy ttl.Policy
 	met    *simStats
 }
 
-type mortal struct {
+type simulatedItem struct {
 	ttl.Lifetime
 	dead bool // the default in force has called it expired
 	told bool // a reader has been told so
@@ -58,7 +58,7 @@ func (s *simulation) judge() {
 	}
 }
 
-func (s *simulation) expired(m *mortal) bool { return m.dead && s.now >= m.LeaseUntil }
+func (s *simulation) expired(m *simulatedItem) bool { return m.dead && s.now >= m.LeaseUntil }
 
 func (s *simulation) tick(seconds int) {
 	for range seconds {
@@ -75,7 +75,7 @@ func (s *simulation) change(next ttl.Seconds) {
 
 func (s *simulation) put(back int64, own ttl.Seconds) {
 	s.items = append(s.items,
-		&mortal{Lifetime: ttl.Lifetime{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
+		&simulatedItem{Lifetime: ttl.Lifetime{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
 	s.judge()
 }
 
@@ -112,7 +112,7 @@ func (s *simulation) compare(t *rapid.T) {
 	}
 }
 
-func (st *simStats) count(m *mortal, expired, plainly, proposed bool) {
+func (st *simStats) count(m *simulatedItem, expired, plainly, proposed bool) {
 	switch {
 	case expired && plainly:
 		st.expired++

@@ -117,7 +117,7 @@ func benchServerCommand() *cobra.Command {
 // startMayfly starts a Mayfly server in the same way as serve. It returns the address and a function that
 // stops the server.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
-	s := &serveProcess{log: newLogger(os.Stderr, "warn", "text")}
+	s := &serveCommandRun{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.flags.register(flags)
 	s.flags.port, s.flags.data = 0, dir

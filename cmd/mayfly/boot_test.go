@@ -44,8 +44,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// booted is a running server, in this process or in one of its own.
-type booted struct {
+// testServer is a running server, in this process or in one of its own.
+type testServer struct {
 	host   string // localhost:port
 	greet  string // what it printed first
 	proc   *exec.Cmd
@@ -55,10 +55,10 @@ type booted struct {
 }
 
 // boot runs "serve" in this process on any free port, until stop or the end of the test.
-func boot(t *testing.T, args ...string) *booted {
+func boot(t *testing.T, args ...string) *testServer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &booted{stderr: &lockedBuffer{}, cancel: cancel, code: make(chan int, 1)}
+	b := &testServer{stderr: &lockedBuffer{}, cancel: cancel, code: make(chan int, 1)}
 	read, write := io.Pipe()
 	go func() {
 		code := execute(ctx, append([]string{"serve", "--port", "0"}, args...), write, b.stderr)
@@ -71,9 +71,9 @@ func boot(t *testing.T, args ...string) *booted {
 }
 
 // spawn runs "serve" as a process.
-func spawn(t *testing.T, args ...string) *booted {
+func spawn(t *testing.T, args ...string) *testServer {
 	t.Helper()
-	b := &booted{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0], append([]string{"serve", "--port", "0"}, args...)...)}
+	b := &testServer{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0], append([]string{"serve", "--port", "0"}, args...)...)}
 	b.proc.Stderr = b.stderr
 	out, err := b.proc.StdoutPipe()
 	if err != nil {
@@ -93,7 +93,7 @@ func spawn(t *testing.T, args ...string) *booted {
 }
 
 // await reads the greeting and finds the port in it.
-func (b *booted) await(t *testing.T, out io.Reader) {
+func (b *testServer) await(t *testing.T, out io.Reader) {
 	t.Helper()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -110,7 +110,7 @@ func (b *booted) await(t *testing.T, out io.Reader) {
 }
 
 // stop ends a server of this process and returns its exit code.
-func (b *booted) stop(t *testing.T) int {
+func (b *testServer) stop(t *testing.T) int {
 	t.Helper()
 	b.cancel()
 	code := <-b.code
@@ -119,13 +119,13 @@ func (b *booted) stop(t *testing.T) int {
 }
 
 // do sends a request with the emulator's key and returns status and body.
-func (b *booted) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
+func (b *testServer) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	return b.ask(t, method, path, body, func(*http.Request) {}, headers...)
 }
 
 // ask is do with a change to the request.
-func (b *booted) ask(t *testing.T, method, path, body string, change func(*http.Request),
+func (b *testServer) ask(t *testing.T, method, path, body string, change func(*http.Request),
 	headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.host+path, strings.NewReader(body))
@@ -141,7 +141,7 @@ func (b *booted) ask(t *testing.T, method, path, body string, change func(*http.
 }
 
 // must sends a request and fails the test unless it has this status.
-func (b *booted) must(t *testing.T, want int, method, path, body string, headers ...string) string {
+func (b *testServer) must(t *testing.T, want int, method, path, body string, headers ...string) string {
 	t.Helper()
 	got, text := b.do(t, method, path, body, headers...)
 	if got != want {
@@ -151,7 +151,7 @@ func (b *booted) must(t *testing.T, want int, method, path, body string, headers
 }
 
 // makeContainer creates database "db" with container "c", partitioned by /pk.
-func (b *booted) makeContainer(t *testing.T) {
+func (b *testServer) makeContainer(t *testing.T) {
 	t.Helper()
 	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
 	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)

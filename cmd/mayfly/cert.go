@@ -118,11 +118,11 @@ func fetchCertificate(ctx context.Context, c *cli.ServerCall) ([]byte, *x509.Cer
 	}
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return nil, nil, &cli.UnexpectedAnswer{URL: req.URL, Err: errNoPEM}
+		return nil, nil, &cli.UnexpectedResponseError{URL: req.URL, Err: errNoPEM}
 	}
 	cert, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, nil, &cli.UnexpectedAnswer{URL: req.URL, Err: err}
+		return nil, nil, &cli.UnexpectedResponseError{URL: req.URL, Err: err}
 	}
 	return text, cert, nil
 }

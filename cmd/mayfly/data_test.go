@@ -20,7 +20,7 @@ type commandCase struct {
 }
 
 // runCases runs commands against a server, in order.
-func runCases(t *testing.T, b *booted, cases []commandCase) {
+func runCases(t *testing.T, b *testServer, cases []commandCase) {
 	t.Helper()
 	for _, c := range cases {
 		code, out, errs := mayfly(t, append(slices.Clone(c.args), "--url", "http://"+b.host)...)

@@ -61,10 +61,10 @@ func TestCSV(t *testing.T) {
 }
 
 // sameDocuments holds the documents of two containers to be equal, however they are written.
-func sameDocuments(t *testing.T, one, two *booted) {
+func sameDocuments(t *testing.T, one, two *testServer) {
 	t.Helper()
 	var all [2]map[string][]byte
-	for n, b := range []*booted{one, two} {
+	for n, b := range []*testServer{one, two} {
 		out, _ := b.run(t, "export", "--db", "db", "--container", "c")
 		all[n] = map[string][]byte{}
 		for _, line := range bytes.Split(bytes.TrimSpace([]byte(out)), []byte("\n")) {

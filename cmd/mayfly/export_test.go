@@ -15,17 +15,17 @@ import (
 	"testing"
 )
 
-// door stands before a server and lets so many requests for pages of items pass. Those behind wait until it
+// blockingExportProxy stands before a server and lets so many requests for pages of items pass. Those behind wait until it
 // is closed.
-type door struct {
+type blockingExportProxy struct {
 	*httptest.Server
 	left    atomic.Int64
 	waiting chan struct{} // a request does
 }
 
-func newDoor(t *testing.T, b *booted, pages int64) *door {
+func newDoor(t *testing.T, b *testServer, pages int64) *blockingExportProxy {
 	t.Helper()
-	d := &door{waiting: make(chan struct{}, 100)}
+	d := &blockingExportProxy{waiting: make(chan struct{}, 100)}
 	d.left.Store(pages)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.host})
 	transport := &http.Transport{DisableKeepAlives: true}
@@ -43,7 +43,7 @@ func newDoor(t *testing.T, b *booted, pages int64) *door {
 }
 
 // killedExport starts an export as a process and kills it when it asks for the page behind so many.
-func killedExport(t *testing.T, b *booted, pages int64, args ...string) {
+func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
 	t.Helper()
 	d := newDoor(t, b, pages)
 	proc := exec.Command(os.Args[0], append([]string{"export", "--url", d.URL}, args...)...)
@@ -58,7 +58,7 @@ func killedExport(t *testing.T, b *booted, pages int64, args ...string) {
 }
 
 // many fills a container with documents that are old.
-func many(t *testing.T, b *booted, container string, documents int) {
+func many(t *testing.T, b *testServer, container string, documents int) {
 	t.Helper()
 	var in strings.Builder
 	for i := range documents {

@@ -20,7 +20,7 @@ func TestFirstFormat(t *testing.T) {
 		t.Error("check has changed the folder")
 	}
 	b := boot(t, "--data", dir, "--virtual-clock")
-	f := &former{b, t, ""}
+	f := &oldFormatServer{b, t, ""}
 	f.documents("after")
 	f.histories()
 	if !slices.Contains(f.snapshots(), "before-format-3") || !strings.Contains(f.stderr.String(), "brought up to date") {
@@ -40,7 +40,7 @@ func TestFirstFormat(t *testing.T) {
 
 // histories reads the change feeds and the log of expiries, from the beginning and from LSNs that the earlier
 // program has given.
-func (f *former) histories() {
+func (f *oldFormatServer) histories() {
 	f.t.Helper()
 	changes := func(coll, mode, etag string) (n int) {
 		f.t.Helper()

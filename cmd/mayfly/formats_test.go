@@ -91,21 +91,21 @@ func checked(t *testing.T, dir string, wants ...string) {
 	}
 }
 
-// former is a server over a folder of an earlier program.
-type former struct {
-	*booted
+// oldFormatServer is a server over a folder of an earlier program.
+type oldFormatServer struct {
+	*testServer
 	t   *testing.T
 	bus string
 }
 
-func serveFormer(t *testing.T, dir string) *former {
+func serveFormer(t *testing.T, dir string) *oldFormatServer {
 	t.Helper()
 	b := bootBus(t, "--data", dir, "--virtual-clock")
-	return &former{b, t, busPorts(t, b)[0]}
+	return &oldFormatServer{b, t, busPorts(t, b)[0]}
 }
 
 // documents reads all documents in every way that has keys of its own.
-func (f *former) documents(last string) {
+func (f *oldFormatServer) documents(last string) {
 	f.t.Helper()
 	count := 19
 	if last != "" {
@@ -146,7 +146,7 @@ func (f *former) documents(last string) {
 
 // expiry: items and messages with a time to live of their own and those that inherit a default expire when
 // they must; an item that never expires stays, and a scheduled message appears.
-func (f *former) expiry() {
+func (f *oldFormatServer) expiry() {
 	f.t.Helper()
 	f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/3", "", "x-ms-documentdb-partitionkey", `["ben"]`)
 	f.must(f.t, 200, "PUT", "/_mayfly/clock?settle=true", `{"advance":"60s"}`)
@@ -162,7 +162,7 @@ func (f *former) expiry() {
 }
 
 // messages receives what there is in each entity.
-func (f *former) messages() {
+func (f *oldFormatServer) messages() {
 	f.t.Helper()
 	for from, want := range map[string][]string{
 		"orders":                  {"short", "long", "after"},
@@ -175,7 +175,7 @@ func (f *former) messages() {
 }
 
 // received takes all that an entity has, and fails the test unless it is this.
-func (f *former) received(from string, want ...string) {
+func (f *oldFormatServer) received(from string, want ...string) {
 	f.t.Helper()
 	if got := f.receive(from, len(want)+1); !slices.Equal(got, want) {
 		f.t.Errorf("%s has %v, want %v", from, got, want)
@@ -183,7 +183,7 @@ func (f *former) received(from string, want ...string) {
 }
 
 // receive takes up to n messages.
-func (f *former) receive(from string, n int) (bodies []string) {
+func (f *oldFormatServer) receive(from string, n int) (bodies []string) {
 	f.t.Helper()
 	for range n {
 		req, err := http.NewRequestWithContext(f.t.Context(), "DELETE",
@@ -206,7 +206,7 @@ func (f *former) receive(from string, n int) (bodies []string) {
 }
 
 // query returns the rows of a query.
-func (f *former) query(coll, text string) string {
+func (f *oldFormatServer) query(coll, text string) string {
 	f.t.Helper()
 	body, err := json.Marshal(map[string]string{"query": text})
 	if err != nil {
@@ -223,7 +223,7 @@ func (f *former) query(coll, text string) string {
 	return string(page.Documents)
 }
 
-func (f *former) snapshots() (names []string) {
+func (f *oldFormatServer) snapshots() (names []string) {
 	f.t.Helper()
 	var list struct{ Snapshots []struct{ Name string } }
 	if err := json.Unmarshal([]byte(f.must(f.t, 200, "GET", "/_mayfly/snapshots", "")), &list); err != nil {

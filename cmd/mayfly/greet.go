@@ -13,7 +13,7 @@ import (
 )
 
 // authority returns host:port for a client on this machine.
-func (s *serveProcess) authority(port int) string {
+func (s *serveCommandRun) authority(port int) string {
 	host := s.flags.host
 	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost" // the certificate is for this name, and SDKs treat the name specially
@@ -23,7 +23,7 @@ func (s *serveProcess) authority(port int) string {
 
 // printStart prints what a user needs to connect. The first words of each line must not change, since
 // scripts find the lines by them.
-func (s *serveProcess) printStart(w io.Writer) {
+func (s *serveCommandRun) printStart(w io.Writer) {
 	var ports []int
 	for _, ln := range s.listeners {
 		if p := portOf(ln); !slices.Contains(ports, p) {
@@ -78,7 +78,7 @@ func (s *serveProcess) printStart(w io.Writer) {
 // skip the check of the certificate, which they do not know, and to use gateway mode if direct mode is off.
 // For other clients another line says how to trust the certificate. Few lines contain the key, because it
 // makes them long.
-func (s *serveProcess) printClients(row func(name, value string), main, key string) {
+func (s *serveCommandRun) printClients(row func(name, value string), main, key string) {
 	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
 	// setting.
 	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+

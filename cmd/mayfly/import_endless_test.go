@@ -19,7 +19,7 @@ func TestWaitingForInput(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		typed, types := io.Pipe()
 		asked := make(chan struct{})
-		first := &signalling{typed, asked}
+		first := &notifyingReader{typed, asked}
 		ended := make(chan int)
 		go func() {
 			ended <- executeFrom(ctx, first, append(args, "--url", "http://"+b.host), io.Discard, io.Discard)
@@ -41,13 +41,13 @@ func TestWaitingForInput(t *testing.T) {
 	}
 }
 
-// signalling reports when it is read the first time.
-type signalling struct {
+// notifyingReader reports when it is read the first time.
+type notifyingReader struct {
 	io.Reader
 	asked chan struct{}
 }
 
-func (s *signalling) Read(p []byte) (int, error) {
+func (s *notifyingReader) Read(p []byte) (int, error) {
 	close(s.asked)
 	return s.Reader.Read(p)
 }

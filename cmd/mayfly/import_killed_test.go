@@ -16,9 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// valve stands before a server, which may be another one later, and lets so many requests with documents
+// blockingImportProxy stands before a server, which may be another one later, and lets so many requests with documents
 // pass. The next one waits until it is opened, and fails then.
-type valve struct {
+type blockingImportProxy struct {
 	*httptest.Server
 	host    atomic.Pointer[string]
 	left    atomic.Int64
@@ -26,9 +26,9 @@ type valve struct {
 	open    chan struct{}
 }
 
-func newValve(t *testing.T, b *booted, left int64) *valve {
+func newValve(t *testing.T, b *testServer, left int64) *blockingImportProxy {
 	t.Helper()
-	v := &valve{waiting: make(chan struct{}, 100), open: make(chan struct{})}
+	v := &blockingImportProxy{waiting: make(chan struct{}, 100), open: make(chan struct{})}
 	v.host.Store(&b.host)
 	v.left.Store(left)
 	v.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,7 +52,7 @@ func newValve(t *testing.T, b *booted, left int64) *valve {
 }
 
 // pass passes a request on.
-func (v *valve) pass(w http.ResponseWriter, r *http.Request, body []byte) {
+func (v *blockingImportProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	req := r.Clone(r.Context())
 	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", *v.host.Load()
 	req.Body = io.NopCloser(bytes.NewReader(body))

@@ -17,7 +17,7 @@ import (
 const everything = "../../internal/seed/testdata/everything.yaml"
 
 // run runs a command against a server, which must do it.
-func (b *booted) run(t *testing.T, args ...string) (out, errs string) {
+func (b *testServer) run(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	code, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
 	if code != 0 {
@@ -27,7 +27,7 @@ func (b *booted) run(t *testing.T, args ...string) (out, errs string) {
 }
 
 // refuses runs a command against a server, which must fail with this code and a text.
-func (b *booted) refuses(t *testing.T, code int, text string, args ...string) {
+func (b *testServer) refuses(t *testing.T, code int, text string, args ...string) {
 	t.Helper()
 	got, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
 	if got != code || !strings.Contains(errs, text) {
@@ -36,7 +36,7 @@ func (b *booted) refuses(t *testing.T, code int, text string, args ...string) {
 }
 
 // stocked is a server that has everything, and so many documents in a container of its own.
-func stocked(t *testing.T, documents int) *booted {
+func stocked(t *testing.T, documents int) *testServer {
 	t.Helper()
 	b := boot(t, "--memory")
 	b.run(t, "import", everything)
@@ -46,7 +46,7 @@ func stocked(t *testing.T, documents int) *booted {
 }
 
 // exported is the export of all that a server has.
-func (b *booted) exported(t *testing.T) string {
+func (b *testServer) exported(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "export")
 	b.run(t, "export", "--to", dir)

@@ -9,7 +9,7 @@ import (
 )
 
 // fed runs a command whose standard input is a text.
-func (b *booted) fed(t *testing.T, input string, args ...string) string {
+func (b *testServer) fed(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append(args, "--url", "http://"+b.host)

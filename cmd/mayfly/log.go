@@ -30,18 +30,18 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	if format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(&boundedLog{h, &lineRateLimiter{same: make(map[string]int)}})
+	return slog.New(&rateLimitedHandler{h, &lineRateLimiter{same: make(map[string]int)}})
 }
 
-// boundedLog is a slog.Handler that limits the number of lines a second. It reports how many lines it has
+// rateLimitedHandler is a slog.Handler that limits the number of lines a second. It reports how many lines it has
 // dropped.
-type boundedLog struct {
+type rateLimitedHandler struct {
 	slog.Handler
 	lines *lineRateLimiter
 }
 
 // Handle implements slog.Handler.
-func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
+func (b *rateLimitedHandler) Handle(ctx context.Context, r slog.Record) error {
 	ok, before := b.lines.take(r.Time.Unix(), r.Level, r.Message)
 	if before.debug > 0 {
 		if err := b.writeNotice(ctx, r, slog.LevelDebug, "debug lines were left out",
@@ -63,7 +63,7 @@ func (b *boundedLog) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // writeNotice writes a line about the log itself. at is the record from which the line takes its time.
-func (b *boundedLog) writeNotice(ctx context.Context, at slog.Record, level slog.Level, message string,
+func (b *rateLimitedHandler) writeNotice(ctx context.Context, at slog.Record, level slog.Level, message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
 	told.AddAttrs(attrs...)
@@ -71,13 +71,13 @@ func (b *boundedLog) writeNotice(ctx context.Context, at slog.Record, level slog
 }
 
 // WithAttrs implements slog.Handler.
-func (b *boundedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &boundedLog{b.Handler.WithAttrs(attrs), b.lines}
+func (b *rateLimitedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &rateLimitedHandler{b.Handler.WithAttrs(attrs), b.lines}
 }
 
 // WithGroup implements slog.Handler.
-func (b *boundedLog) WithGroup(name string) slog.Handler {
-	return &boundedLog{b.Handler.WithGroup(name), b.lines}
+func (b *rateLimitedHandler) WithGroup(name string) slog.Handler {
+	return &rateLimitedHandler{b.Handler.WithGroup(name), b.lines}
 }
 
 // lineRateLimiter counts the lines of one second.

@@ -152,7 +152,7 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 }
 
 // openMigrating opens the engine of the data folder for `serve --migrate-to`.
-func (s *serveProcess) openMigrating(ctx context.Context) (engine.Engine, error) {
+func (s *serveCommandRun) openMigrating(ctx context.Context) (engine.Engine, error) {
 	to := dataLocation(s.flags.migrateTo)
 	name, err := to.name()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // halfway sends a create of which the last byte is missing, so that it is under way until finish.
-func halfway(t *testing.T, b *booted) (finish func() (int, error)) {
+func halfway(t *testing.T, b *testServer) (finish func() (int, error)) {
 	t.Helper()
 	conn, err := net.Dial("tcp", b.host)
 	if err != nil {
@@ -55,7 +55,7 @@ func halfway(t *testing.T, b *booted) (finish func() (int, error)) {
 }
 
 // terminate sends SIGTERM and waits until the server takes no more connections.
-func (b *booted) terminate(t *testing.T) {
+func (b *testServer) terminate(t *testing.T) {
 	t.Helper()
 	if err := b.proc.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -201,7 +201,7 @@ func (c *requestLogCall) archive(cmd *cobra.Command) error {
 	}
 	var archive laboratory.HARFile
 	if err := json.Unmarshal(text, &archive); err != nil {
-		return &cli.UnexpectedAnswer{URL: req.URL, Err: err}
+		return &cli.UnexpectedResponseError{URL: req.URL, Err: err}
 	}
 	n := len(archive.Log.Entries)
 	return cli.PrintResult(cmd.OutOrStdout(), c.JSON, "wrote "+cli.Plural(n, "request",

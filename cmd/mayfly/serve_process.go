@@ -31,7 +31,7 @@ import (
 const drainTime = 9 * time.Second
 
 func serveCommand() *cobra.Command {
-	s := &serveProcess{}
+	s := &serveCommandRun{}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Start a server for HTTP and HTTPS on one port",
@@ -65,8 +65,8 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serveProcess is the serve command: its flags, the opened ports, and the server.
-type serveProcess struct {
+// serveCommandRun is the serve command: its flags, the opened ports, and the server.
+type serveCommandRun struct {
 	flags serveFlags
 	log   *slog.Logger
 
@@ -79,7 +79,7 @@ type serveProcess struct {
 
 // Open reads the seed, opens the ports, and then opens the server. No request is answered before Run; a
 // client that connects earlier waits. If Open fails it closes everything that it has opened.
-func (s *serveProcess) Open(ctx context.Context) error {
+func (s *serveCommandRun) Open(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.closePorts())
 	}
@@ -93,7 +93,7 @@ func (s *serveProcess) Open(ctx context.Context) error {
 }
 
 // prepare does everything that can fail through a mistake of the user, before any data is opened.
-func (s *serveProcess) prepare(ctx context.Context) (err error) {
+func (s *serveCommandRun) prepare(ctx context.Context) (err error) {
 	if s.flags.seed != "" {
 		if s.seed, err = seed.Open(s.flags.seed); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s *serveProcess) prepare(ctx context.Context) (err error) {
 }
 
 // closePorts closes the ports if the server was not opened.
-func (s *serveProcess) closePorts() error {
+func (s *serveCommandRun) closePorts() error {
 	all := s.listeners
 	if s.bus != nil {
 		all = append(all, s.bus.listeners()...)
@@ -131,10 +131,10 @@ func (s *serveProcess) closePorts() error {
 }
 
 // Run serves until ctx ends or a listener fails, then closes everything.
-func (s *serveProcess) Run(ctx context.Context) error { return s.server.Run(ctx) }
+func (s *serveCommandRun) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // options returns the server's options from the flags.
-func (s *serveProcess) options() product.Options {
+func (s *serveCommandRun) options() product.Options {
 	f := &s.flags
 	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(), HTTP: s.httpOptions(),
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
@@ -153,7 +153,7 @@ func (s *serveProcess) options() product.Options {
 		o.Seeds = []*seed.Seed{s.seed}
 	}
 	if s.bus != nil {
-		o.ServiceBus = &product.ServiceBus{Listeners: s.bus.listeners(), Config: s.bus.config,
+		o.ServiceBus = &product.ServiceBusOptions{Listeners: s.bus.listeners(), Config: s.bus.config,
 			Access: f.servicebus.access(f.noAuth), CrossEntityTransactions: f.servicebus.crossEntity}
 	}
 	o.KeepSeeded = s.seed != nil || s.bus != nil && s.bus.config != nil
@@ -161,16 +161,16 @@ func (s *serveProcess) options() product.Options {
 }
 
 // openPostgres opens the engine for --engine.
-func (s *serveProcess) openPostgres(ctx context.Context) (engine.Engine, error) {
+func (s *serveCommandRun) openPostgres(ctx context.Context) (engine.Engine, error) {
 	return openDatabase(ctx, s.flags.engine, s.log)
 }
 
-func (s *serveProcess) engineOptions() pebble.Options {
+func (s *serveCommandRun) engineOptions() pebble.Options {
 	return pebble.Options{Dir: s.flags.data, Memory: s.flags.memory, Compression: s.flags.tableCompression(),
 		Now: ttl.SystemClock{}.Now, AcceptDamagedLog: s.flags.acceptDamagedLog}
 }
 
-func (s *serveProcess) storeOptions() store.Options {
+func (s *serveCommandRun) storeOptions() store.Options {
 	f := &s.flags
 	o := store.Options{Clock: ttl.SystemClock{}, Ranges: f.ranges, FirstNumber: s.firstNumber(), Lenient: f.lenient,
 		TTLPreviousImage: f.ttlPreviousImage, ContinuousBackup: f.continuousBackup,
@@ -183,7 +183,7 @@ func (s *serveProcess) storeOptions() store.Options {
 }
 
 // info returns the description of this server that other servers with the same data can list.
-func (s *serveProcess) info() store.ServerInfo {
+func (s *serveCommandRun) info() store.ServerInfo {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "" // it is only shown
@@ -200,7 +200,7 @@ func (s *serveProcess) info() store.ServerInfo {
 	return store.ServerInfo{Name: name, Address: address, Version: version()}
 }
 
-func (s *serveProcess) httpOptions() httpapi.Options {
+func (s *serveCommandRun) httpOptions() httpapi.Options {
 	f := &s.flags
 	return httpapi.Options{Key: f.key, NoAuth: f.noAuth, NoClockCheck: f.noClockCheck, Advertise: f.advertise,
 		Hosts: append([]string{f.host}, f.san...), CORSOrigins: f.corsOrigins, AccountID: f.accountID,
@@ -211,8 +211,8 @@ func (s *serveProcess) httpOptions() httpapi.Options {
 
 // certificate returns the folder in which the certificate is stored, beside the data, and the host names that
 // it covers.
-func (s *serveProcess) certificate() *product.Certificate {
-	c := &product.Certificate{Hosts: s.flags.san}
+func (s *serveCommandRun) certificate() *product.CertificateOptions {
+	c := &product.CertificateOptions{Hosts: s.flags.san}
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
 		c.Hosts = append([]string{s.flags.host}, c.Hosts...)
 	}
@@ -227,7 +227,7 @@ func (s *serveProcess) certificate() *product.Certificate {
 
 // openFolder creates the data folder, accessible only to its owner. The rights of an existing folder are the
 // user's choice; new files in it are accessible only to the owner in any case.
-func (s *serveProcess) openFolder() error {
+func (s *serveCommandRun) openFolder() error {
 	keepFilesPrivate()
 	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *serveProcess) openFolder() error {
 // one start of the server to the next, so that a resource id that a client remembers never names another
 // object. It starts again every 37 hours, since resource ids of throughputs have only three bytes. For data
 // on disk the numbers continue from those in the data.
-func (s *serveProcess) firstNumber() uint32 {
+func (s *serveCommandRun) firstNumber() uint32 {
 	if !s.flags.memory {
 		return 0
 	}

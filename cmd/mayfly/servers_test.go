@@ -49,7 +49,7 @@ func newDatabase(t *testing.T) string {
 func TestServersOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	var servers [2]*booted
+	var servers [2]*testServer
 	var starting sync.WaitGroup
 	for i := range servers {
 		dir := t.TempDir()
@@ -57,7 +57,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 	starting.Wait()
 	a, b := servers[0], servers[1]
-	expect := func(s *booted, want int, method, path, body string, headers ...string) {
+	expect := func(s *testServer, want int, method, path, body string, headers ...string) {
 		t.Helper()
 		if status, text := s.do(t, method, path, body, headers...); status != want {
 			t.Fatalf("%s %s: %d, want %d: %s", method, path, status, want, text)
@@ -75,7 +75,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 
 	const messages = 60
-	on := func(s *booted, args ...string) string {
+	on := func(s *testServer, args ...string) string {
 		t.Helper()
 		code, out, errs := mayfly(t, append(args, "--url", "http://"+s.host)...)
 		if code != 0 {

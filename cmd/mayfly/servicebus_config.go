@@ -82,7 +82,7 @@ func (b *servicebusConfig) listeners() (all []net.Listener) {
 }
 
 // printPorts prints how clients connect.
-func (b *servicebusConfig) printPorts(s *serveProcess, row func(name, value string)) {
+func (b *servicebusConfig) printPorts(s *serveCommandRun, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]

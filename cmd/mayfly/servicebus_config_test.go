@@ -13,7 +13,7 @@ import (
 )
 
 // busPorts are the four ports in a greeting.
-func busPorts(t *testing.T, b *booted) (ports []string) {
+func busPorts(t *testing.T, b *testServer) (ports []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`Endpoint=sb://(localhost:\d+);`).FindAllStringSubmatch(b.greet,
 		-1) {
@@ -26,7 +26,7 @@ func busPorts(t *testing.T, b *booted) (ports []string) {
 }
 
 // bootBus runs a server with queues on any free ports.
-func bootBus(t *testing.T, args ...string) *booted {
+func bootBus(t *testing.T, args ...string) *testServer {
 	t.Helper()
 	return boot(t, append([]string{"--servicebus", "--servicebus-port", "0", "--servicebus-admin-port", "0",
 		"--servicebus-tls-port", "0", "--servicebus-admin-tls-port", "0"}, args...)...)

@@ -169,7 +169,7 @@ func TestExportsAgain(t *testing.T) {
 	dir := t.TempDir()
 	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
 	plain := filepath.Join(dir, "first.ndjson")
-	run := func(b *booted, args ...string) {
+	run := func(b *testServer, args ...string) {
 		t.Helper()
 		if code, out, errs := mayfly(t, args...); code != 0 {
 			t.Fatalf("%v: %d %s%s", args, code, out, errs)

@@ -62,10 +62,10 @@ func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
 	}
 }
 
-// hasty acknowledges what is not durable.
-type hasty struct{ *Engine }
+// relaxedUpdateEngine acknowledges what is not durable.
+type relaxedUpdateEngine struct{ *Engine }
 
-func (h hasty) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (h relaxedUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		tx.Relax()
@@ -73,20 +73,20 @@ func (h hasty) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) 
 	}, ahead...)
 }
 
-// boastful tells of all that it shows that it is durable.
-type boastful struct{ *Engine }
+// noSettleEngine tells of all that it shows that it is durable.
+type noSettleEngine struct{ *Engine }
 
-func (boastful) Settle(context.Context, []byte, uint64) error { return nil }
+func (noSettleEngine) Settle(context.Context, []byte, uint64) error { return nil }
 
-// torn commits a transaction in two steps.
-type torn struct{ *Engine }
+// nonAtomicEngine commits a transaction in two steps.
+type nonAtomicEngine struct{ *Engine }
 
-func (h torn) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var later [][2][]byte
 	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		later = later[:0]
-		return fn(&half{Txn: tx, later: &later})
+		return fn(&partialTxn{Txn: tx, later: &later})
 	}, ahead...)
 	if err == nil && len(later) > 0 {
 		at, err = h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
@@ -99,14 +99,14 @@ func (h torn) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) e
 	return at, err
 }
 
-// half keeps for later what is set after the first key.
-type half struct {
+// partialTxn keeps for later what is set after the first key.
+type partialTxn struct {
 	engine.Txn
 	sets  int
 	later *[][2][]byte
 }
 
-func (h *half) Set(key, value []byte) {
+func (h *partialTxn) Set(key, value []byte) {
 	if h.sets++; h.sets == 1 {
 		h.Txn.Set(key, value)
 	} else {
@@ -114,8 +114,8 @@ func (h *half) Set(key, value []byte) {
 	}
 }
 
-// forgetful begins each scope anew when it is opened.
-type forgetful struct{ *Engine }
+// lsnResetEngine begins each scope anew when it is opened.
+type lsnResetEngine struct{ *Engine }
 
 func newForgetful(t *testing.T) func(e *Engine) engine.Engine {
 	return func(e *Engine) engine.Engine {
@@ -124,7 +124,7 @@ func newForgetful(t *testing.T) func(e *Engine) engine.Engine {
 				t.Fatal(err)
 			}
 		}
-		return forgetful{e}
+		return lsnResetEngine{e}
 	}
 }
 
@@ -135,9 +135,9 @@ func TestCrashFindsBrokenEngines(t *testing.T) {
 		watch func(*Engine) engine.Engine
 		want  error
 	}{
-		"hasty":     {func(e *Engine) engine.Engine { return hasty{e} }, enginetest.ErrLost},
-		"boastful":  {func(e *Engine) engine.Engine { return boastful{e} }, enginetest.ErrLost},
-		"torn":      {func(e *Engine) engine.Engine { return torn{e} }, enginetest.ErrTorn},
+		"hasty":     {func(e *Engine) engine.Engine { return relaxedUpdateEngine{e} }, enginetest.ErrLost},
+		"boastful":  {func(e *Engine) engine.Engine { return noSettleEngine{e} }, enginetest.ErrLost},
+		"torn":      {func(e *Engine) engine.Engine { return nonAtomicEngine{e} }, enginetest.ErrTorn},
 		"forgetful": {newForgetful(t), enginetest.ErrReissued},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,24 +14,24 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
-// ledger is what the world outside the engine knows, and what a crash must not take back.
-type ledger struct {
+// observedResults is what the world outside the engine knows, and what a crash must not take back.
+type observedResults struct {
 	mu     sync.Mutex
 	acked  map[string]string
 	issued map[string]uint64 // highest LSN that may have been seen, by scope
 }
 
-func newLedger() *ledger {
-	return &ledger{acked: map[string]string{}, issued: map[string]uint64{}}
+func newLedger() *observedResults {
+	return &observedResults{acked: map[string]string{}, issued: map[string]uint64{}}
 }
 
-func (l *ledger) issue(scope string, lsn uint64) {
+func (l *observedResults) issue(scope string, lsn uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.issued[scope] = max(l.issued[scope], lsn)
 }
 
-func (l *ledger) ack(written map[string]string) {
+func (l *observedResults) ack(written map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.Copy(l.acked, written)
@@ -43,7 +43,7 @@ func lsnKey(scope string, lsn uint64) string {
 
 // record writes, in each scope, one key that bears the LSN; its value names the other keys of the
 // transaction.
-func (l *ledger) record(e *Engine, r *rand.Rand, scopes ...string) error {
+func (l *observedResults) record(e *Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	size := r.IntN(300)
 	var names [][]byte
@@ -95,7 +95,7 @@ func linesOf(all string) func(yield func(string) bool) {
 
 // verify compares an engine that was opened after a crash with the ledger from before it, and goes on from
 // there.
-func (l *ledger) verify(t *testing.T, e *Engine) {
+func (l *observedResults) verify(t *testing.T, e *Engine) {
 	t.Helper()
 	found := map[string]string{}
 	if err := e.View(ctx, func(r engine.Reader) error {

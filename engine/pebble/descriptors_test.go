@@ -12,38 +12,38 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// crowded is a file system on which others have used up the descriptors: a file can be made only with one
+// descriptorLimitedFS is a file system on which others have used up the descriptors: a file can be made only with one
 // that was given back.
-type crowded struct {
+type descriptorLimitedFS struct {
 	vfs.FS
 	spares atomic.Pointer[spareDescriptors] // others have used up the rest; nil: there are plenty
 	failed atomic.Int32
 }
 
-func (c *crowded) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (c *descriptorLimitedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if s := c.spares.Load(); s != nil {
 		s.mu.Lock()
 		free := spareFiles - len(s.files)
 		s.mu.Unlock()
 		if free == 0 {
 			c.failed.Add(1)
-			return nil, &vfsError{name}
+			return nil, &tooManyFilesError{name}
 		}
 	}
 	return c.FS.Create(name, category)
 }
 
-func (c *crowded) Unwrap() vfs.FS { return c.FS }
+func (c *descriptorLimitedFS) Unwrap() vfs.FS { return c.FS }
 
-type vfsError struct{ name string }
+type tooManyFilesError struct{ name string }
 
-func (e *vfsError) Error() string { return "open " + e.name + ": " + syscall.EMFILE.Error() }
-func (e *vfsError) Unwrap() error { return syscall.EMFILE }
+func (e *tooManyFilesError) Error() string { return "open " + e.name + ": " + syscall.EMFILE.Error() }
+func (e *tooManyFilesError) Unwrap() error { return syscall.EMFILE }
 
 // A process without a descriptor left goes on writing, through logs and tables that are new.
 func TestNoDescriptorLeft(t *testing.T) {
 	t.Parallel()
-	fs := &crowded{FS: vfs.NewMem()}
+	fs := &descriptorLimitedFS{FS: vfs.NewMem()}
 	e := mustOpen(t, Options{Dir: "data", FS: fs, memTable: 64 << 10})
 	fs.spares.Store(&e.fence.spares)
 	for i := range 3000 {

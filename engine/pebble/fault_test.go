@@ -19,9 +19,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// faults lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
+// faultInjector lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
 // to.
-type faults struct {
+type faultInjector struct {
 	match  func(errorfs.Op) bool
 	from   int32
 	sticky bool
@@ -30,9 +30,9 @@ type faults struct {
 	struck atomic.Bool
 }
 
-func (f *faults) String() string { return "faults" }
+func (f *faultInjector) String() string { return "faults" }
 
-func (f *faults) MaybeError(op errorfs.Op) error {
+func (f *faultInjector) MaybeError(op errorfs.Op) error {
 	if !f.match(op) {
 		return nil
 	}
@@ -50,7 +50,7 @@ var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict:
 
 // life opens the engine, writes enough for flushes and compactions, deletes, reads and closes. It notes what
 // was acknowledged and returns the first error. Whatever happens, each step comes back.
-func life(fs vfs.FS, l *ledger) error {
+func life(fs vfs.FS, l *observedResults) error {
 	o := faultOptions
 	o.FS = fs
 	e, err := Open(ctx, o)
@@ -136,7 +136,7 @@ func TestFaults(t *testing.T) {
 				stride *= 5
 			}
 			for n := int32(1); ; n += stride * (1 + n/60) {
-				f := &faults{match: test.match, from: n, sticky: test.sticky, err: test.err}
+				f := &faultInjector{match: test.match, from: n, sticky: test.sticky, err: test.err}
 				mem, l := crashdisk.New(), newLedger()
 				err := life(errorfs.Wrap(mem, f), l)
 				if !f.struck.Load() {
@@ -177,7 +177,7 @@ func checkTyped(t *testing.T, n int32, err, cause error) {
 	}
 }
 
-func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *ledger) {
+func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *observedResults) {
 	t.Helper()
 	o := faultOptions
 	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})
@@ -193,7 +193,7 @@ func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *ledger) {
 // TestFailedEngine looks closely at an engine whose log cannot be synced.
 func TestFailedEngine(t *testing.T) {
 	t.Parallel()
-	f := &faults{
+	f := &faultInjector{
 		match: func(op errorfs.Op) bool {
 			return strings.HasSuffix(op.Path, ".log") && op.Kind == errorfs.OpFileSyncData
 		},
@@ -317,13 +317,13 @@ func TestFullDisk(t *testing.T) {
 	mustClose(t, e)
 }
 
-// watch is a log that is read for one thing: that writers wait.
-type watch chan bool
+// stallLogHandler is a log that is read for one thing: that writers wait.
+type stallLogHandler chan bool
 
-func (w watch) Enabled(context.Context, slog.Level) bool { return true }
-func (w watch) WithAttrs([]slog.Attr) slog.Handler       { return w }
-func (w watch) WithGroup(string) slog.Handler            { return w }
-func (w watch) Handle(_ context.Context, r slog.Record) error {
+func (w stallLogHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (w stallLogHandler) WithAttrs([]slog.Attr) slog.Handler       { return w }
+func (w stallLogHandler) WithGroup(string) slog.Handler            { return w }
+func (w stallLogHandler) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == stallMessage {
 		close(w)
 	}
@@ -333,7 +333,7 @@ func (w watch) Handle(_ context.Context, r slog.Record) error {
 // TestStallOnAFullDisk has a writer wait for a flush already when the flush finds that there is no room.
 func TestStallOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	stalled := make(watch)
+	stalled := make(stallLogHandler)
 	var works atomic.Bool
 	mem := vfs.NewMem()
 	o := faultOptions
@@ -364,7 +364,7 @@ func TestStallOnAFullDisk(t *testing.T) {
 func TestBackgroundGivesUp(t *testing.T) {
 	t.Parallel()
 	o := faultOptions
-	f := &faults{
+	f := &faultInjector{
 		match:  func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate },
 		from:   1,
 		sticky: true,

@@ -42,7 +42,7 @@ type fenceFS struct {
 	dir     string // folder of the protected files
 	log     *slog.Logger
 	space   *diskSpace
-	logs    *logListWriter
+	logs    *walListWriter
 	spares  spareDescriptors
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
@@ -51,7 +51,7 @@ type fenceFS struct {
 func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fenceFS {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
 	f := &fenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
-	f.logs = &logListWriter{fs: f, dir: s.dir, log: log}
+	f.logs = &walListWriter{fs: f, dir: s.dir, log: log}
 	return f
 }
 

@@ -24,7 +24,7 @@ import (
 //     After a power cut the log may end there all the same, since a disk may write unsynced data in any
 //     order. No program can distinguish the two cases, so the operator decides.
 //   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
-//     moved after a log is created and before one is removed: see logListWriter.
+//     moved after a log is created and before one is removed: see walListWriter.
 
 // unsyncedTail is the maximum number of unreadable bytes at the end of a log that count as a group of writes
 // which a power cut interrupted before the sync. None of these writes was acknowledged, so they are dropped.
@@ -198,9 +198,9 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// logListWriter maintains the marker file that lists the write-ahead logs of one folder. fenceFS calls its
+// walListWriter maintains the marker file that lists the write-ahead logs of one folder. fenceFS calls its
 // methods before it creates or removes a log. If the marker cannot be written, fenceFS cuts off the disk.
-type logListWriter struct {
+type walListWriter struct {
 	fs  *fenceFS
 	dir string
 	log *slog.Logger
@@ -212,7 +212,7 @@ type logListWriter struct {
 
 // recordCreated records a new log, before anything is written to it. It syncs the folder first: after a power
 // cut a marker must not name a log that does not exist on disk.
-func (b *logListWriter) recordCreated(n uint64) error {
+func (b *walListWriter) recordCreated(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -222,18 +222,18 @@ func (b *logListWriter) recordCreated(n uint64) error {
 }
 
 // recordRemoved records that a log is about to be removed.
-func (b *logListWriter) recordRemoved(n uint64) error {
+func (b *walListWriter) recordRemoved(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
 		return slices.DeleteFunc(live, func(l uint64) bool { return l == n })
 	})
 }
 
 // recordNoLogs records that all data are in tables, so that the next Open does not report a log as missing.
-func (b *logListWriter) recordNoLogs() error {
+func (b *walListWriter) recordNoLogs() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }
 
-func (b *logListWriter) change(to func(live []uint64) []uint64) error {
+func (b *walListWriter) change(to func(live []uint64) []uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker == nil {
@@ -260,7 +260,7 @@ func (b *logListWriter) change(to func(live []uint64) []uint64) error {
 }
 
 // close closes the marker file that lists the write-ahead logs.
-func (b *logListWriter) close() {
+func (b *walListWriter) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker != nil {

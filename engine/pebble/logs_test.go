@@ -103,7 +103,7 @@ func TestMissingLog(t *testing.T) {
 	for _, which := range []string{"newest", "older"} {
 		t.Run(which, func(t *testing.T) {
 			mem := crashdisk.New()
-			held := &heldTables{FS: mem} // so that logs gather
+			held := &blockingTableFS{FS: mem} // so that logs gather
 			e := mustOpen(t, Options{Dir: "data", FS: held, memTable: 64 << 10})
 			goOn := make(chan bool)
 			held.wait.Store(&goOn)
@@ -142,20 +142,20 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// heldTables makes no tables while it is told to wait.
-type heldTables struct {
+// blockingTableFS makes no tables while it is told to wait.
+type blockingTableFS struct {
 	vfs.FS
 	wait atomic.Pointer[chan bool]
 }
 
-func (h *heldTables) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (h *blockingTableFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if wait := h.wait.Load(); wait != nil && strings.HasSuffix(name, ".sst") {
 		<-*wait
 	}
 	return h.FS.Create(name, category)
 }
 
-func (h *heldTables) Unwrap() vfs.FS { return h.FS }
+func (h *blockingTableFS) Unwrap() vfs.FS { return h.FS }
 
 // The marker names the logs that are there, through flushes; after a Close in good order none is missed.
 func TestLogMarker(t *testing.T) {
@@ -187,14 +187,14 @@ func TestLogMarker(t *testing.T) {
 	}
 }
 
-// markerCrash is a disk that crashes again and again, each time when a marker of the logs was made and its
+// markerCrashDisk is a disk that crashes again and again, each time when a marker of the logs was made and its
 // folder is not synced yet: of what is not synced, a random half is on the disk after.
-type markerCrash struct {
+type markerCrashDisk struct {
 	*crashdisk.Disk
 	crashed []*crashdisk.Disk
 }
 
-func (d *markerCrash) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (d *markerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.Disk.Create(name, category)
 	if err == nil && strings.HasPrefix(d.PathBase(name), "marker."+logMarker+".") {
 		for seed := range uint64(16) {
@@ -208,7 +208,7 @@ func (d *markerCrash) Create(name string, category vfs.DiskWriteCategory) (vfs.F
 // A power cut while a log is made leaves no marker that names a log which never reached the disk.
 func TestCrashWhileLogIsNoted(t *testing.T) {
 	t.Parallel()
-	disk := &markerCrash{Disk: crashdisk.New()}
+	disk := &markerCrashDisk{Disk: crashdisk.New()}
 	e := mustOpen(t, Options{Dir: "data", FS: disk, memTable: 64 << 10})
 	for i := range 2000 {
 		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))

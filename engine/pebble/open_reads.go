@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// openReads holds the values and iterators that the function of a View or an Update has obtained. The values
+// readResources holds the values and iterators that the function of a View or an Update has obtained. The values
 // are valid until the function returns; then iterators that it left open are closed.
-type openReads struct {
+type readResources struct {
 	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator
 	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
@@ -24,7 +24,7 @@ const (
 )
 
 // copyToArena copies a value into the arena. The copy is never nil.
-func (r *openReads) copyToArena(v []byte) []byte {
+func (r *readResources) copyToArena(v []byte) []byte {
 	if r.arena == nil || len(v) > cap(r.arena)-len(r.arena) {
 		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
 	}
@@ -36,7 +36,7 @@ func (r *openReads) copyToArena(v []byte) []byte {
 // find looks up one key and keeps its value. It returns nil if the key is absent, and never nil if it exists.
 // In this store each key is its own prefix, so a prefix seek, which can use the filters, finds exactly this
 // key or nothing.
-func (r *openReads) find(it *pebble.Iterator, key []byte) ([]byte, error) {
+func (r *readResources) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil // Pebble's iterators do not support the empty key
 	}
@@ -55,7 +55,7 @@ const someKeys = 64
 
 // findAll looks up keys in the given order. Sorting them first is no faster if the data are in memory, and
 // callers' keys are mostly sorted.
-func (r *openReads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
+func (r *readResources) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
 	values, bytes := make([][]byte, len(keys)), 0
 	for i, key := range keys {
 		if bytes >= engine.ManyBytes {
@@ -76,7 +76,7 @@ func (r *openReads) findAll(ctx context.Context, it *pebble.Iterator, keys [][]b
 }
 
 // scan returns an engine iterator over the Pebble iterator that open returns.
-func (r *openReads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
+func (r *readResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
 	if len(rng.Start) == 0 {
@@ -97,7 +97,7 @@ func (r *openReads) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error
 var errLeak = errors.New("engine/pebble: an iterator was not closed")
 
 // finish closes the iterators that were left open.
-func (r *openReads) finish(e *Engine) error {
+func (r *readResources) finish(e *Engine) error {
 	if r.open == nil {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (r *openReads) finish(e *Engine) error {
 	return nil
 }
 
-func (r *openReads) recycle() {
+func (r *readResources) recycle() {
 	if r.arena = r.arena[:0]; cap(r.arena) > maxArena {
 		r.arena = nil
 	}
@@ -123,7 +123,7 @@ type iterator struct {
 	err        error
 	reverse    bool
 	placed     bool
-	owner      *openReads
+	owner      *readResources
 	prev, next *iterator // in the owner's list of open iterators
 }
 

@@ -113,16 +113,16 @@ func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 // Any goroutine may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// releasedScope is a point in the history of a scope, such as that at which its holder released it: the
+// scopeProgress is a point in the history of a scope, such as that at which its holder released it: the
 // number of commits applied until then and the last LSN that the scope has issued.
-type releasedScope struct {
+type scopeProgress struct {
 	scope   *scopeState
 	applied uint64
 	last    uint64 // the last LSN
 }
 
-func (s *scopeState) mark() releasedScope {
-	m := releasedScope{scope: s, applied: s.applied.Load()}
+func (s *scopeState) mark() scopeProgress {
+	m := scopeProgress{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
 	}
@@ -131,15 +131,15 @@ func (s *scopeState) mark() releasedScope {
 
 // reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
 // the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
-func (s *scopeState) reached() releasedScope {
+func (s *scopeState) reached() scopeProgress {
 	applied := s.applied.Load()
-	return releasedScope{scope: s, last: s.issued.Load(), applied: applied}
+	return scopeProgress{scope: s, last: s.issued.Load(), applied: applied}
 }
 
 // settle records that everything in the scope up to this point is durable. It may be called for the points of
 // a scope in any order. It raises the horizon (the highest durable LSN) before the number of durable commits,
 // so that a reader of that number finds the matching horizon.
-func (m releasedScope) settle() {
+func (m scopeProgress) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
 }

@@ -13,7 +13,7 @@ import (
 // lock and may wait for a sync of the manifest. Instead the first read opens an iterator, which shows one
 // state for as long as it is open, and all other iterators are clones of it.
 type snapshot struct {
-	openReads
+	readResources
 	ctx   context.Context
 	e     *Engine
 	db    *pebble.DB

@@ -16,7 +16,7 @@ import (
 // database. The first read after a write gives the batch an index; most transactions read first and then
 // write, so they need none.
 type txn struct {
-	openReads
+	readResources
 	ctx       context.Context
 	e         *Engine
 	scopes    []*scopeState
@@ -138,9 +138,9 @@ func (t *txn) drop() {
 }
 
 func (t *txn) recycle() {
-	t.openReads.recycle()
+	t.readResources.recycle()
 	clear(t.marks)
-	*t = txn{openReads: t.openReads, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
+	*t = txn{readResources: t.readResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
 }
 
 // index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
@@ -328,7 +328,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := releasedScope{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	m := scopeProgress{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
 	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

@@ -24,12 +24,12 @@ type updateRequest struct {
 	scopes []*scopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []releasedScope // progress of its scopes when they were released
+	marks  []scopeProgress // progress of its scopes when they were released
 
 	// The position in a scope's queue, guarded by the scope's mutex.
 	queued     bool
 	prev, next *updateRequest
-	ready      chan queuedUpdateSignal // has at most one message
+	ready      chan updateWakeReason // has at most one message
 
 	// The next member of the group. The first member that waits for the disk also syncs for the others.
 	follower *updateRequest
@@ -42,18 +42,18 @@ type updateRequest struct {
 	exited   bool
 }
 
-// queuedUpdateSignal tells the goroutine of a queued request how to continue.
-type queuedUpdateSignal int
+// updateWakeReason tells the goroutine of a queued request how to continue.
+type updateWakeReason int
 
 const (
-	granted  queuedUpdateSignal = iota // the request now holds the scope
-	finished                           // the request has its outcome
+	granted  updateWakeReason = iota // the request now holds the scope
+	finished                         // the request has its outcome
 	// the request must run the barrier for itself and its followers; then it has its outcome
 	appointed
 	gaveUp // ctx ended while the request was queued
 )
 
-var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan queuedUpdateSignal, 1)} }}
+var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan updateWakeReason, 1)} }}
 
 // Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
 // the package documentation.
@@ -126,7 +126,7 @@ func (r *updateRequest) recycle() {
 }
 
 // wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
-func (r *updateRequest) wait(s *scopeState) queuedUpdateSignal {
+func (r *updateRequest) wait(s *scopeState) updateWakeReason {
 	select {
 	case sig := <-r.ready:
 		return sig
@@ -177,7 +177,7 @@ func (e *Engine) hold(r *updateRequest, s *scopeState) {
 
 // signalGroup signals the members of r's group that need not wait for the disk, and appoints one of the
 // others to wait for all of them.
-func (e *Engine) signalGroup(r *updateRequest, m releasedScope) {
+func (e *Engine) signalGroup(r *updateRequest, m scopeProgress) {
 	var first, last *updateRequest
 	for q := r; q != nil; {
 		next := q.follower

@@ -14,19 +14,19 @@ import (
 
 var ctx = context.Background()
 
-// database is a schema of its own, which is removed with the test.
-type database struct {
+// testSchema is a schema of its own, which is removed with the test.
+type testSchema struct {
 	t      *testing.T
 	url    string
 	schema string
 }
 
-func newDatabase(t *testing.T) *database {
+func newDatabase(t *testing.T) *testSchema {
 	t.Helper()
-	return &database{t: t, url: pgschema.URL(t), schema: pgschema.New(t)}
+	return &testSchema{t: t, url: pgschema.URL(t), schema: pgschema.New(t)}
 }
 
-func (d *database) exec(statements ...string) {
+func (d *testSchema) exec(statements ...string) {
 	d.t.Helper()
 	c, err := pgx.Connect(ctx, d.url)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *database) exec(statements ...string) {
 	}
 }
 
-func (d *database) open(o Options) *Engine {
+func (d *testSchema) open(o Options) *Engine {
 	d.t.Helper()
 	o.URL, o.Schema, o.AllowUnsafe = d.url, d.schema, true
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -52,7 +52,7 @@ func (d *database) open(o Options) *Engine {
 }
 
 // cut goes on with a copy of what is committed now.
-func (d *database) cut() {
+func (d *testSchema) cut() {
 	d.t.Helper()
 	d.schema = pgschema.Copy(d.t, d.schema)
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// account counts operations in scopes: each adds one to its scope's sum and leaves a key that bears its LSN.
-type account struct {
+// operationRecorder counts operations in scopes: each adds one to its scope's sum and leaves a key that bears its LSN.
+type operationRecorder struct {
 	mu           sync.Mutex
 	acknowledged map[string]uint64 // keys of operations, and their LSNs
 	unknown      map[string]bool
 }
 
 // run runs one operation in a scope.
-func (a *account) run(e *Engine, scope, name string) {
+func (a *operationRecorder) run(e *Engine, scope, name string) {
 	key := scope + "/" + name
 	var lsn uint64
 	_, err := e.Update(ctx, [][]byte{[]byte(scope)}, func(tx engine.Txn) error {
@@ -55,7 +55,7 @@ func (a *account) run(e *Engine, scope, name string) {
 
 // check looks at what the database has: nothing acknowledged is lost, nothing is done twice, no LSN is
 // missing or comes twice.
-func (a *account) check(t *testing.T, e *Engine, scopes []string) {
+func (a *operationRecorder) check(t *testing.T, e *Engine, scopes []string) {
 	t.Helper()
 	for _, scope := range scopes {
 		lsns, sum := map[uint64]string{}, uint64(0)
@@ -94,9 +94,9 @@ func (a *account) check(t *testing.T, e *Engine, scopes []string) {
 }
 
 // play has writers run operations over some engines.
-func play(t *testing.T, engines []*Engine, rounds int) (*account, []string) {
+func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []string) {
 	t.Helper()
-	a := &account{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
+	a := &operationRecorder{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
 	scopes := []string{"a", "b", "c"}
 	var writers sync.WaitGroup
 	for w := range 8 {

@@ -13,7 +13,7 @@ import (
 // rules are all of them, by name.
 var rules = []struct {
 	name  string
-	check func(*house, *pkg) []violation
+	check func(*goModule, *pkg) []violation
 }{
 	{"arrows", arrows},
 	{"clock", clock},
@@ -34,7 +34,7 @@ func TestModule(t *testing.T) {
 }
 
 // keepsRules holds the module to all rules.
-func (h *house) keepsRules(t *testing.T) {
+func (h *goModule) keepsRules(t *testing.T) {
 	for _, b := range h.broken {
 		t.Errorf("does not compile: %s", b)
 	}
@@ -52,7 +52,7 @@ func (h *house) keepsRules(t *testing.T) {
 }
 
 // rulesFire feeds each rule code with the breaches marked by "// bad".
-func (h *house) rulesFire(t *testing.T) {
+func (h *goModule) rulesFire(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.rule+" in "+c.file, func(t *testing.T) {
 			p := h.snippet(t, c.file, c.src)
@@ -80,7 +80,7 @@ func (h *house) rulesFire(t *testing.T) {
 }
 
 // snippet makes a package of one file.
-func (h *house) snippet(t *testing.T, name, src string) *pkg {
+func (h *goModule) snippet(t *testing.T, name, src string) *pkg {
 	t.Helper()
 	f, err := parser.ParseFile(h.fset, filepath.Join(h.root, name), src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -204,7 +204,7 @@ const ( A = 1; B = 2 )
 
 // place must name lines as editors do: file below the module, then the line.
 func TestPlace(t *testing.T) {
-	h := &house{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
+	h := &goModule{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
 	f := h.fset.AddFile(filepath.Join(h.root, "a", "b.go"), -1, 10)
 	f.SetLines([]int{0, 5})
 	if got := h.place(f.Pos(6)); got != "a/b.go:2" {

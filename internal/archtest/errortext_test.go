@@ -8,7 +8,7 @@ import (
 
 // errorText reports decisions that are made on the text of an error: comparing it, switching on it or handing
 // it to a function that searches.
-func errorText(_ *house, p *pkg) (bad []violation) {
+func errorText(_ *goModule, p *pkg) (bad []violation) {
 	texts := map[types.Object]bool{} // variables that hold the text of an error
 	isText := func(e ast.Expr) bool {
 		e = ast.Unparen(e)

@@ -22,8 +22,8 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// house is the module as the rules see it.
-type house struct {
+// goModule is the module as the rules see it.
+type goModule struct {
 	root    string // the module's folder
 	fset    *token.FileSet
 	exports map[string]string // import path -> file of export data
@@ -52,8 +52,8 @@ type violation struct {
 	msg string
 }
 
-// listed is what "go list" tells about a package.
-type listed struct {
+// listedPackage is what "go list" tells about a package.
+type listedPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 	Module                  *struct{ Main bool }
@@ -61,13 +61,13 @@ type listed struct {
 }
 
 // load reads, parses and type-checks the module.
-func load(t *testing.T) *house {
+func load(t *testing.T) *goModule {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{root: root, fset: token.NewFileSet(), exports: map[string]string{}}
+	h := &goModule{root: root, fset: token.NewFileSet(), exports: map[string]string{}}
 	built := map[string]bool{} // files that this platform builds
 	for _, l := range golist(t, root) {
 		h.exports[l.ImportPath] = l.Export
@@ -90,7 +90,7 @@ func load(t *testing.T) *house {
 	return h
 }
 
-func golist(t *testing.T, root string) []listed {
+func golist(t *testing.T, root string) []listedPackage {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-e", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module,Error", "./...")
 	cmd.Dir = root
@@ -100,9 +100,9 @@ func golist(t *testing.T, root string) []listed {
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, stderr.String())
 	}
-	var all []listed
+	var all []listedPackage
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
+		var l listedPackage
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
@@ -113,7 +113,7 @@ func golist(t *testing.T, root string) []listed {
 }
 
 // parse fills h.pkgs with every Go file of the module, other platforms' included.
-func (h *house) parse(built map[string]bool) error {
+func (h *goModule) parse(built map[string]bool) error {
 	byDir := map[string]*pkg{}
 	return filepath.WalkDir(h.root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -142,7 +142,7 @@ func (h *house) parse(built map[string]bool) error {
 }
 
 // enter refuses the folders that are not part of the module.
-func (h *house) enter(path string) error {
+func (h *goModule) enter(path string) error {
 	name := filepath.Base(path)
 	if path == h.root {
 		return nil
@@ -157,7 +157,7 @@ func (h *house) enter(path string) error {
 }
 
 // rel names a path below the module with slashes, "" for the module's root.
-func (h *house) rel(path string) string {
+func (h *goModule) rel(path string) string {
 	rel, err := filepath.Rel(h.root, path)
 	if err != nil || rel == "." {
 		return ""
@@ -166,7 +166,7 @@ func (h *house) rel(path string) string {
 }
 
 // check type-checks the typed files of p and returns what does not compile.
-func (h *house) check(p *pkg) (broken []string) {
+func (h *goModule) check(p *pkg) (broken []string) {
 	var files []*ast.File
 	for _, f := range p.files {
 		if f.typed {
@@ -185,7 +185,7 @@ func (h *house) check(p *pkg) (broken []string) {
 	return broken
 }
 
-func (h *house) export(path string) (io.ReadCloser, error) {
+func (h *goModule) export(path string) (io.ReadCloser, error) {
 	f := h.exports[path]
 	if f == "" {
 		return nil, fmt.Errorf("no export data of %s", path)
@@ -194,7 +194,7 @@ func (h *house) export(path string) (io.ReadCloser, error) {
 }
 
 // place prints a position as the compiler does, below the module.
-func (h *house) place(pos token.Pos) string {
+func (h *goModule) place(pos token.Pos) string {
 	p := h.fset.Position(pos)
 	return fmt.Sprintf("%s:%d", h.rel(p.Filename), p.Line)
 }

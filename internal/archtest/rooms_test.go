@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// room is what a package may import besides the standard library.
-type room struct {
+// allowedImports is what a package may import besides the standard library.
+type allowedImports struct {
 	own   []string // packages of this module; "store/..." means the package and all below it
 	third []string // other modules' packages, by prefix
 	tests []string // more of this module, for test files alone
@@ -15,7 +15,7 @@ type room struct {
 
 // rooms is the table of the allowed arrows. A package that is not in it has no place in the house yet: decide
 // what it may know, then give it a row.
-var rooms = map[string]room{
+var rooms = map[string]allowedImports{
 	"": { // the module's root: the door for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",
 			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine", "engine/pebble",
@@ -439,7 +439,7 @@ var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "
 	"github.com/santhosh-tekuri/jsonschema/v6"}
 
 // arrows reports imports that the table of rooms does not allow.
-func arrows(_ *house, p *pkg) (bad []violation) {
+func arrows(_ *goModule, p *pkg) (bad []violation) {
 	if _, product := rooms[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
 		return nil // shared by tests; who may import it is decided in allowed
 	}
@@ -460,7 +460,7 @@ func arrows(_ *house, p *pkg) (bad []violation) {
 }
 
 // allows decides one import of a package that lives at self.
-func (r room) allows(path, self string, test bool) bool {
+func (r allowedImports) allows(path, self string, test bool) bool {
 	first, _, _ := strings.Cut(path, "/")
 	below, own := strings.CutPrefix(path+"/", module+"/")
 	below = strings.TrimSuffix(below, "/")

@@ -38,7 +38,7 @@ var cycleLimits = map[string]int{
 }
 
 // cycle measures the largest cycles of the packages in cycleLimits.
-func (h *house) cycle(t *testing.T) {
+func (h *goModule) cycle(t *testing.T) {
 	measured := 0
 	for _, p := range h.pkgs {
 		limit, ok := cycleLimits[p.path]
@@ -71,7 +71,7 @@ func TestLargestCycle(t *testing.T) {
 
 // TestSizesSee feeds the measures one function and one line that are a little too big.
 func TestSizesSee(t *testing.T) {
-	h := &house{root: "/m", fset: token.NewFileSet()}
+	h := &goModule{root: "/m", fset: token.NewFileSet()}
 	src := "package a\nfunc fits() {" + strings.Repeat("\n", maxFunc-1) + "}\n" +
 		"func long() {" + strings.Repeat("\n", maxFunc) + "}\n"
 	f, err := parser.ParseFile(h.fset, "/m/a/x.go", src, 0)
@@ -87,7 +87,7 @@ func TestSizesSee(t *testing.T) {
 }
 
 // uses tells for each product file of a package which others declare what it names.
-func (h *house) uses(p *pkg) map[string][]string {
+func (h *goModule) uses(p *pkg) map[string][]string {
 	uses := map[string][]string{}
 	for _, f := range p.files {
 		if !f.typed {
@@ -151,7 +151,7 @@ func largestCycle(uses map[string][]string) (largest []string) {
 }
 
 // sizes counts what is wider or longer than it should be.
-func (h *house) sizes(t *testing.T) {
+func (h *goModule) sizes(t *testing.T) {
 	var wide, long, funcs []string
 	for _, p := range h.pkgs {
 		for _, f := range p.files {
@@ -185,7 +185,7 @@ func (h *house) sizes(t *testing.T) {
 }
 
 // longFuncs names the functions of a file that have more than maxFunc lines.
-func (h *house) longFuncs(f *file) (long []string) {
+func (h *goModule) longFuncs(f *file) (long []string) {
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if ok && h.fset.Position(fn.End()).Line-h.fset.Position(fn.Pos()).Line+1 > maxFunc {

@@ -7,7 +7,7 @@ import (
 
 // state reports package variables that change: assigned to, deleted from or cleared in a function, or made of
 // locks and atomics. A sync.Pool is a cache without a meaning and is let through.
-func state(_ *house, p *pkg) (bad []violation) {
+func state(_ *goModule, p *pkg) (bad []violation) {
 	p.inspect(func(n ast.Node) {
 		var targets []ast.Expr
 		switch n := n.(type) {

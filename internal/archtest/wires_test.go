@@ -10,7 +10,7 @@ import (
 
 // wires reports what the operations of Cosmos DB know of a wire, and what the wire over HTTP does itself with
 // what lies in the store.
-func wires(h *house, p *pkg) (bad []violation) {
+func wires(h *goModule, p *pkg) (bad []violation) {
 	switch p.path {
 	case "internal/cosmos":
 		return h.protocols(p)
@@ -22,7 +22,7 @@ func wires(h *house, p *pkg) (bad []violation) {
 
 // protocols reports imports of a protocol, be it by the package itself or by one of the module that it
 // imports.
-func (h *house) protocols(p *pkg) (bad []violation) {
+func (h *goModule) protocols(p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		if f.test {
 			continue
@@ -41,7 +41,7 @@ func (h *house) protocols(p *pkg) (bad []violation) {
 }
 
 // reaches reports whether an import leads to HTTP through the packages of the module.
-func (h *house) reaches(path string, seen map[string]bool) bool {
+func (h *goModule) reaches(path string, seen map[string]bool) bool {
 	if path == "net/http" || strings.HasPrefix(path, "github.com/labstack/") {
 		return true
 	}

@@ -46,7 +46,7 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 
 // queryStore is a closed store of documents to query.
 type queryStore struct {
-	documentLayout
+	valueDistribution
 	dir  string
 	spec definition.ContainerSpec
 	text func(i int) []byte // text of the i-th document
@@ -56,7 +56,7 @@ func (s queryStore) String() string { return thousands(int64(s.docs)) + " docume
 
 func (b *Bench) querySets() (sets []queryStore) {
 	for _, n := range b.queryDocs() {
-		l := documentLayout{n}
+		l := valueDistribution{n}
 		sets = append(sets, queryStore{l, b.path("query-" + strconv.Itoa(n)), querySpec(), l.json})
 	}
 	return sets
@@ -77,7 +77,7 @@ const (
 )
 
 // validateQueries checks the options of the section query. The size of each set of documents must be a
-// multiple of minQueryDocs, so that documentLayout can divide the set.
+// multiple of minQueryDocs, so that valueDistribution can divide the set.
 func (b *Bench) validateQueries() error {
 	for _, n := range b.queryDocs() {
 		if n < minQueryDocs || n > maxQueryDocs || n%minQueryDocs != 0 {
@@ -98,7 +98,7 @@ func (b *Bench) measureSearches(ctx context.Context) error {
 		return nil
 	}
 	sizes := b.queryDocs()
-	l := documentLayout{min(sizes[len(sizes)-1], searchDocs)}
+	l := valueDistribution{min(sizes[len(sizes)-1], searchDocs)}
 	set := queryStore{l, b.path("search"), searchSpec(), l.searchedJSON}
 	defer drop(set.dir)
 	if err := b.makeQuerySet(ctx, set); err != nil {

@@ -30,9 +30,9 @@ const (
 	queryCache = readCache
 )
 
-// documentLayout defines the values that the documents of a set share. The number of matches of an indexed
+// valueDistribution defines the values that the documents of a set share. The number of matches of an indexed
 // query is the same in a set of any size; an aggregate covers the same fraction of each set.
-type documentLayout struct{ docs int }
+type valueDistribution struct{ docs int }
 
 // Primes larger than any set. The multiples of a prime, modulo the size of the set, are a permutation of all
 // numbers below the size. Each property uses its own prime, so no property of a document determines another.
@@ -47,21 +47,21 @@ const (
 )
 
 // shuffled returns the position of the i-th document in the permutation by a stride, one of the primes.
-func (l documentLayout) shuffled(i, stride int) int { return i * stride % l.docs }
+func (l valueDistribution) shuffled(i, stride int) int { return i * stride % l.docs }
 
 // share assigns each document one of the numbers below parts, each number to equally many documents, in a
 // pseudo-random order that the prime stride determines. It returns the number of the i-th document.
-func (l documentLayout) share(i, stride, parts int) int {
+func (l valueDistribution) share(i, stride, parts int) int {
 	return l.shuffled(i, stride) * parts / l.docs
 }
 
-func (l documentLayout) groups() int    { return min(l.docs/2, maxGroups) }
-func (l documentLayout) fewGroups() int { return l.docs / fewDocs }
+func (l valueDistribution) groups() int    { return min(l.docs/2, maxGroups) }
+func (l valueDistribution) fewGroups() int { return l.docs / fewDocs }
 
 // partition returns the partition key of the i-th document. Two partitions were written first and never
 // again, one of them with a hundredth of all documents. One has a tenth of all documents. The others have few
 // documents each and are written all the time.
-func (l documentLayout) partition(i int) string {
+func (l valueDistribution) partition(i int) string {
 	switch {
 	case i < quietDocs:
 		return "quiet"
@@ -75,10 +75,10 @@ func (l documentLayout) partition(i int) string {
 
 func smallPartition(k int) string { return fmt.Sprintf("p%06d", k) }
 
-func active(l documentLayout, k int) string { return smallPartition(l.askedFew(k)) }
-func inQuiet(documentLayout, int) string    { return "quiet" }
-func inOld(documentLayout, int) string      { return "old" }
-func inBig(documentLayout, int) string      { return "big" }
+func active(l valueDistribution, k int) string { return smallPartition(l.askedFew(k)) }
+func inQuiet(valueDistribution, int) string    { return "quiet" }
+func inOld(valueDistribution, int) string      { return "old" }
+func inBig(valueDistribution, int) string      { return "big" }
 
 func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 
@@ -88,17 +88,17 @@ const queryTurns = 16
 
 // asked returns the number of the document that the k-th run of a query reads. The number repeats after
 // queryTurns runs.
-func (l documentLayout) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
+func (l valueDistribution) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
 // askedFew returns the number of a small group of documents (see fewDocs), which the k-th run of a query
 // reads. The number repeats after queryTurns runs. It ends in 1, because no small partition has a number that
 // ends in 0: see partition.
-func (l documentLayout) askedFew(k int) int {
+func (l valueDistribution) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }
 
 // json returns the text of the i-th document.
-func (l documentLayout) json(i int) []byte {
+func (l valueDistribution) json(i int) []byte {
 	r := rand.New(rand.NewPCG(uint64(i), 2))
 	b := make([]byte, 0, queryDocBytes)
 	b = fmt.Appendf(b, idStart+`%s","pk":"%s","status":"%s","cat":"cat-%02d","ten":%d,"grp":%d,`,

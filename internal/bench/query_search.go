@@ -25,7 +25,7 @@ const (
 
 // near returns the location of a group of few documents, which are less than nearMetres apart and far from
 // all others.
-func (l documentLayout) near(group int) (longitude, latitude float64) {
+func (l valueDistribution) near(group int) (longitude, latitude float64) {
 	side := 1
 	for side*side < l.fewGroups() {
 		side++
@@ -44,7 +44,7 @@ func word(r *rand.Rand) string {
 
 // searchedJSON returns the text of the i-th document, with a location, a text of words, and the same vector
 // at four paths.
-func (l documentLayout) searchedJSON(i int) []byte {
+func (l valueDistribution) searchedJSON(i int) []byte {
 	const jitter = 0.005 // degrees: less than 800 m
 	r := rand.New(rand.NewPCG(uint64(i), 3))
 	group := i % l.fewGroups()
@@ -110,21 +110,21 @@ func searchSpec() definition.ContainerSpec {
 }
 
 // target returns @t, a vector near the center of the k-th cluster.
-func target(_ documentLayout, k int) []store.Parameter {
+func target(_ valueDistribution, k int) []store.Parameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
 // hereParam returns the parameter @here of the k-th run of a query: a GeoJSON point at the location of a
 // group of documents, another group for each k.
-func hereParam(l documentLayout, k int) []store.Parameter {
+func hereParam(l valueDistribution, k int) []store.Parameter {
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
 // aroundParam returns @around, a square around the location of the k-th group.
-func aroundParam(l documentLayout, k int) []store.Parameter {
+func aroundParam(l valueDistribution, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
 	return []store.Parameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,

@@ -16,14 +16,14 @@ type queryShape struct {
 	text string
 	with queryParametersFunc // nil: the query has no parameters
 	// partition returns the partition key of the header; nil: the query covers the whole container.
-	partition func(l documentLayout, k int) string
+	partition func(l valueDistribution, k int) string
 	page      int          // maximum number of rows of the only page that is read; 0: all pages are read
 	growth    *figureLimit // limit for the largest set compared with the smallest one
 }
 
 // queryParametersFunc returns the parameters for the k-th run of a query, which differ from run to run so
 // that a query does not read the same documents each time.
-type queryParametersFunc func(l documentLayout, k int) []store.Parameter
+type queryParametersFunc func(l valueDistribution, k int) []store.Parameter
 
 // served is the budget of queries that use an index and whose result has the same size in any set: at most
 // 1.5 times the CPU time of the smallest set.
@@ -32,26 +32,26 @@ func served() *figureLimit { return ratioAtMost(1.5) }
 // last returns a function that sets @from to the number of documents minus count, so that c.n >= @from is
 // true for count documents, in a set of any size.
 func last(count int) queryParametersFunc {
-	return func(l documentLayout, _ int) []store.Parameter {
+	return func(l valueDistribution, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
 // one returns the parameter @v: a text formatted from the number of a small group, see askedFew.
 func one(format string) queryParametersFunc {
-	return func(l documentLayout, k int) []store.Parameter {
+	return func(l valueDistribution, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
 // cat returns @cat, one of a hundred values.
-func cat(_ documentLayout, k int) []store.Parameter {
+func cat(_ valueDistribution, k int) []store.Parameter {
 	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
 // all returns a function that returns the parameters of all functions in list together.
 func all(list ...queryParametersFunc) queryParametersFunc {
-	return func(l documentLayout, k int) (joined []store.Parameter) {
+	return func(l valueDistribution, k int) (joined []store.Parameter) {
 		for _, v := range list {
 			joined = append(joined, v(l, k)...)
 		}
@@ -61,7 +61,7 @@ func all(list ...queryParametersFunc) queryParametersFunc {
 
 // spread returns the ids of count documents, evenly distributed over the set. Another k gives other
 // documents; k is the number of the query's run.
-func spread(l documentLayout, k, count int) (list []jsondoc.Value) {
+func spread(l valueDistribution, k, count int) (list []jsondoc.Value) {
 	for j := range count {
 		list = append(list, jsondoc.StringValue(newDocument((l.asked(k)+j*(l.docs/count)+j)%l.docs).id))
 	}
@@ -77,7 +77,7 @@ func inIDs(count int) queryShape {
 	}
 	return queryShape{name: fmt.Sprintf("IN %d ids", count), growth: served(),
 		text: `SELECT c.id FROM c WHERE c.id IN (` + strings.Join(names, ", ") + `)`,
-		with: func(l documentLayout, k int) (list []store.Parameter) {
+		with: func(l valueDistribution, k int) (list []store.Parameter) {
 			for j, id := range spread(l, k, count) {
 				list = append(list, parameter(name(j), id))
 			}
@@ -86,7 +86,7 @@ func inIDs(count int) queryShape {
 }
 
 // ids returns @ids, an array of 100 ids.
-func ids(l documentLayout, k int) []store.Parameter {
+func ids(l valueDistribution, k int) []store.Parameter {
 	var list []string
 	for _, id := range spread(l, k, 100) {
 		list = append(list, strconv.Quote(id.Str()))
@@ -106,7 +106,7 @@ func shapes() (list []queryShape) {
 func pointShapes() []queryShape {
 	return []queryShape{
 		{name: "id =", text: `SELECT * FROM c WHERE c.id = @id`, growth: served(),
-			with: func(l documentLayout, k int) []store.Parameter {
+			with: func(l valueDistribution, k int) []store.Parameter {
 				return []store.Parameter{parameter("@id", jsondoc.StringValue(newDocument(l.asked(k)).id))}
 			}},
 		{name: "= (100)", text: `SELECT c.id, c.name FROM c WHERE c.address.city = @v`,
@@ -206,7 +206,7 @@ func orderShapes() []queryShape {
 // skip returns a function that returns the parameter @skip: the given percentage of the number of
 // documents, which the query skips by OFFSET.
 func skip(percent int) queryParametersFunc {
-	return func(l documentLayout, _ int) []store.Parameter {
+	return func(l valueDistribution, _ int) []store.Parameter {
 		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}
 	}
 }

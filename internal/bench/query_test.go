@@ -39,7 +39,7 @@ func TestValidateQueries(t *testing.T) {
 
 // What queries are compared by must not depend on the size of the set.
 func TestQueryDocuments(t *testing.T) {
-	for _, l := range []documentLayout{{1000}, {3000}, {20_000}} {
+	for _, l := range []valueDistribution{{1000}, {3000}, {20_000}} {
 		counts, rare := map[any]int{}, 0
 		for i := range l.docs {
 			body := l.json(i)
@@ -89,7 +89,7 @@ func TestQueryDocuments(t *testing.T) {
 }
 
 func TestSearchedDocuments(t *testing.T) {
-	l := documentLayout{3000}
+	l := valueDistribution{3000}
 	g := l.askedFew(1)
 	place, err := index.ParseGeometry(hereParam(l, 1)[0].Value, false)
 	if err != nil {
@@ -116,13 +116,13 @@ func TestSearchedDocuments(t *testing.T) {
 
 // Each shape is answered, and where its name reports how many documents match, by so many.
 func TestShapes(t *testing.T) {
-	l := documentLayout{1000}
+	l := valueDistribution{1000}
 	for _, c := range []struct {
 		set    queryStore
 		shapes []queryShape
 	}{
-		{queryStore{documentLayout: l, spec: querySpec(), text: l.json}, shapes()},
-		{queryStore{documentLayout: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
+		{queryStore{valueDistribution: l, spec: querySpec(), text: l.json}, shapes()},
+		{queryStore{valueDistribution: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
 	} {
 		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}, progress: &progress.Bar{}}
 		db, container, err := b.queryContainer(t.Context(), openOptions{engine: pebble.Options{Memory: true}},
@@ -142,7 +142,7 @@ func TestShapes(t *testing.T) {
 				t.Errorf("two shapes are named %s", s.name)
 			}
 			names[s.name] = true
-			a := &queryRun{queryShape: s, documentLayout: l, b: b, c: container}
+			a := &queryRun{queryShape: s, valueDistribution: l, b: b, c: container}
 			seen := a.ask(t.Context(), 1)
 			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
 			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {

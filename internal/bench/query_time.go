@@ -47,7 +47,7 @@ const (
 // queryRun is one kind of query that is run repeatedly on one set of documents.
 type queryRun struct {
 	queryShape
-	documentLayout
+	valueDistribution
 	b         *Bench
 	c         *store.Container
 	cpu, wall []float64 // of each counted run
@@ -74,7 +74,7 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 	for _, s := range list {
 		sides := make([]*queryRun, len(sets))
 		for i := range sets {
-			sides[i] = &queryRun{queryShape: s, documentLayout: sets[i].documentLayout, b: b,
+			sides[i] = &queryRun{queryShape: s, valueDistribution: sets[i].valueDistribution, b: b,
 				c: containers[i]}
 		}
 		found, err := runInterleaved(ctx, sides)
@@ -192,10 +192,10 @@ func (a *queryRun) request(turn int) store.QueryRequest {
 		r.MaxItems = a.page
 	}
 	if a.with != nil {
-		r.Parameters = a.with(a.documentLayout, turn)
+		r.Parameters = a.with(a.valueDistribution, turn)
 	}
 	if a.queryShape.partition != nil {
-		key := a.queryShape.partition(a.documentLayout, turn)
+		key := a.queryShape.partition(a.valueDistribution, turn)
 		r.Scope.Partition = definition.NewPartitionKey(jsondoc.StringValue(key))
 	}
 	return r

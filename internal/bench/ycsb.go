@@ -28,11 +28,11 @@ const (
 	ycsbSync = 200 * time.Microsecond
 )
 
-// ycsbOperation is a kind of operation.
-type ycsbOperation int
+// ycsbOperationKind is a kind of operation.
+type ycsbOperationKind int
 
 const (
-	ycsbRead ycsbOperation = iota
+	ycsbRead ycsbOperationKind = iota
 	ycsbUpdate
 	ycsbInsert
 	ycsbScanning
@@ -42,17 +42,17 @@ const (
 // ycsbWorkload is one of the core workloads of the Yahoo! Cloud Serving Benchmark: the share of each kind.
 type ycsbWorkload struct {
 	name   string
-	shares map[ycsbOperation]int // of 100
-	latest bool                  // new documents are read most, otherwise some old ones
+	shares map[ycsbOperationKind]int // of 100
+	latest bool                      // new documents are read most, otherwise some old ones
 }
 
 var ycsbWorkloads = []ycsbWorkload{
-	{"A: 50 % reads, 50 % updates", map[ycsbOperation]int{ycsbRead: 50, ycsbUpdate: 50}, false},
-	{"B: 95 % reads, 5 % updates", map[ycsbOperation]int{ycsbRead: 95, ycsbUpdate: 5}, false},
-	{"C: reads", map[ycsbOperation]int{ycsbRead: 100}, false},
-	{"D: 95 % reads of new ones, 5 % inserts", map[ycsbOperation]int{ycsbRead: 95, ycsbInsert: 5}, true},
-	{"E: 95 % scans, 5 % inserts", map[ycsbOperation]int{ycsbScanning: 95, ycsbInsert: 5}, false},
-	{"F: 50 % reads, 50 % read and update", map[ycsbOperation]int{ycsbRead: 50, ycsbModify: 50}, false},
+	{"A: 50 % reads, 50 % updates", map[ycsbOperationKind]int{ycsbRead: 50, ycsbUpdate: 50}, false},
+	{"B: 95 % reads, 5 % updates", map[ycsbOperationKind]int{ycsbRead: 95, ycsbUpdate: 5}, false},
+	{"C: reads", map[ycsbOperationKind]int{ycsbRead: 100}, false},
+	{"D: 95 % reads of new ones, 5 % inserts", map[ycsbOperationKind]int{ycsbRead: 95, ycsbInsert: 5}, true},
+	{"E: 95 % scans, 5 % inserts", map[ycsbOperationKind]int{ycsbScanning: 95, ycsbInsert: 5}, false},
+	{"F: 50 % reads, 50 % read and update", map[ycsbOperationKind]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
 // ycsb is the state of measureYCSB. Each write is also carried out in twin, a second store in memory, over
@@ -66,15 +66,15 @@ type ycsb struct {
 	rec         *recordingEngine
 	keys        [][]byte // of the documents, in bare Pebble
 	version     int
-	ops         []ycsbOp // of the current slice
-	size        int      // of the next slice
+	ops         []ycsbOperation // of the current slice
+	size        int             // of the next slice
 	took        latencies
 	spent       resourceUsage
 }
 
-// ycsbOp is one operation. body and txn are those of a write.
-type ycsbOp struct {
-	kind ycsbOperation
+// ycsbOperation is one operation. body and txn are those of a write.
+type ycsbOperation struct {
+	kind ycsbOperationKind
 	document
 	body []byte
 	txn  []byte
@@ -148,8 +148,8 @@ func (y *ycsb) body(d document) []byte {
 
 // write prepares a write of the i-th document. It runs the write in the second store, in memory, which
 // records the keys and values that it writes.
-func (y *ycsb) write(ctx context.Context, kind ycsbOperation, i int) (op ycsbOp, err error) {
-	op = ycsbOp{kind: kind, document: newDocument(i)}
+func (y *ycsb) write(ctx context.Context, kind ycsbOperationKind, i int) (op ycsbOperation, err error) {
+	op = ycsbOperation{kind: kind, document: newDocument(i)}
 	op.body = y.body(op.document)
 	if _, _, err := y.twin.Upsert(ctx, op.key(), op.body, store.WriteOptions{}); err != nil {
 		return op, err
@@ -194,7 +194,7 @@ func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 		} else {
 			i = int(uint64(i) * 0x9E3779B97F4A7C15 >> 20 % uint64(n))
 		}
-		op := ycsbOp{kind: w.choose(y.rng.IntN(100)), document: newDocument(i)}
+		op := ycsbOperation{kind: w.choose(y.rng.IntN(100)), document: newDocument(i)}
 		if op.kind == ycsbInsert {
 			i = len(y.keys)
 		}
@@ -211,7 +211,7 @@ func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 
 // choose returns the kind of the next operation for a random number from 0 to 99, so that each kind gets its
 // share of the workload.
-func (w ycsbWorkload) choose(x int) ycsbOperation {
+func (w ycsbWorkload) choose(x int) ycsbOperationKind {
 	for kind := ycsbRead; kind < ycsbModify; kind++ {
 		if x -= w.shares[kind]; x < 0 {
 			return kind
@@ -261,7 +261,7 @@ func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, e
 	return len(times), took, err
 }
 
-func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOp) (err error) {
+func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOperation) (err error) {
 	switch op.kind {
 	case ycsbRead, ycsbModify:
 		_, _, err = y.store.Read(ctx, op.key(), op.id, store.ReadOptions{})
@@ -280,7 +280,7 @@ func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOp) (err error) {
 	return err
 }
 
-func (y *ycsb) runBaseline(op *ycsbOp) (err error) {
+func (y *ycsb) runBaseline(op *ycsbOperation) (err error) {
 	switch op.kind {
 	case ycsbRead, ycsbModify:
 		_, closer, err := y.bare.Get(y.keys[op.i])

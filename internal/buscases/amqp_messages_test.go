@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// reference is where a delivery came from.
-type reference struct {
-	p       *peer
+// deliveryOrigin is where a delivery came from.
+type deliveryOrigin struct {
+	p       *amqpClient
 	id      uint32
 	settled bool
 }
@@ -47,13 +47,13 @@ func conditionOf(code entity.ErrorCode) wire.Symbol {
 	return "?"
 }
 
-func (*peer) refused(err error, code entity.ErrorCode) bool {
+func (*amqpClient) refused(err error, code entity.ErrorCode) bool {
 	var e *frame.Error
 	return errors.As(err, &e) && e.Condition == conditionOf(code)
 }
 
 // send sends all before it awaits the first outcome.
-func (p *peer) send(address string, list ...*message.Message) error {
+func (p *amqpClient) send(address string, list ...*message.Message) error {
 	var payloads [][]byte
 	for _, m := range list {
 		payloads = append(payloads, encode(m))
@@ -83,7 +83,7 @@ func must(b []byte, err error) []byte {
 	return b
 }
 
-func (p *peer) batch(address string, list ...*message.Message) error {
+func (p *amqpClient) batch(address string, list ...*message.Message) error {
 	var envelope []byte
 	for _, m := range list {
 		envelope = wire.AppendBinary(wire.AppendDescriptor(envelope, 0x75), encode(m))
@@ -92,7 +92,7 @@ func (p *peer) batch(address string, list ...*message.Message) error {
 }
 
 // transmit sends deliveries and awaits their outcomes.
-func (p *peer) transmit(address string, format uint32, payloads ...[]byte) error {
+func (p *amqpClient) transmit(address string, format uint32, payloads ...[]byte) error {
 	p.b.Helper()
 	l, err := p.attach("to "+address, address, false)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *peer) transmit(address string, format uint32, payloads ...[]byte) error
 	}
 	for id := first; id != p.sent; id++ {
 		var state frame.State
-		p.reach(func() (ok bool) { state, ok = p.states[settled{true, id}]; return ok || l.detached })
+		p.reach(func() (ok bool) { state, ok = p.states[deliveryID{true, id}]; return ok || l.detached })
 		if l.detached {
 			return fail(l.gone)
 		}
@@ -116,7 +116,7 @@ func (p *peer) transmit(address string, format uint32, payloads ...[]byte) error
 }
 
 // deliver writes one delivery, in frames of at most 32 KB.
-func (p *peer) deliver(l *link, format uint32, done bool, payload []byte) {
+func (p *amqpClient) deliver(l *link, format uint32, done bool, payload []byte) {
 	p.b.Helper()
 	id := p.sent
 	p.sent++
@@ -129,7 +129,7 @@ func (p *peer) deliver(l *link, format uint32, done bool, payload []byte) {
 	}
 }
 
-func (p *peer) receive(address string, mode queue.ReceiveMode, most int) ([]got, error) {
+func (p *amqpClient) receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error) {
 	l, err := p.attach(fmt.Sprint("from ", address, mode), address, true, func(a *frame.Attach) {
 		if mode == queue.ReceiveAndDelete {
 			a.SndSettleMode, a.RcvSettleMode = frame.SenderSettled, frame.ReceiverFirst
@@ -142,7 +142,7 @@ func (p *peer) receive(address string, mode queue.ReceiveMode, most int) ([]got,
 }
 
 // drain takes what there is on a link.
-func (p *peer) drain(l *link, most int) ([]got, error) {
+func (p *amqpClient) drain(l *link, most int) ([]receivedMessage, error) {
 	l.drained, l.inbox = false, nil
 	p.flow(l, uint32(most), true)
 	p.reach(func() bool { return l.drained || l.detached })
@@ -152,25 +152,25 @@ func (p *peer) drain(l *link, most int) ([]got, error) {
 	return l.inbox, nil
 }
 
-func (p *peer) flow(l *link, credit uint32, drain bool) {
+func (p *amqpClient) flow(l *link, credit uint32, drain bool) {
 	p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window,
 		OutgoingWindow: 100_000, Handle: frame.Some(l.handle), DeliveryCount: frame.Some(l.count),
 		LinkCredit: frame.Some(credit), Drain: drain})
 }
 
 // credit is what is left of it on the link that receives from a queue.
-func (p *peer) credit(address string) int {
+func (p *amqpClient) credit(address string) int {
 	return int(p.links[fmt.Sprint("from ", address, queue.PeekLock)].credit)
 }
 
 // settle goes by the delivery where that is still open, and else by the token, as the SDKs do.
-func (p *peer) settle(address string, m got, s queue.Settlement) error {
-	r, ok := m.reference.(reference)
-	if _, twice := p.states[settled{false, r.id}]; !ok || r.p != p || r.settled || twice {
+func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
+	r, ok := m.reference.(deliveryOrigin)
+	if _, twice := p.states[deliveryID{false, r.id}]; !ok || r.p != p || r.settled || twice {
 		return p.settleByToken(address, m, s)
 	}
 	p.say(&frame.Disposition{Receiver: true, First: r.id, State: stateOf(s)})
-	key := settled{false, r.id}
+	key := deliveryID{false, r.id}
 	p.reach(func() bool { return p.states[key] != nil })
 	if state, ok := p.states[key].(*frame.Rejected); ok && state.Error != nil {
 		return state.Error
@@ -178,8 +178,8 @@ func (p *peer) settle(address string, m got, s queue.Settlement) error {
 	return nil
 }
 
-func (p *peer) completeUnheard(m got) {
-	p.say(&frame.Disposition{Receiver: true, First: m.reference.(reference).id, State: &frame.Accepted{}})
+func (p *amqpClient) completeUnheard(m receivedMessage) {
+	p.say(&frame.Disposition{Receiver: true, First: m.reference.(deliveryOrigin).id, State: &frame.Accepted{}})
 }
 
 func modified(s queue.Settlement) (m wire.Map) {
@@ -213,7 +213,7 @@ func stateOf(s queue.Settlement) frame.State {
 }
 
 // listen implements listener.
-func (p *peer) listen(address string) (stop func()) {
+func (p *amqpClient) listen(address string) (stop func()) {
 	l, err := p.attach("wait "+address, address, true)
 	p.b.must(err)
 	p.flow(l, 1, false)
@@ -224,8 +224,8 @@ func (p *peer) listen(address string) (stop func()) {
 }
 
 // read takes a message apart as a receiver gets it.
-func (p *peer) read(payload []byte) got {
-	m := got{values: map[string]string{}}
+func (p *amqpClient) read(payload []byte) receivedMessage {
+	m := receivedMessage{values: map[string]string{}}
 	for len(payload) > 0 {
 		v, rest, err := wire.Value(payload)
 		p.b.must(err)
@@ -263,7 +263,7 @@ func (p *peer) read(payload []byte) got {
 	return m
 }
 
-func (m *got) annotate(all wire.Map) {
+func (m *receivedMessage) annotate(all wire.Map) {
 	for _, e := range all {
 		name, _ := e.Key.(wire.Symbol)
 		switch v := e.Value.(type) {

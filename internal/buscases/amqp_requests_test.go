@@ -13,7 +13,7 @@ import (
 )
 
 // ask asks the node of an entity, and returns the body of the answer: nil where there is nothing.
-func (p *peer) ask(address, operation string, body wire.Map) (wire.Map, error) {
+func (p *amqpClient) ask(address, operation string, body wire.Map) (wire.Map, error) {
 	p.b.Helper()
 	node := address + "/$management"
 	reply := "answers of " + address
@@ -48,7 +48,7 @@ func (p *peer) ask(address, operation string, body wire.Map) (wire.Map, error) {
 	return answer.body, nil
 }
 
-func (p *peer) settleByToken(address string, m got, s queue.Settlement) error {
+func (p *amqpClient) settleByToken(address string, m receivedMessage, s queue.Settlement) error {
 	status := map[queue.SettlementOutcome]string{queue.Complete: "completed", queue.Abandon: "abandoned",
 		queue.DeadLetter: "suspended", queue.Defer: "defered", queue.Release: "released"}[s.Outcome]
 	body := wire.Map{{Key: "disposition-status", Value: status},
@@ -60,7 +60,7 @@ func (p *peer) settleByToken(address string, m got, s queue.Settlement) error {
 	return err
 }
 
-func (p *peer) renew(address string, m got) (until time.Time, err error) {
+func (p *amqpClient) renew(address string, m receivedMessage) (until time.Time, err error) {
 	body, err := p.ask(address, "renew-lock",
 		wire.Map{{Key: "lock-tokens", Value: wire.UUIDs([]wire.UUID{m.token})}})
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *peer) renew(address string, m got) (until time.Time, err error) {
 }
 
 // messagesOf are the messages of an answer.
-func (p *peer) messagesOf(body wire.Map) (list []got) {
+func (p *amqpClient) messagesOf(body wire.Map) (list []receivedMessage) {
 	v, _ := body.Get("messages")
 	all, _ := v.(wire.List)
 	for _, e := range all {
@@ -86,7 +86,7 @@ func (p *peer) messagesOf(body wire.Map) (list []got) {
 	return list
 }
 
-func (p *peer) peek(address string) (all []got, err error) {
+func (p *amqpClient) peek(address string) (all []receivedMessage, err error) {
 	for from := int64(0); ; {
 		body, err := p.ask(address, "peek-message", wire.Map{{Key: "from-sequence-number", Value: from},
 			{Key: "message-count", Value: int32(250)}})
@@ -101,7 +101,7 @@ func (p *peer) peek(address string) (all []got, err error) {
 	}
 }
 
-func (p *peer) schedule(address string, list ...*message.Message) (numbers []int64, err error) {
+func (p *amqpClient) schedule(address string, list ...*message.Message) (numbers []int64, err error) {
 	var all wire.List
 	for _, m := range list {
 		all = append(all, wire.Map{{Key: "message-id", Value: m.Text(message.MessageID)},
@@ -118,13 +118,13 @@ func (p *peer) schedule(address string, list ...*message.Message) (numbers []int
 	return numbers, nil
 }
 
-func (p *peer) cancel(address string, numbers ...int64) error {
+func (p *amqpClient) cancel(address string, numbers ...int64) error {
 	_, err := p.ask(address, "cancel-scheduled-message",
 		wire.Map{{Key: "sequence-numbers", Value: wire.Longs(numbers)}})
 	return err
 }
 
-func (p *peer) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error) {
+func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error) {
 	settle := uint32(1)
 	if mode == queue.ReceiveAndDelete {
 		settle = 0
@@ -134,15 +134,15 @@ func (p *peer) deferred(address string, mode queue.ReceiveMode, numbers ...int64
 	return p.messagesOf(body), err
 }
 
-// linkTalk is a session whose lock a link holds.
-type linkTalk struct {
-	p       *peer
+// linkSession is a session whose lock a link holds.
+type linkSession struct {
+	p       *amqpClient
 	l       *link
 	address string
 	session string
 }
 
-func (p *peer) accept(address, id string) (talk, error) {
+func (p *amqpClient) accept(address, id string) (lockedSession, error) {
 	var want any
 	if id != "" {
 		want = id
@@ -155,21 +155,21 @@ func (p *peer) accept(address, id string) (talk, error) {
 		return nil, err
 	}
 	v, _ := l.answer.Source.Filter.Get("com.microsoft:session-filter")
-	return &linkTalk{p, l, address, v.(string)}, nil
+	return &linkSession{p, l, address, v.(string)}, nil
 }
 
-func (t *linkTalk) id() string { return t.session }
+func (t *linkSession) id() string { return t.session }
 
-func (t *linkTalk) receive(most int) ([]got, error) { return t.p.drain(t.l, most) }
+func (t *linkSession) receive(most int) ([]receivedMessage, error) { return t.p.drain(t.l, most) }
 
-func (t *linkTalk) state() (string, error) {
+func (t *linkSession) state() (string, error) {
 	body, err := t.p.ask(t.address, "get-session-state", wire.Map{{Key: "session-id", Value: t.session}})
 	v, _ := body.Get("session-state")
 	state, _ := v.([]byte)
 	return string(state), err
 }
 
-func (t *linkTalk) setState(text string) error {
+func (t *linkSession) setState(text string) error {
 	var state any
 	if text != "" {
 		state = []byte(text)
@@ -179,13 +179,13 @@ func (t *linkTalk) setState(text string) error {
 	return err
 }
 
-func (t *linkTalk) close() {
+func (t *linkSession) close() {
 	t.p.say(&frame.Detach{Handle: t.l.handle, Closed: true})
 	t.p.reach(func() bool { return t.l.detached })
 }
 
 // settledTransfers sends what nobody answers, to a queue that takes it and to one that does not.
-func settledTransfers(b *bench) {
+func settledTransfers(b *caseFixture) {
 	b.queue("q")
 	b.queue("off")
 	for _, name := range []string{"q", "off"} {
@@ -198,7 +198,7 @@ func settledTransfers(b *bench) {
 	}
 	b.send("q", msg("B")) // what is answered later than the first two
 	for id := range uint32(2) {
-		if state, ok := b.peer.states[settled{true, id}]; ok {
+		if state, ok := b.peer.states[deliveryID{true, id}]; ok {
 			b.Fatalf("transfer %d is answered by %v", id, state)
 		}
 	}
@@ -207,7 +207,7 @@ func settledTransfers(b *bench) {
 }
 
 // smallFrames takes a large message in frames of 512 bytes, each when the one before has been taken.
-func smallFrames(b *bench) {
+func smallFrames(b *caseFixture) {
 	b.queue("q")
 	text := strings.Repeat("0123456789", 20_000)
 	b.send("q", msg(text, named("L")))

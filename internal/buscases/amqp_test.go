@@ -13,12 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// peer is a client of bare frames with one session. It does one thing after the other: what comes meanwhile
+// amqpClient is a client of bare frames with one session. It does one thing after the other: what comes meanwhile
 // is noted.
-type peer struct {
-	b        *bench
+type amqpClient struct {
+	b        *caseFixture
 	conn     net.Conn
-	in       chan arrived
+	in       chan receivedFrame
 	served   chan error
 	window   uint32
 	handles  uint32
@@ -26,17 +26,17 @@ type peer struct {
 	received uint32           // transfers
 	links    map[string]*link // by name
 	theirs   map[uint32]*link // by the server's handle
-	states   map[settled]frame.State
+	states   map[deliveryID]frame.State
 }
 
-// settled names a delivery: of ours, or of theirs.
-type settled struct {
+// deliveryID names a delivery: of ours, or of theirs.
+type deliveryID struct {
 	ours bool
 	id   uint32
 }
 
-// arrived is a frame that has come.
-type arrived struct {
+// receivedFrame is a frame that has come.
+type receivedFrame struct {
 	body    frame.Body
 	payload []byte
 }
@@ -53,20 +53,20 @@ type link struct {
 	drained  bool
 	first    *frame.Transfer // of a delivery of which more is to come
 	payload  []byte
-	inbox    []got
+	inbox    []receivedMessage
 }
 
-func connectAMQP(b *bench) {
+func connectAMQP(b *caseFixture) {
 	p := dial(b, 1<<16, 100_000)
 	b.peer, b.messages, b.look, b.plan, b.talk, b.wait, b.bulk = p, p, p, p, p, p, p
 }
 
 // dial connects with frames of at most size bytes, and a window of so many transfers.
-func dial(b *bench, size, window uint32) *peer {
+func dial(b *caseFixture, size, window uint32) *amqpClient {
 	b.Helper()
 	near, far := net.Pipe()
-	p := &peer{b: b, conn: near, in: make(chan arrived, 10_000), served: make(chan error, 1), window: window,
-		links: map[string]*link{}, theirs: map[uint32]*link{}, states: map[settled]frame.State{}}
+	p := &amqpClient{b: b, conn: near, in: make(chan receivedFrame, 10_000), served: make(chan error, 1), window: window,
+		links: map[string]*link{}, theirs: map[uint32]*link{}, states: map[deliveryID]frame.State{}}
 	server := bus.New(bus.Options{Queues: b.q, Guard: access.New(access.Options{Mode: access.Off})})
 	go func() { p.served <- amqp.Serve(b.ctx, far, server.Options()) }()
 	header := frame.HeaderAMQP()
@@ -77,11 +77,11 @@ func dial(b *bench, size, window uint32) *peer {
 	go p.listenFrames(r)
 	p.say(&frame.Open{ContainerID: "cases", Hostname: "localhost", MaxFrameSize: size, ChannelMax: 1})
 	p.say(&frame.Begin{IncomingWindow: window, OutgoingWindow: 100_000, HandleMax: 10_000})
-	p.until(func(a arrived) bool { _, ok := a.body.(*frame.Begin); return ok })
+	p.until(func(a receivedFrame) bool { _, ok := a.body.(*frame.Begin); return ok })
 	return p
 }
 
-func (p *peer) listenFrames(r *frame.Reader) {
+func (p *amqpClient) listenFrames(r *frame.Reader) {
 	defer close(p.in)
 	for {
 		f, err := r.Next()
@@ -96,12 +96,12 @@ func (p *peer) listenFrames(r *frame.Reader) {
 			p.b.Errorf("%x: %v", f.Body, err)
 			return
 		}
-		p.in <- arrived{body, payload}
+		p.in <- receivedFrame{body, payload}
 	}
 }
 
 // hangUp breaks off and waits until the server has noticed.
-func (p *peer) hangUp() {
+func (p *amqpClient) hangUp() {
 	p.conn.Close()
 	if p.served != nil {
 		<-p.served
@@ -109,19 +109,19 @@ func (p *peer) hangUp() {
 	}
 }
 
-func (p *peer) write(b []byte) {
+func (p *amqpClient) write(b []byte) {
 	p.b.Helper()
 	_, err := p.conn.Write(b)
 	p.b.must(err)
 }
 
-func (p *peer) say(body frame.Body, payload ...byte) {
+func (p *amqpClient) say(body frame.Body, payload ...byte) {
 	p.b.Helper()
 	p.write(frame.Append(nil, 0, body, payload))
 }
 
 // step takes the next frame in.
-func (p *peer) step() arrived {
+func (p *amqpClient) step() receivedFrame {
 	p.b.Helper()
 	late, stop := ttl.SystemClock{}.After(20 * time.Second)
 	defer stop()
@@ -135,11 +135,11 @@ func (p *peer) step() arrived {
 	case <-late:
 		p.b.Fatal("nothing comes")
 	}
-	return arrived{}
+	return receivedFrame{}
 }
 
 // until steps until a frame is what is wanted.
-func (p *peer) until(done func(arrived) bool) {
+func (p *amqpClient) until(done func(receivedFrame) bool) {
 	p.b.Helper()
 	for !done(p.step()) {
 		continue
@@ -147,14 +147,14 @@ func (p *peer) until(done func(arrived) bool) {
 }
 
 // reach steps until something is so.
-func (p *peer) reach(done func() bool) {
+func (p *amqpClient) reach(done func() bool) {
 	p.b.Helper()
 	for !done() {
 		p.step()
 	}
 }
 
-func (p *peer) note(a arrived) {
+func (p *amqpClient) note(a receivedFrame) {
 	p.b.Helper()
 	switch body := a.body.(type) {
 	case *frame.Attach:
@@ -176,7 +176,7 @@ func (p *peer) note(a arrived) {
 		p.transfer(p.theirs[body.Handle], body, a.payload)
 	case *frame.Disposition:
 		for id := body.First; int32(body.Last.Or(body.First)-id) >= 0; id++ {
-			p.states[settled{body.Receiver, id}] = body.State
+			p.states[deliveryID{body.Receiver, id}] = body.State
 		}
 	case *frame.Detach:
 		l := p.theirs[body.Handle]
@@ -191,7 +191,7 @@ func (p *peer) note(a arrived) {
 	}
 }
 
-func (p *peer) transfer(l *link, t *frame.Transfer, payload []byte) {
+func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
 	p.b.Helper()
 	if l.first == nil {
 		l.first, l.payload = t, nil
@@ -202,7 +202,7 @@ func (p *peer) transfer(l *link, t *frame.Transfer, payload []byte) {
 	}
 	l.count++
 	m := p.read(l.payload)
-	m.reference = reference{p, l.first.DeliveryID.Value, l.first.Settled}
+	m.reference = deliveryOrigin{p, l.first.DeliveryID.Value, l.first.Settled}
 	if len(l.first.DeliveryTag) == 16 {
 		m.token = tokenOf(l.first.DeliveryTag)
 	}
@@ -210,7 +210,7 @@ func (p *peer) transfer(l *link, t *frame.Transfer, payload []byte) {
 }
 
 // attach attaches a link, or finds it attached. change makes it another one than a plain one.
-func (p *peer) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link, error) {
+func (p *amqpClient) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link, error) {
 	p.b.Helper()
 	if l := p.links[name]; l != nil {
 		return l, nil

@@ -13,23 +13,23 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-func connectATOM(b *bench) {
+func connectATOM(b *caseFixture) {
 	w := newWeb(b)
-	b.entities = &atom{w}
+	b.entities = &atomClient{w}
 }
 
-// atom makes entities by entries, in as few elements as the cases need.
-type atom struct{ *web }
+// atomClient makes entities by entries, in as few elements as the cases need.
+type atomClient struct{ *httpClient }
 
-// element is any element of XML.
-type element struct {
+// xmlElement is any element of XML.
+type xmlElement struct {
 	XMLName xml.Name
-	Text    string    `xml:",chardata"`
-	Nodes   []element `xml:",any"`
+	Text    string       `xml:",chardata"`
+	Nodes   []xmlElement `xml:",any"`
 }
 
 // find is the first element of a name, below or in this one.
-func (e *element) find(name string) *element {
+func (e *xmlElement) find(name string) *xmlElement {
 	if e.XMLName.Local == name {
 		return e
 	}
@@ -41,14 +41,14 @@ func (e *element) find(name string) *element {
 	return nil
 }
 
-func (e *element) text(name string) string {
+func (e *xmlElement) text(name string) string {
 	if found := e.find(name); found != nil {
 		return found.Text
 	}
 	return ""
 }
 
-func (a *atom) put(path, kind, elements string, headers ...string) error {
+func (a *atomClient) put(path, kind, elements string, headers ...string) error {
 	_, err := a.do("PUT", "/"+path,
 		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+kind+
 			` xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect" `+
@@ -77,15 +77,15 @@ func elements(kind entity.Kind, p entity.Properties) string {
 	return text.String()
 }
 
-func (a *atom) create(kind entity.Kind, path string, p entity.Properties) error {
+func (a *atomClient) create(kind entity.Kind, path string, p entity.Properties) error {
 	return a.put(path, kind.String()+"Description", elements(kind, p))
 }
 
-func (a *atom) update(kind entity.Kind, path string, p entity.Properties) error {
+func (a *atomClient) update(kind entity.Kind, path string, p entity.Properties) error {
 	return a.put(path, kind.String()+"Description", elements(kind, p), "If-Match", "*")
 }
 
-func (a *atom) get(path string) (e entity.Entity, err error) {
+func (a *atomClient) get(path string) (e entity.Entity, err error) {
 	found, err := a.read("/" + path)
 	var status *statusError
 	if errors.As(err, &status) && status.status == http.StatusNotFound ||
@@ -105,7 +105,7 @@ func (a *atom) get(path string) (e entity.Entity, err error) {
 }
 
 // readEntity reads what the cases look at.
-func readEntity(d *element, e *entity.Entity) (err error) {
+func readEntity(d *xmlElement, e *entity.Entity) (err error) {
 	p := &e.Properties
 	for name, to := range map[string]*time.Duration{"LockDuration": &p.LockDuration,
 		"DefaultMessageTimeToLive": &p.DefaultTTL, "AutoDeleteOnIdle": &p.AutoDeleteOnIdle} {
@@ -133,16 +133,16 @@ func readEntity(d *element, e *entity.Entity) (err error) {
 	return err
 }
 
-func (a *atom) read(path string) (*element, error) {
+func (a *atomClient) read(path string) (*xmlElement, error) {
 	res, err := a.do("GET", path, "")
 	if err != nil {
 		return nil, err
 	}
-	var found element
+	var found xmlElement
 	return &found, xml.Unmarshal(res.Body.Bytes(), &found)
 }
 
-func (a *atom) addRule(subscription, name, filter, action string) error {
+func (a *atomClient) addRule(subscription, name, filter, action string) error {
 	act := `<Action i:type="EmptyRuleAction"/>`
 	if action != "" {
 		act = `<Action i:type="SqlRuleAction"><SqlExpression>` + html.EscapeString(action) +
@@ -152,7 +152,7 @@ func (a *atom) addRule(subscription, name, filter, action string) error {
 		html.EscapeString(filter)+`</SqlExpression></Filter>`+act+`<Name>`+name+`</Name>`)
 }
 
-func (a *atom) list(skip, top int) (names []string, err error) {
+func (a *atomClient) list(skip, top int) (names []string, err error) {
 	feed, err := a.read(fmt.Sprintf("/$Resources/Queues?$skip=%d&$top=%d&api-version=2021-05", skip, top))
 	if err != nil {
 		return nil, err

@@ -26,8 +26,8 @@ var start = time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is where one case runs on one surface.
-type bench struct {
+// caseFixture is where one case runs on one surface.
+type caseFixture struct {
 	*testing.T
 	ctx  context.Context
 	fs   *crashdisk.Disk
@@ -35,25 +35,25 @@ type bench struct {
 	opts queue.Options
 	q    *queue.Queues
 	h    *host.Host
-	connect
+	connectFunc
 
 	messages messenger
-	look     browser
-	plan     planner
-	talk     talker
-	wait     listener
-	bulk     batcher
-	entities keeper
-	peer     *peer // the client of AMQP; nil on other surfaces
-	web      *web  // that of REST or ATOM, likewise
+	look     messagePeeker
+	plan     messageScheduler
+	talk     sessionAcceptor
+	wait     waitingReceiver
+	bulk     batchSender
+	entities entityManager
+	peer     *amqpClient // the client of AMQP; nil on other surfaces
+	web      *httpClient // that of REST or ATOM, likewise
 }
 
-// connect makes the surfaces of a server that is open.
-type connect func(b *bench)
+// connectFunc makes the surfaces of a server that is open.
+type connectFunc func(b *caseFixture)
 
-func newBench(t *testing.T, o queue.Options, fn connect) *bench {
-	b := &bench{T: t, ctx: context.WithoutCancel(t.Context()), fs: crashdisk.New(),
-		base: ttl.NewManual(start), opts: o, connect: fn}
+func newBench(t *testing.T, o queue.Options, fn connectFunc) *caseFixture {
+	b := &caseFixture{T: t, ctx: context.WithoutCancel(t.Context()), fs: crashdisk.New(),
+		base: ttl.NewManual(start), opts: o, connectFunc: fn}
 	b.open()
 	t.Cleanup(func() {
 		b.hangUp()
@@ -63,7 +63,7 @@ func newBench(t *testing.T, o queue.Options, fn connect) *bench {
 	return b
 }
 
-func (b *bench) open() {
+func (b *caseFixture) open() {
 	b.Helper()
 	e, err := pebble.Open(b.ctx, pebble.Options{Dir: "data", FS: b.fs, Strict: true})
 	b.must(err)
@@ -71,14 +71,14 @@ func (b *bench) open() {
 	b.h, err = host.Open(b.ctx, e, host.Options{Clock: ttl.NewVirtualClock(b.base), ManualReaper: true},
 		b.q.Tenant())
 	b.must(err)
-	direct := &engine{b}
+	direct := &goAPIClient{b}
 	b.messages, b.look, b.plan, b.talk, b.entities = direct, direct, direct, direct, direct
 	b.wait, b.bulk = direct, direct
-	b.connect(b)
+	b.connectFunc(b)
 }
 
 // restart stops the server and starts it again.
-func (b *bench) restart() {
+func (b *caseFixture) restart() {
 	b.Helper()
 	b.hangUp()
 	b.must(b.h.Close())
@@ -86,22 +86,22 @@ func (b *bench) restart() {
 }
 
 // hangUp breaks the client's connection off, where it has one.
-func (b *bench) hangUp() {
+func (b *caseFixture) hangUp() {
 	if b.peer != nil {
 		b.peer.hangUp()
 	}
 }
 
 // cut is hangUp and a new connection.
-func (b *bench) cut() {
+func (b *caseFixture) cut() {
 	b.Helper()
 	b.hangUp()
 	if b.peer != nil {
-		b.connect(b)
+		b.connectFunc(b)
 	}
 }
 
-func (b *bench) must(err error) {
+func (b *caseFixture) must(err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -109,7 +109,7 @@ func (b *bench) must(err error) {
 }
 
 // refuses expects an error of a code, as the surface tells it.
-func (b *bench) refuses(err error, code entity.ErrorCode) {
+func (b *caseFixture) refuses(err error, code entity.ErrorCode) {
 	b.Helper()
 	if err == nil || !b.messages.refused(err, code) {
 		b.Fatalf("the error is %v, not of code %d", err, code)
@@ -117,7 +117,7 @@ func (b *bench) refuses(err error, code entity.ErrorCode) {
 }
 
 // at moves the clock to so long after the start, and not the reaper: receivers must not depend on it.
-func (b *bench) at(d time.Duration) {
+func (b *caseFixture) at(d time.Duration) {
 	b.Helper()
 	to := start.Add(d)
 	_, err := b.h.Instance().SetClock(b.ctx, ttl.ClockChange{Set: &to})
@@ -125,21 +125,21 @@ func (b *bench) at(d time.Duration) {
 }
 
 // swept moves the clock and lets the reaper go round.
-func (b *bench) swept(d time.Duration) {
+func (b *caseFixture) swept(d time.Duration) {
 	b.Helper()
 	b.at(d)
 	_, err := b.h.Instance().SweepNow(b.ctx)
 	b.must(err)
 }
 
-type change = func(*entity.Properties)
+type propertiesChange = func(*entity.Properties)
 
-func (b *bench) create(kind entity.Kind, path string, list ...change) {
+func (b *caseFixture) create(kind entity.Kind, path string, list ...propertiesChange) {
 	b.Helper()
 	b.must(b.tryCreate(kind, path, list...))
 }
 
-func (b *bench) tryCreate(kind entity.Kind, path string, list ...change) error {
+func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...propertiesChange) error {
 	p := entity.Defaults(kind)
 	for _, fn := range list {
 		fn(&p)
@@ -148,12 +148,12 @@ func (b *bench) tryCreate(kind entity.Kind, path string, list ...change) error {
 }
 
 // queue makes a queue, topic a topic "t" with subscriptions.
-func (b *bench) queue(name string, list ...change) {
+func (b *caseFixture) queue(name string, list ...propertiesChange) {
 	b.Helper()
 	b.create(entity.Queue, name, list...)
 }
 
-func (b *bench) subscription(name string, list ...change) string {
+func (b *caseFixture) subscription(name string, list ...propertiesChange) string {
 	b.Helper()
 	path := entity.SubscriptionPath("t", name)
 	b.create(entity.Subscription, path, list...)
@@ -161,7 +161,7 @@ func (b *bench) subscription(name string, list ...change) string {
 }
 
 // update changes what an entity has.
-func (b *bench) update(path string, list ...change) {
+func (b *caseFixture) update(path string, list ...propertiesChange) {
 	b.Helper()
 	e, err := b.entities.get(path)
 	b.must(err)
@@ -172,7 +172,7 @@ func (b *bench) update(path string, list ...change) {
 	b.must(b.entities.update(e.Kind, path, p))
 }
 
-func (b *bench) get(path string) entity.Entity {
+func (b *caseFixture) get(path string) entity.Entity {
 	b.Helper()
 	e, err := b.entities.get(path)
 	b.must(err)
@@ -180,7 +180,7 @@ func (b *bench) get(path string) entity.Entity {
 }
 
 // exists expects that an entity is there, or is not.
-func (b *bench) exists(path string, want bool) {
+func (b *caseFixture) exists(path string, want bool) {
 	b.Helper()
 	_, err := b.entities.get(path)
 	if (err == nil) != want || err != nil && entity.ErrorCodeOf(err) != entity.CodeEntityNotFound {
@@ -188,15 +188,23 @@ func (b *bench) exists(path string, want bool) {
 	}
 }
 
-func defaultTTL(d time.Duration) change { return func(p *entity.Properties) { p.DefaultTTL = d } }
-func locks(d time.Duration) change      { return func(p *entity.Properties) { p.LockDuration = d } }
-func deliveries(n int32) change         { return func(p *entity.Properties) { p.MaxDeliveryCount = n } }
-func idle(d time.Duration) change       { return func(p *entity.Properties) { p.AutoDeleteOnIdle = d } }
-func status(s entity.Status) change     { return func(p *entity.Properties) { p.Status = s } }
-func forwards(to string) change         { return func(p *entity.Properties) { p.ForwardTo = to } }
-func deadLetters(p *entity.Properties)  { p.DeadLetterOnExpiration = true }
-func sessions(p *entity.Properties)     { p.RequiresSession = true }
-func deduplicates(d time.Duration) change {
+func defaultTTL(d time.Duration) propertiesChange {
+	return func(p *entity.Properties) { p.DefaultTTL = d }
+}
+func locks(d time.Duration) propertiesChange {
+	return func(p *entity.Properties) { p.LockDuration = d }
+}
+func deliveries(n int32) propertiesChange {
+	return func(p *entity.Properties) { p.MaxDeliveryCount = n }
+}
+func idle(d time.Duration) propertiesChange {
+	return func(p *entity.Properties) { p.AutoDeleteOnIdle = d }
+}
+func status(s entity.Status) propertiesChange { return func(p *entity.Properties) { p.Status = s } }
+func forwards(to string) propertiesChange     { return func(p *entity.Properties) { p.ForwardTo = to } }
+func deadLetters(p *entity.Properties)        { p.DeadLetterOnExpiration = true }
+func sessions(p *entity.Properties)           { p.RequiresSession = true }
+func deduplicates(d time.Duration) propertiesChange {
 	return func(p *entity.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
 }
 
@@ -230,13 +238,13 @@ func with(name, value string) func(*message.Message) {
 	return func(m *message.Message) { m.SetString(name, value) }
 }
 
-func (b *bench) send(address string, list ...*message.Message) {
+func (b *caseFixture) send(address string, list ...*message.Message) {
 	b.Helper()
 	b.must(b.messages.send(address, list...))
 }
 
 // texts are messages in short: "A" or, with failed deliveries, "A+1".
-func texts(list []got) string {
+func texts(list []receivedMessage) string {
 	var words []string
 	for _, m := range list {
 		word := m.text
@@ -249,12 +257,12 @@ func texts(list []got) string {
 }
 
 // expect locks all that there is and compares.
-func (b *bench) expect(address, want string) []got {
+func (b *caseFixture) expect(address, want string) []receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 100, want)
 }
 
-func (b *bench) expectOf(address string, mode queue.ReceiveMode, most int, want string) []got {
+func (b *caseFixture) expectOf(address string, mode queue.ReceiveMode, most int, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.messages.receive(address, mode, most)
 	b.must(err)
@@ -265,13 +273,13 @@ func (b *bench) expectOf(address string, mode queue.ReceiveMode, most int, want 
 }
 
 // locked locks the one message that there is.
-func (b *bench) locked(address, want string) got {
+func (b *caseFixture) locked(address, want string) receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 1, want)[0]
 }
 
 // shows compares what a peek shows.
-func (b *bench) shows(address, want string) []got {
+func (b *caseFixture) shows(address, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.look.peek(address)
 	b.must(err)
@@ -281,20 +289,20 @@ func (b *bench) shows(address, want string) []got {
 	return list
 }
 
-func (b *bench) settle(address string, m got, o queue.SettlementOutcome,
+func (b *caseFixture) settle(address string, m receivedMessage, o queue.SettlementOutcome,
 	modify ...message.ApplicationProperty) {
 	b.Helper()
 	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: o, Modify: modify}))
 }
 
 // loses expects that a lock is lost.
-func (b *bench) loses(address string, m got, o queue.SettlementOutcome) {
+func (b *caseFixture) loses(address string, m receivedMessage, o queue.SettlementOutcome) {
 	b.Helper()
 	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), entity.CodeMessageLockLost)
 }
 
 // kill dead-letters a message with a reason.
-func (b *bench) kill(address string, m got, reason, description string,
+func (b *caseFixture) kill(address string, m receivedMessage, reason, description string,
 	modify ...message.ApplicationProperty) {
 	b.Helper()
 	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason,
@@ -302,7 +310,7 @@ func (b *bench) kill(address string, m got, reason, description string,
 }
 
 // dead takes the dead letters and compares them with their reasons: "A:TTLExpiredException".
-func (b *bench) dead(path, want string) []got {
+func (b *caseFixture) dead(path, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.messages.receive(path+"/$DeadLetterQueue", queue.ReceiveAndDelete, 2000)
 	b.must(err)
@@ -317,7 +325,7 @@ func (b *bench) dead(path, want string) []got {
 }
 
 // equal compares two things.
-func equal[T comparable](b *bench, what string, have, want T) {
+func equal[T comparable](b *caseFixture, what string, have, want T) {
 	b.Helper()
 	if have != want {
 		b.Fatalf("%s is %v, not %v", what, have, want)
@@ -332,7 +340,7 @@ func property(name, value string) message.ApplicationProperty {
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 // invalid expects that an entity is refused for what is wanted of it.
-func (b *bench) invalid(err error) {
+func (b *caseFixture) invalid(err error) {
 	b.Helper()
 	var web *statusError
 	if errors.As(err, &web) && web.status == http.StatusBadRequest {

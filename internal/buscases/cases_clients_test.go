@@ -11,13 +11,13 @@ import (
 )
 
 // clientCases are about what clients need beside.
-func clientCases() []row {
+func clientCases() []conformanceCase {
 	return slices.Concat(sessionCases(), ruleCases(), wireCases())
 }
 
-func sessionCases() []row {
-	return []row{
-		{number: 116, title: "duplicates", via: "RA", steps: func(b *bench) {
+func sessionCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 116, title: "duplicates", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", deduplicates(minute))
 			for i, at := range []time.Duration{0, 30 * sec, 61 * sec} {
 				b.swept(at)
@@ -25,7 +25,7 @@ func sessionCases() []row {
 			}
 			b.expect("q", "0 2")
 		}},
-		{number: 117, title: "the next session", via: "A", steps: func(b *bench) {
+		{number: 117, title: "the next session", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", sessions)
 			b.send("q", msg("A", of("one")), msg("B", of("two")))
 			one, two := b.accept("q", ""), b.accept("q", "")
@@ -35,7 +35,7 @@ func sessionCases() []row {
 			_, err := b.talk.accept("q", "")
 			b.refuses(err, entity.CodeTimeout)
 		}},
-		{number: 118, title: "the end of a session", via: "A", steps: func(b *bench) {
+		{number: 118, title: "the end of a session", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", sessions, locks(10*sec))
 			b.send("q", msg("A", of("s")))
 			b.accept("q", "s").gets(b, "A")
@@ -45,7 +45,7 @@ func sessionCases() []row {
 			again.close()
 			b.accept("q", "s").gets(b, "A+1")
 		}},
-		{number: 119, title: "the state of a session", via: "A", steps: func(b *bench) {
+		{number: 119, title: "the state of a session", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", sessions)
 			b.send("q", msg("A", of("s")))
 			s := b.accept("q", "s")
@@ -62,17 +62,17 @@ func sessionCases() []row {
 	}
 }
 
-// held is a session that a case holds.
-type held struct{ talk }
+// heldSession is a session that a case holds.
+type heldSession struct{ lockedSession }
 
-func (b *bench) accept(address, id string) held {
+func (b *caseFixture) accept(address, id string) heldSession {
 	b.Helper()
 	s, err := b.talk.accept(address, id)
 	b.must(err)
-	return held{s}
+	return heldSession{s}
 }
 
-func (h held) gets(b *bench, want string) []got {
+func (h heldSession) gets(b *caseFixture, want string) []receivedMessage {
 	b.Helper()
 	list, err := h.receive(10)
 	b.must(err)
@@ -80,16 +80,16 @@ func (h held) gets(b *bench, want string) []got {
 	return list
 }
 
-func (h held) has(b *bench, want string) {
+func (h heldSession) has(b *caseFixture, want string) {
 	b.Helper()
 	state, err := h.state()
 	b.must(err)
 	equal(b, "the state", state, want)
 }
 
-func ruleCases() []row {
-	return []row{
-		{number: 120, title: "rules with actions", via: "AM", steps: func(b *bench) {
+func ruleCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 120, title: "rules with actions", via: "AM", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			s := b.subscription("s") // $Default is a plain rule
 			b.must(b.entities.addRule(s, "plain", "color = 'red'", ""))
@@ -103,7 +103,7 @@ func ruleCases() []row {
 			slices.Sort(names)
 			equal(b, "the rules", strings.Join(names, " "), " one1 two2")
 		}},
-		{number: 121, title: "what is missing", via: "AM", steps: func(b *bench) {
+		{number: 121, title: "what is missing", via: "AM", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			filters := []string{"a > 1", "NOT (a > 1)", "a IS NULL", "EXISTS(a)"}
 			for i, filter := range filters {
@@ -116,7 +116,7 @@ func ruleCases() []row {
 				b.expect(entity.SubscriptionPath("t", fmt.Sprint("s", i)), want)
 			}
 		}},
-		{number: 122, title: "forwarded too often", via: "A", steps: func(b *bench) {
+		{number: 122, title: "forwarded too often", via: "A", steps: func(b *caseFixture) {
 			b.queue("q6")
 			for i := 5; i > 0; i-- {
 				b.queue(fmt.Sprint("q", i), forwards(fmt.Sprint("q", i+1)))
@@ -126,7 +126,7 @@ func ruleCases() []row {
 			b.dead("q5", "A:MaxTransferHopCountExceeded") // four hops have led there
 			b.expect("q6", "")
 		}},
-		{number: 123, title: "receiving is disabled", via: "AR", steps: func(b *bench) {
+		{number: 123, title: "receiving is disabled", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", status(entity.ReceiveDisabled))
 			_, err := b.messages.receive("q", queue.PeekLock, 1)
 			b.refuses(err, entity.CodeEntityDisabled)
@@ -137,10 +137,10 @@ func ruleCases() []row {
 	}
 }
 
-func wireCases() []row {
-	return []row{
+func wireCases() []conformanceCase {
+	return []conformanceCase{
 		{number: 124, title: "signatures", via: "R", alone: true, steps: signatures},
-		{number: 125, title: "pages of queues", via: "M", steps: func(b *bench) {
+		{number: 125, title: "pages of queues", via: "M", steps: func(b *caseFixture) {
 			for i := range 250 {
 				b.queue(fmt.Sprintf("q%03d", i))
 			}
@@ -161,7 +161,7 @@ func wireCases() []row {
 			equal(b, "the queues", len(seen), 250)
 		}},
 		{number: 126, title: "large messages in small frames", via: "A", alone: true, steps: smallFrames},
-		{number: 127, title: "a drain is answered", via: "A", alone: true, steps: func(b *bench) {
+		{number: 127, title: "a drain is answered", via: "A", alone: true, steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("1"), msg("2"), msg("3"), msg("4"), msg("5"))
 			b.expectOf("q", queue.PeekLock, 10, "1 2 3 4 5") // five of ten, and the rest is drained

@@ -3,9 +3,9 @@ package buscases
 import "github.com/mayflydb/mayfly/queue"
 
 // documentCases are those of documents, which another package keeps.
-func documentCases() []row {
+func documentCases() []conformanceCase {
 	const why = "package store plays it with its reaper, its charges and a large container"
-	list := []row{
+	list := []conformanceCase{
 		{number: 93, title: "no default and no own time", via: "C", alone: true,
 			steps: lasts("", "", 0)},
 		{number: 94, title: "no default and an own time", via: "C", alone: true,
@@ -24,7 +24,7 @@ func documentCases() []row {
 			steps: lasts(defaults(10), own(-1), 0)},
 		{number: 101, title: "ten seconds by default and a hundred by itself", via: "C", alone: true,
 			steps: lasts(defaults(10), own(100), 100*sec)},
-		{number: 102, title: "due now is gone everywhere", via: "C", alone: true, steps: func(b *bench) {
+		{number: 102, title: "due now is gone everywhere", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, "")
 			d.there(10*sec, false)
@@ -34,7 +34,7 @@ func documentCases() []row {
 		}},
 		{number: 103, title: "gone before it is purged"},
 		{number: 104, title: "purging costs nothing"},
-		{number: 105, title: "a write begins the time anew", via: "C", alone: true, steps: func(b *bench) {
+		{number: 105, title: "a write begins the time anew", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, "")
 			d.there(8*sec, true)
@@ -43,7 +43,7 @@ func documentCases() []row {
 			d.there(sec, false)
 		}},
 		{number: 106, title: "an abandon begins no time anew", via: "A", steps: abandonedInTime},
-		{number: 107, title: "an own time taken back", via: "C", alone: true, steps: func(b *bench) {
+		{number: 107, title: "an own time taken back", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, own(100))
 			d.there(20*sec, true)
@@ -51,19 +51,19 @@ func documentCases() []row {
 			d.there(9*sec, true)
 			d.there(sec, false)
 		}},
-		{number: 108, title: "an own never put in", via: "C", alone: true, steps: func(b *bench) {
+		{number: 108, title: "an own never put in", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, "")
 			d.replace(200, own(-1))
 			d.there(10*year, true)
 		}},
-		{number: 109, title: "the default taken back", via: "C", alone: true, steps: func(b *bench) {
+		{number: 109, title: "the default taken back", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(10))
 			d.add(201, own(5))
 			d.set(200, "")
 			d.there(10*year, true)
 		}},
-		{number: 110, title: "the default put back", via: "C", alone: true, steps: func(b *bench) {
+		{number: 110, title: "the default put back", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(-1))
 			d.add(201, own(5))
 			d.set(200, "")
@@ -71,19 +71,19 @@ func documentCases() []row {
 			d.set(200, defaults(-1))
 			d.there(0, false)
 		}},
-		{number: 111, title: "defaults that cannot be", via: "C", alone: true, steps: func(b *bench) {
+		{number: 111, title: "defaults that cannot be", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, "")
 			for _, bad := range []string{"0", "-2", "1.5"} {
 				d.set(400, `,"defaultTtl":`+bad)
 			}
 		}},
-		{number: 112, title: "own times that cannot be", via: "C", alone: true, steps: func(b *bench) {
+		{number: 112, title: "own times that cannot be", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocuments(b, defaults(-1))
 			d.add(400, own(0))
 			d.add(400, `,"ttl":"5"`)
 		}},
 		{number: 113, title: "a default changed for a million"},
-		{number: 114, title: "no index and a default", via: "C", alone: true, steps: func(b *bench) {
+		{number: 114, title: "no index and a default", via: "C", alone: true, steps: func(b *caseFixture) {
 			const none = `,"indexingPolicy":{"indexingMode":"none","automatic":false}`
 			d := newDocuments(b, none)
 			d.set(400, none+defaults(10))
@@ -101,7 +101,7 @@ func documentCases() []row {
 	return list
 }
 
-func abandonedInTime(b *bench) {
+func abandonedInTime(b *caseFixture) {
 	b.queue("q")
 	b.send("q", msg("A", lives(10*sec)))
 	b.at(8 * sec)

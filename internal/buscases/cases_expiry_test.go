@@ -18,26 +18,26 @@ const (
 )
 
 // expiryCases are about the time to live of messages.
-func expiryCases() []row {
+func expiryCases() []conformanceCase {
 	return slices.Concat(ownCases(), defaultCases(), lateCases(), topicCases())
 }
 
 // ownCases: a message's own time to live.
-func ownCases() []row {
-	return []row{
-		{number: 1, title: "a message is there before its time", via: "RA", steps: func(b *bench) {
+func ownCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 1, title: "a message is there before its time", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(10*sec)))
 			b.at(9999 * ms)
 			b.expect("q", "A")
 		}},
-		{number: 2, title: "a message is gone at its time", via: "RA", steps: func(b *bench) {
+		{number: 2, title: "a message is gone at its time", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(10*sec)))
 			b.at(10 * sec)
 			b.expect("q", "")
 		}},
-		{number: 3, title: "the time counts from the enqueueing", via: "A", steps: func(b *bench) {
+		{number: 3, title: "the time counts from the enqueueing", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.at(5 * sec)
 			b.send("q", msg("A", lives(30*sec)))
@@ -45,7 +45,7 @@ func ownCases() []row {
 			equal(b, "the expiry", m.expires, after(35*sec))
 			equal(b, "the enqueueing", m.enqueued, after(5*sec))
 		}},
-		{number: 4, title: "the time does not count from the making", via: "A", steps: func(b *bench) {
+		{number: 4, title: "the time does not count from the making", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			m := msg("A", lives(10*sec))
 			b.at(8 * sec)
@@ -59,9 +59,9 @@ func ownCases() []row {
 }
 
 // defaultCases: what an entity gives its messages.
-func defaultCases() []row {
-	return []row{
-		{number: 5, title: "the default of the queue", via: "RA", steps: func(b *bench) {
+func defaultCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 5, title: "the default of the queue", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A"))
 			b.at(59 * sec)
@@ -69,7 +69,7 @@ func defaultCases() []row {
 			b.at(minute)
 			b.expect("q", "")
 		}},
-		{number: 6, title: "the default is the ceiling", via: "RA", steps: func(b *bench) {
+		{number: 6, title: "the default is the ceiling", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(10*minute)))
 			m := b.locked("q", "A")
@@ -78,17 +78,17 @@ func defaultCases() []row {
 			b.at(61 * sec)
 			b.expect("q", "")
 		}},
-		{number: 7, title: "a longer time is lowered in silence", via: "RA", steps: func(b *bench) {
+		{number: 7, title: "a longer time is lowered in silence", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(10*minute)))
 		}},
-		{number: 8, title: "a shorter time stays", via: "A", steps: func(b *bench) {
+		{number: 8, title: "a shorter time stays", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(5*sec)))
 			b.at(6 * sec)
 			b.expect("q", "")
 		}},
-		{number: 9, title: "without any time messages stay", via: "MA", steps: func(b *bench) {
+		{number: 9, title: "without any time messages stay", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q")
 			equal(b, "the default", b.get("q").Properties.DefaultTTL, entity.Forever)
 			b.send("q", msg("A"))
@@ -99,7 +99,7 @@ func defaultCases() []row {
 			}
 		}},
 		{number: 10, title: "the basic tier ends at 14 days", via: "MA", options: queue.Options{Basic: true},
-			steps: func(b *bench) {
+			steps: func(b *caseFixture) {
 				b.queue("q")
 				equal(b, "the default", b.get("q").Properties.DefaultTTL, 14*day)
 				b.send("q", msg("A", lives(30*day)))
@@ -107,11 +107,11 @@ func defaultCases() []row {
 				err := b.tryCreate(entity.Queue, "r", defaultTTL(15*day))
 				b.invalid(err)
 			}},
-		{number: 11, title: "the other tiers have no end", via: "M", steps: func(b *bench) {
+		{number: 11, title: "the other tiers have no end", via: "M", steps: func(b *caseFixture) {
 			b.queue("q")
 			equal(b, "the default", b.get("q").Properties.DefaultTTL, entity.Forever)
 		}},
-		{number: 12, title: "a changed default concerns what is there", via: "MA", steps: func(b *bench) {
+		{number: 12, title: "a changed default concerns what is there", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.at(30 * sec)
@@ -119,7 +119,7 @@ func defaultCases() []row {
 			b.at(61 * sec)
 			b.expect("q", "")
 		}},
-		{number: 13, title: "a changed default leaves own times alone", via: "MA", steps: func(b *bench) {
+		{number: 13, title: "a changed default leaves own times alone", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", lives(50*sec)))
 			b.at(5 * sec)
@@ -127,7 +127,7 @@ func defaultCases() []row {
 			b.at(45 * sec)
 			b.expect("q", "A")
 		}},
-		{number: 14, title: "a millisecond", via: "A", steps: func(b *bench) {
+		{number: 14, title: "a millisecond", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(ms)))
 			b.at(sec)
@@ -137,17 +137,17 @@ func defaultCases() []row {
 }
 
 // lateCases: what has expired and is not purged yet.
-func lateCases() []row {
+func lateCases() []conformanceCase {
 	lazy := queue.Options{LazyExpiry: true}
-	return []row{
-		{number: 15, title: "nobody listens", via: "AM", options: lazy, steps: func(b *bench) {
+	return []conformanceCase{
+		{number: 15, title: "nobody listens", via: "AM", options: lazy, steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
 			b.swept(10 * minute)
 			b.shows("q", "A")
 			equal(b, "the count", b.get("q").Counts.Active, 1)
 		}},
-		{number: 16, title: "a receiver has it go", via: "AM", options: lazy, steps: func(b *bench) {
+		{number: 16, title: "a receiver has it go", via: "AM", options: lazy, steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
 			b.swept(10 * minute)
@@ -155,14 +155,14 @@ func lateCases() []row {
 			b.shows("q", "")
 			equal(b, "the count", b.get("q").Counts.Active, 0)
 		}},
-		{number: 17, title: "the reaper needs nobody", via: "M", steps: func(b *bench) {
+		{number: 17, title: "the reaper needs nobody", via: "M", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
 			b.swept(sec)
 			equal(b, "the count", b.get("q").Counts.Active, 0)
 			b.shows("q", "")
 		}},
-		{number: 18, title: "the reaper may be late", via: "AM", steps: func(b *bench) {
+		{number: 18, title: "the reaper may be late", via: "AM", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
 			b.at(sec)
@@ -175,13 +175,13 @@ func lateCases() []row {
 			}
 			b.expect("q", "")
 		}},
-		{number: 19, title: "the live one among the expired", via: "A", steps: func(b *bench) {
+		{number: 19, title: "the live one among the expired", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)), msg("B"), msg("C", lives(sec)))
 			b.at(2 * sec)
 			b.expectOf("q", queue.PeekLock, 3, "B")
 		}},
-		{number: 20, title: "a peek does not tell inherited times", via: "A", steps: func(b *bench) {
+		{number: 20, title: "a peek does not tell inherited times", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A"))
 			if m := b.shows("q", "A")[0]; !m.expires.IsZero() || m.ttl != 0 {
@@ -189,7 +189,7 @@ func lateCases() []row {
 			}
 			equal(b, "the expiry", b.locked("q", "A").expires, after(minute))
 		}},
-		{number: 21, title: "a peek tells own times", via: "A", steps: func(b *bench) {
+		{number: 21, title: "a peek tells own times", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(2*minute)))
 			equal(b, "the expiry", b.shows("q", "A")[0].expires, after(2*minute))
@@ -198,23 +198,23 @@ func lateCases() []row {
 }
 
 // topicCases: times of topics and their subscriptions.
-func topicCases() []row {
-	return []row{
-		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *bench) {
+func topicCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", defaultTTL(minute))
 			s := b.subscription("s", defaultTTL(10*minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
-		{number: 23, title: "a shorter time of the subscription", via: "A", steps: func(b *bench) {
+		{number: 23, title: "a shorter time of the subscription", via: "A", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", defaultTTL(10*minute))
 			s := b.subscription("s", defaultTTL(minute))
 			b.send("t", msg("A"))
 			b.at(61 * sec)
 			b.expect(s, "")
 		}},
-		{number: 24, title: "each subscription by its own", via: "A", steps: func(b *bench) {
+		{number: 24, title: "each subscription by its own", via: "A", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1", defaultTTL(minute)), b.subscription("s2")
 			b.send("t", msg("A", lives(5*minute)))
@@ -222,7 +222,7 @@ func topicCases() []row {
 			b.expect(one, "")
 			b.expect(two, "A")
 		}},
-		{number: 25, title: "the body says nothing", via: "A", steps: func(b *bench) {
+		{number: 25, title: "the body says nothing", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg(`{"ExpiresAt":"2026-07-02T01:00:01Z"}`))
 			b.at(year)
@@ -232,36 +232,36 @@ func topicCases() []row {
 }
 
 // scheduledCases are about messages for later.
-func scheduledCases() []row {
-	later := func(b *bench, ttl time.Duration) {
+func scheduledCases() []conformanceCase {
+	later := func(b *caseFixture, ttl time.Duration) {
 		b.queue("q")
 		b.send("q", msg("A", due(5*minute), lives(ttl)))
 	}
-	return []row{
-		{number: 26, title: "scheduled", via: "AR", steps: func(b *bench) {
+	return []conformanceCase{
+		{number: 26, title: "scheduled", via: "AR", steps: func(b *caseFixture) {
 			later(b, 10*minute)
 			b.at(4*minute + 59*sec)
 			b.expect("q", "")
 			equal(b, "the state", b.shows("q", "A")[0].state, message.Scheduled)
 		}},
-		{number: 27, title: "scheduled and due", via: "AR", steps: func(b *bench) {
+		{number: 27, title: "scheduled and due", via: "AR", steps: func(b *caseFixture) {
 			later(b, 10*minute)
 			b.at(5 * minute)
 			equal(b, "the enqueueing", b.locked("q", "A").enqueued, after(5*minute))
 		}},
-		{number: 28, title: "scheduled and expired", via: "AR", steps: func(b *bench) {
+		{number: 28, title: "scheduled and expired", via: "AR", steps: func(b *caseFixture) {
 			later(b, 10*minute)
 			b.at(14*minute + 59*sec)
 			b.settle("q", b.locked("q", "A"), queue.Abandon)
 			b.at(15 * minute)
 			b.expect("q", "")
 		}},
-		{number: 29, title: "scheduled for longer than it lives", via: "A", steps: func(b *bench) {
+		{number: 29, title: "scheduled for longer than it lives", via: "A", steps: func(b *caseFixture) {
 			later(b, minute)
 			b.at(5*minute + 30*sec)
 			b.expect("q", "A")
 		}},
-		{number: 30, title: "cancelled", via: "A", steps: func(b *bench) {
+		{number: 30, title: "cancelled", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			n, err := b.plan.schedule("q", msg("A", due(5*minute)))
 			b.must(err)
@@ -270,7 +270,7 @@ func scheduledCases() []row {
 			b.expect("q", "")
 			b.refuses(b.plan.cancel("q", n...), entity.CodeMessageNotFound)
 		}},
-		{number: 31, title: "scheduled under a ceiling", via: "A", steps: func(b *bench) {
+		{number: 31, title: "scheduled under a ceiling", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A", due(5*minute), lives(10*minute)))
 			b.at(5*minute + 59*sec)
@@ -278,7 +278,7 @@ func scheduledCases() []row {
 			b.at(6 * minute)
 			b.expect("q", "")
 		}},
-		{number: 32, title: "scheduled on a topic", via: "A", steps: func(b *bench) {
+		{number: 32, title: "scheduled on a topic", via: "A", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1"), b.subscription("s2")
 			b.send("t", msg("A", due(5*minute), lives(minute)))

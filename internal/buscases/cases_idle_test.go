@@ -9,8 +9,8 @@ import (
 )
 
 // used plays a use of a queue at 4 minutes, which keeps it until 9.
-func used(use func(b *bench)) func(b *bench) {
-	return func(b *bench) {
+func used(use func(b *caseFixture)) func(b *caseFixture) {
+	return func(b *caseFixture) {
 		b.queue("q", idle(5*minute))
 		b.at(4 * minute)
 		use(b)
@@ -22,8 +22,8 @@ func used(use func(b *bench)) func(b *bench) {
 }
 
 // usedBelow is used of a subscription whose topic stays.
-func usedBelow(use func(b *bench, s string)) func(b *bench) {
-	return func(b *bench) {
+func usedBelow(use func(b *caseFixture, s string)) func(b *caseFixture) {
+	return func(b *caseFixture) {
 		b.create(entity.Topic, "t")
 		s := b.subscription("s", idle(5*minute))
 		b.at(4 * minute)
@@ -36,11 +36,11 @@ func usedBelow(use func(b *bench, s string)) func(b *bench) {
 }
 
 // idleCases are about entities that delete themselves.
-func idleCases() []row { return slices.Concat(unusedCases(), usedCases(), lastingCases()) }
+func idleCases() []conformanceCase { return slices.Concat(unusedCases(), usedCases(), lastingCases()) }
 
-func unusedCases() []row {
-	return []row{
-		{number: 73, title: "unused for five minutes", via: "MA", steps: func(b *bench) {
+func unusedCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 73, title: "unused for five minutes", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			b.at(5*minute - sec)
 			b.exists("q", true)
@@ -48,11 +48,11 @@ func unusedCases() []row {
 			b.exists("q", false)
 			b.refuses(b.messages.send("q", msg("A")), entity.CodeEntityNotFound)
 		}},
-		{number: 74, title: "less than five minutes", via: "M", steps: func(b *bench) {
+		{number: 74, title: "less than five minutes", via: "M", steps: func(b *caseFixture) {
 			err := b.tryCreate(entity.Queue, "q", idle(5*minute-sec))
 			b.invalid(err)
 		}},
-		{number: 75, title: "messages do not keep it", via: "M", steps: func(b *bench) {
+		{number: 75, title: "messages do not keep it", via: "M", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			for range 10 {
 				b.send("q", msg("A"))
@@ -65,15 +65,15 @@ func unusedCases() []row {
 	}
 }
 
-func usedCases() []row {
-	return []row{
-		{number: 76, title: "used by a send", via: "MR", steps: used(func(b *bench) {
+func usedCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 76, title: "used by a send", via: "MR", steps: used(func(b *caseFixture) {
 			b.send("q", msg("A"))
 		})},
-		{number: 77, title: "used by a receive", via: "MR", steps: used(func(b *bench) {
+		{number: 77, title: "used by a receive", via: "MR", steps: used(func(b *caseFixture) {
 			b.expect("q", "")
 		})},
-		{number: 78, title: "used by a receiver that waits", via: "A", steps: func(b *bench) {
+		{number: 78, title: "used by a receiver that waits", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			stop := b.listen("q")
 			b.swept(30 * minute)
@@ -84,10 +84,10 @@ func usedCases() []row {
 			b.swept(35 * minute)
 			b.exists("q", false)
 		}},
-		{number: 79, title: "used by an update", via: "M", steps: used(func(b *bench) {
+		{number: 79, title: "used by an update", via: "M", steps: used(func(b *caseFixture) {
 			b.update("q", locks(10*sec))
 		})},
-		{number: 80, title: "kept by what is scheduled", via: "AM", steps: func(b *bench) {
+		{number: 80, title: "kept by what is scheduled", via: "AM", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			b.send("q", msg("A", due(60*minute)))
 			for _, m := range []int{30, 60, 64} {
@@ -97,8 +97,8 @@ func usedCases() []row {
 			b.swept(65 * minute)
 			b.exists("q", false)
 		}},
-		{number: 81, title: "used by a peek", via: "AM", steps: used(func(b *bench) { b.shows("q", "") })},
-		{number: 82, title: "not used by a look at it", via: "M", steps: func(b *bench) {
+		{number: 81, title: "used by a peek", via: "AM", steps: used(func(b *caseFixture) { b.shows("q", "") })},
+		{number: 82, title: "not used by a look at it", via: "M", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			for m := range 5 {
 				b.swept(time.Duration(m) * minute)
@@ -107,7 +107,7 @@ func usedCases() []row {
 			b.swept(5 * minute)
 			b.exists("q", false)
 		}},
-		{number: 83, title: "a topic is used by its subscriptions", via: "AM", steps: func(b *bench) {
+		{number: 83, title: "a topic is used by its subscriptions", via: "AM", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
 			b.at(4 * minute)
@@ -117,7 +117,7 @@ func usedCases() []row {
 			b.swept(9 * minute)
 			b.exists("t", false)
 		}},
-		{number: 84, title: "a subscription is not used by the topic", via: "AM", steps: func(b *bench) {
+		{number: 84, title: "a subscription is not used by the topic", via: "AM", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s", idle(5*minute))
 			for m := range 5 {
@@ -130,8 +130,8 @@ func usedCases() []row {
 			b.exists("t", true)
 		}},
 		{number: 85, title: "a subscription is used by a new rule", via: "MA",
-			steps: usedBelow(func(b *bench, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
-		{number: 86, title: "a subscription is used by peek and update", via: "MA", steps: func(b *bench) {
+			steps: usedBelow(func(b *caseFixture, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
+		{number: 86, title: "a subscription is used by peek and update", via: "MA", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			one, two := b.subscription("s1", idle(5*minute)), b.subscription("s2", idle(5*minute))
 			b.at(4 * minute)
@@ -149,22 +149,22 @@ func usedCases() []row {
 	}
 }
 
-func lastingCases() []row {
-	return []row{
-		{number: 87, title: "a queue that forwards stays", via: "M", steps: func(b *bench) {
+func lastingCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 87, title: "a queue that forwards stays", via: "M", steps: func(b *caseFixture) {
 			b.queue("r")
 			b.queue("q", forwards("r"), idle(5*minute))
 			b.swept(60 * minute)
 			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, 5*minute)
 		}},
-		{number: 88, title: "forever", via: "M", steps: func(b *bench) {
+		{number: 88, title: "forever", via: "M", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.swept(100 * year)
 			b.exists("q", true)
 		}},
 		{number: 89, title: "a lock on deletion",
 			skip: "there are no resource locks that could be told from none"},
-		{number: 90, title: "a topic goes with all that it has", via: "M", steps: func(b *bench) {
+		{number: 90, title: "a topic goes with all that it has", via: "M", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", idle(5*minute))
 			s := b.subscription("s")
 			b.must(b.entities.addRule(s, "r", "1=1", ""))
@@ -174,7 +174,7 @@ func lastingCases() []row {
 			b.create(entity.Topic, "t")
 			b.exists(s, false)
 		}},
-		{number: 91, title: "a queue for answers", via: "A", steps: func(b *bench) {
+		{number: 91, title: "a queue for answers", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			stop := b.listen("q")
 			b.swept(10 * minute)
@@ -187,7 +187,7 @@ func lastingCases() []row {
 			b.swept(15 * minute)
 			b.exists("q", false)
 		}},
-		{number: 92, title: "the property is told", via: "M", steps: func(b *bench) {
+		{number: 92, title: "the property is told", via: "M", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.update("q", idle(7*minute))
 			equal(b, "its time", b.get("q").Properties.AutoDeleteOnIdle, 7*minute)
@@ -197,7 +197,7 @@ func lastingCases() []row {
 
 // listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it
 // does: so the second use that is seen reports that.
-func (b *bench) listen(address string) (stop func()) {
+func (b *caseFixture) listen(address string) (stop func()) {
 	b.Helper()
 	stop = b.wait.listen(address)
 	for _, d := range []time.Duration{sec, 2 * sec} {

@@ -14,7 +14,7 @@ import (
 const expired = "TTLExpiredException"
 
 // lateLock has a message of 10 seconds that was locked at 5 seconds, in a queue with locks of a minute.
-func lateLock(b *bench, list ...change) got {
+func lateLock(b *caseFixture, list ...propertiesChange) receivedMessage {
 	b.Helper()
 	b.queue("q", list...)
 	b.send("q", msg("A", lives(10*sec)))
@@ -23,47 +23,47 @@ func lateLock(b *bench, list ...change) got {
 }
 
 // lockCases are about expiry and locks.
-func lockCases() []row {
+func lockCases() []conformanceCase {
 	return append(heldCases(), deadCases()...)
 }
 
-func heldCases() []row {
-	return []row{
-		{number: 33, title: "completed late", via: "AR", steps: func(b *bench) {
+func heldCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 33, title: "completed late", via: "AR", steps: func(b *caseFixture) {
 			m := lateLock(b)
 			b.at(30 * sec)
 			b.settle("q", m, queue.Complete)
 			b.dead("q", "")
 		}},
-		{number: 34, title: "abandoned late", via: "AR", steps: func(b *bench) {
+		{number: 34, title: "abandoned late", via: "AR", steps: func(b *caseFixture) {
 			m := lateLock(b, deadLetters)
 			b.at(30 * sec)
 			b.settle("q", m, queue.Abandon)
 			b.dead("q", "A:"+expired)
 			b.expect("q", "")
 		}},
-		{number: 35, title: "lapsed late", via: "A", steps: func(b *bench) {
+		{number: 35, title: "lapsed late", via: "A", steps: func(b *caseFixture) {
 			lateLock(b, deadLetters)
 			b.swept(65*sec - ms)
 			b.dead("q", "")
 			b.swept(65 * sec)
 			b.dead("q", "A:"+expired)
 		}},
-		{number: 36, title: "abandoned late without dead letters", via: "AR", steps: func(b *bench) {
+		{number: 36, title: "abandoned late without dead letters", via: "AR", steps: func(b *caseFixture) {
 			m := lateLock(b)
 			b.at(30 * sec)
 			b.settle("q", m, queue.Abandon)
 			b.expect("q", "")
 			b.dead("q", "")
 		}},
-		{number: 37, title: "renewed beyond its time", via: "AR", steps: func(b *bench) {
+		{number: 37, title: "renewed beyond its time", via: "AR", steps: func(b *caseFixture) {
 			m := lateLock(b)
 			renewTwice(b, m)
 			b.at(120 * sec)
 			b.settle("q", m, queue.Complete)
 			b.expect("q", "")
 		}},
-		{number: 38, title: "dead-lettered by who held it too long", via: "A", steps: func(b *bench) {
+		{number: 38, title: "dead-lettered by who held it too long", via: "A", steps: func(b *caseFixture) {
 			m := lateLock(b)
 			renewTwice(b, m)
 			if !m.expires.Before(after(100 * sec)) {
@@ -72,7 +72,7 @@ func heldCases() []row {
 			b.kill("q", m, "TooLate", "seen by the application")
 			b.dead("q", "A:TooLate")
 		}},
-		{number: 39, title: "completed late with dead letters", via: "A", steps: func(b *bench) {
+		{number: 39, title: "completed late with dead letters", via: "A", steps: func(b *caseFixture) {
 			m := lateLock(b, deadLetters)
 			b.at(30 * sec)
 			b.settle("q", m, queue.Complete)
@@ -81,7 +81,7 @@ func heldCases() []row {
 	}
 }
 
-func renewTwice(b *bench, m got) {
+func renewTwice(b *caseFixture, m receivedMessage) {
 	b.Helper()
 	b.at(50 * sec)
 	until, err := b.messages.renew("q", m)
@@ -94,9 +94,9 @@ func renewTwice(b *bench, m got) {
 	b.must(err)
 }
 
-func deadCases() []row {
-	return []row{
-		{number: 40, title: "the reason of an expired one", via: "AR", steps: func(b *bench) {
+func deadCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 40, title: "the reason of an expired one", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", deadLetters)
 			b.send("q", msg("A", lives(10*sec)))
 			b.swept(10 * sec)
@@ -104,7 +104,7 @@ func deadCases() []row {
 			equal(b, "the description", m.property("DeadLetterErrorDescription"),
 				"The message expired and was dead lettered.")
 		}},
-		{number: 41, title: "three reasons", via: "AR", steps: func(b *bench) {
+		{number: 41, title: "three reasons", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", deadLetters, deliveries(1))
 			b.send("q", msg("A", lives(10*sec)))
 			b.swept(10 * sec)
@@ -113,18 +113,18 @@ func deadCases() []row {
 			b.send("q", msg("C"))
 			c := b.locked("q", "C")
 			reason := "mine" // REST has no word for it
-			b.must((&engine{b}).settle("q", c, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason}))
+			b.must((&goAPIClient{b}).settle("q", c, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason}))
 			b.dead("q", "A:"+expired+" B:MaxDeliveryCountExceeded C:mine")
 		}},
 		{number: 42, title: "a crash while it moves", via: "M", steps: crashes},
-		{number: 43, title: "dead letters do not expire", via: "AR", steps: func(b *bench) {
+		{number: 43, title: "dead letters do not expire", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", deadLetters)
 			b.send("q", msg("A", lives(10*sec)))
 			b.swept(10 * sec)
 			b.swept(year)
 			b.dead("q", "A:"+expired)
 		}},
-		{number: 44, title: "a thousand at once", via: "AM", steps: func(b *bench) {
+		{number: 44, title: "a thousand at once", via: "AM", steps: func(b *caseFixture) {
 			b.queue("q", deadLetters)
 			var list []*message.Message
 			for i := range 1000 {
@@ -139,7 +139,7 @@ func deadCases() []row {
 			b.must(err)
 			equal(b, "the dead letters", len(all), 1000)
 		}},
-		{number: 45, title: "deferred late", via: "A", steps: func(b *bench) {
+		{number: 45, title: "deferred late", via: "A", steps: func(b *caseFixture) {
 			m := lateLock(b, deadLetters)
 			b.settle("q", m, queue.Defer)
 			b.swept(10 * minute)
@@ -148,7 +148,7 @@ func deadCases() []row {
 			equal(b, "the deferred one", texts(list), "A+1")
 			b.dead("q", "")
 		}},
-		{number: 46, title: "dead letters switched on late", via: "MA", steps: func(b *bench) {
+		{number: 46, title: "dead letters switched on late", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(10*sec)))
 			b.at(20 * sec)
@@ -160,7 +160,7 @@ func deadCases() []row {
 }
 
 // crashes breaks the server off a hundred times while messages become dead letters.
-func crashes(b *bench) {
+func crashes(b *caseFixture) {
 	b.queue("q", deadLetters)
 	var want []string
 	for i := range 10 {

@@ -13,19 +13,19 @@ import (
 )
 
 // settleCases are about transfers and settlement.
-func settleCases() []row {
+func settleCases() []conformanceCase {
 	return slices.Concat(transferCases(), modeCases(), outcomeCases(), brokenCases())
 }
 
-func transferCases() []row {
-	return []row{
-		{number: 47, title: "sent is durable", via: "AR", steps: func(b *bench) {
+func transferCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 47, title: "sent is durable", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.crash()
 			b.expect("q", "A")
 		}},
-		{number: 48, title: "refusals can be tracked", via: "AR", steps: func(b *bench) {
+		{number: 48, title: "refusals can be tracked", via: "AR", steps: func(b *caseFixture) {
 			b.queue("off", status(entity.Disabled))
 			b.queue("q")
 			for _, c := range []struct {
@@ -37,21 +37,21 @@ func transferCases() []row {
 				{"q", large(), entity.CodeMessageTooLarge}} {
 				err := b.messages.send(c.address, c.m)
 				b.refuses(err, c.code)
-				if _, direct := b.messages.(*engine); !direct &&
+				if _, direct := b.messages.(*goAPIClient); !direct &&
 					!strings.Contains(err.Error(), "TrackingId:") {
 					b.Fatalf("%v cannot be tracked", err)
 				}
 			}
 			b.expect("q", "")
 		}},
-		{number: 49, title: "a retry can help or cannot", via: "A", steps: func(b *bench) {
+		{number: 49, title: "a retry can help or cannot", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			err := b.messages.send("q", large())
 			b.refuses(err, entity.CodeMessageTooLarge)
 			equal(b, "too large: retryable", entity.CodeMessageTooLarge.Retryable(), false)
 			equal(b, "busy: retryable", entity.CodeServerBusy.Retryable(), true)
 		}},
-		{number: 50, title: "a hundred in flight", via: "A", steps: func(b *bench) {
+		{number: 50, title: "a hundred in flight", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			var list []*message.Message
 			for i := range 100 {
@@ -67,9 +67,9 @@ func transferCases() []row {
 	}
 }
 
-func modeCases() []row {
-	return []row{
-		{number: 52, title: "received and deleted and cut", via: "A", steps: func(b *bench) {
+func modeCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 52, title: "received and deleted and cut", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.expectOf("q", queue.ReceiveAndDelete, 1, "A")
@@ -77,20 +77,20 @@ func modeCases() []row {
 			b.swept(10 * minute)
 			b.expect("q", "")
 		}},
-		{number: 53, title: "received and deleted has no lock", via: "AR", steps: func(b *bench) {
+		{number: 53, title: "received and deleted has no lock", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			m := b.expectOf("q", queue.ReceiveAndDelete, 1, "A")[0]
 			equal(b, "the lock's end", m.until.IsZero(), true)
 			b.loses("q", m, queue.Complete)
 		}},
-		{number: 54, title: "a lock hides", via: "AR", steps: func(b *bench) {
+		{number: 54, title: "a lock hides", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"), msg("B"))
 			b.locked("q", "A")
 			b.locked("q", "B")
 		}},
-		{number: 55, title: "a lock lapses", via: "AR", steps: func(b *bench) {
+		{number: 55, title: "a lock lapses", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", locks(10*sec))
 			b.send("q", msg("A"))
 			b.locked("q", "A")
@@ -99,7 +99,7 @@ func modeCases() []row {
 			b.at(10 * sec)
 			b.expect("q", "A+1")
 		}},
-		{number: 56, title: "a lock is renewed", via: "AR", steps: func(b *bench) {
+		{number: 56, title: "a lock is renewed", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", locks(10*sec))
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
@@ -111,13 +111,13 @@ func modeCases() []row {
 			b.at(18 * sec)
 			b.expect("q", "A+1")
 		}},
-		{number: 57, title: "back to the front", via: "AR", steps: func(b *bench) {
+		{number: 57, title: "back to the front", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"), msg("B"), msg("C"))
 			b.settle("q", b.locked("q", "A"), queue.Abandon)
 			b.locked("q", "A+1")
 		}},
-		{number: 58, title: "abandoned too often", via: "AR", steps: func(b *bench) {
+		{number: 58, title: "abandoned too often", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", deliveries(3))
 			b.send("q", msg("A"))
 			for _, want := range []string{"A", "A+1", "A+2"} {
@@ -126,7 +126,7 @@ func modeCases() []row {
 			b.expect("q", "")
 			b.dead("q", "A:MaxDeliveryCountExceeded")
 		}},
-		{number: 59, title: "lapsed too often", via: "A", steps: func(b *bench) {
+		{number: 59, title: "lapsed too often", via: "A", steps: func(b *caseFixture) {
 			b.queue("q", deliveries(2))
 			b.send("q", msg("A"))
 			b.expect("q", "A")
@@ -139,22 +139,22 @@ func modeCases() []row {
 	}
 }
 
-func outcomeCases() []row {
-	return []row{
-		{number: 60, title: "abandoned with a property", via: "A", steps: func(b *bench) {
+func outcomeCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 60, title: "abandoned with a property", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.settle("q", b.locked("q", "A"), queue.Abandon, property("x", "1"))
 			equal(b, "x", b.locked("q", "A+1").property("x"), "1")
 		}},
-		{number: 61, title: "completed", via: "AR", steps: func(b *bench) {
+		{number: 61, title: "completed", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.settle("q", b.locked("q", "A"), queue.Complete)
 			b.swept(10 * minute)
 			b.expect("q", "")
 		}},
-		{number: 62, title: "a lapsed lock settles nothing", via: "AR", steps: func(b *bench) {
+		{number: 62, title: "a lapsed lock settles nothing", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", locks(10*sec))
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
@@ -167,14 +167,14 @@ func outcomeCases() []row {
 			}
 			b.expect("q", "A+1")
 		}},
-		{number: 63, title: "completed twice", via: "AR", steps: func(b *bench) {
+		{number: 63, title: "completed twice", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
 			b.settle("q", m, queue.Complete)
 			b.loses("q", m, queue.Complete)
 		}},
-		{number: 64, title: "dead-lettered with words", via: "A", steps: func(b *bench) {
+		{number: 64, title: "dead-lettered with words", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.kill("q", b.locked("q", "A"), "R", "D", property("p", "v"))
@@ -182,7 +182,7 @@ func outcomeCases() []row {
 			equal(b, "the description", m.property("DeadLetterErrorDescription"), "D")
 			equal(b, "p", m.property("p"), "v")
 		}},
-		{number: 65, title: "deferred", via: "A", steps: func(b *bench) {
+		{number: 65, title: "deferred", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
@@ -199,9 +199,9 @@ func outcomeCases() []row {
 	}
 }
 
-func brokenCases() []row {
-	return []row{
-		{number: 66, title: "a lock outlives its connection", via: "A", steps: func(b *bench) {
+func brokenCases() []conformanceCase {
+	return []conformanceCase{
+		{number: 66, title: "a lock outlives its connection", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"), msg("B"))
 			list := b.expect("q", "A B")
@@ -211,7 +211,7 @@ func brokenCases() []row {
 			b.at(minute)
 			b.expect("q", "B+1")
 		}},
-		{number: 67, title: "a change of the queue ends locks", via: "MA", steps: func(b *bench) {
+		{number: 67, title: "a change of the queue ends locks", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
@@ -219,7 +219,7 @@ func brokenCases() []row {
 			b.loses("q", m, queue.Complete)
 			b.expect("q", "A")
 		}},
-		{number: 68, title: "a restart ends locks", via: "AR", steps: func(b *bench) {
+		{number: 68, title: "a restart ends locks", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			m := b.locked("q", "A")
@@ -227,7 +227,7 @@ func brokenCases() []row {
 			b.loses("q", m, queue.Complete)
 			b.expect("q", "A")
 		}},
-		{number: 69, title: "completed and cut", via: "A", alone: true, steps: func(b *bench) {
+		{number: 69, title: "completed and cut", via: "A", alone: true, steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
 			b.peer.completeUnheard(b.locked("q", "A"))
@@ -239,7 +239,7 @@ func brokenCases() []row {
 				b.Fatalf("received %q", texts(list))
 			}
 		}},
-		{number: 70, title: "the id stays", via: "AR", steps: func(b *bench) {
+		{number: 70, title: "the id stays", via: "AR", steps: func(b *caseFixture) {
 			b.queue("r")
 			b.queue("q", deliveries(2), func(p *entity.Properties) { p.ForwardDeadLettersTo = "r" })
 			b.send("q", msg("J1"))
@@ -253,7 +253,7 @@ func brokenCases() []row {
 			equal(b, "the id", m.id, "J1")
 			equal(b, "the reason", m.property("DeadLetterReason"), "MaxDeliveryCountExceeded")
 		}},
-		{number: 71, title: "a batch is all or nothing", via: "AR", steps: func(b *bench) {
+		{number: 71, title: "a batch is all or nothing", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.refuses(b.bulk.batch("q", msg("A"), large(), msg("C")),
 				entity.CodeMessageTooLarge)
@@ -266,7 +266,7 @@ func brokenCases() []row {
 }
 
 // crash goes on with what a loss of power leaves.
-func (b *bench) crash() {
+func (b *caseFixture) crash() {
 	b.Helper()
 	disk := b.fs.CrashClone(vfs.CrashCloneCfg{})
 	b.hangUp()

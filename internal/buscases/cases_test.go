@@ -9,20 +9,20 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 )
 
-// row is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM, C the
+// conformanceCase is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM, C the
 // documents' API.
-type row struct {
+type conformanceCase struct {
 	number  int
 	title   string
 	via     string
-	steps   func(b *bench)
+	steps   func(b *caseFixture)
 	alone   bool // it does not concern the engine
 	options queue.Options
 	skip    string // why it cannot be played here
 }
 
 // cases are all of them.
-func cases() []row {
+func cases() []conformanceCase {
 	return slices.Concat(expiryCases(), scheduledCases(), lockCases(), settleCases(), idleCases(),
 		documentCases(), clientCases())
 }
@@ -32,9 +32,9 @@ func TestCases(t *testing.T) {
 	t.Parallel()
 	surfaces := []struct {
 		letter, name string
-		connect      connect
-	}{{"", "engine", func(*bench) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST},
-		{"M", "atom", connectATOM}, {"C", "documents", func(*bench) {}}}
+		connect      connectFunc
+	}{{"", "engine", func(*caseFixture) {}}, {"A", "amqp", connectAMQP}, {"R", "rest", connectREST},
+		{"M", "atom", connectATOM}, {"C", "documents", func(*caseFixture) {}}}
 	for _, c := range cases() {
 		name := fmt.Sprintf("%03d-%s", c.number, strings.ReplaceAll(c.title, " ", "-"))
 		t.Run(name, func(t *testing.T) {

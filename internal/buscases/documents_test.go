@@ -10,24 +10,24 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// documents is a container of documents behind HTTP.
-type documents struct {
-	b *bench
+// documentContainer is a container of documents behind HTTP.
+type documentContainer struct {
+	b *caseFixture
 	m *mayflytest.Mayfly
 }
 
 const keyed = `"id":"c","partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`
 
-func newDocuments(b *bench, settings string) *documents {
+func newDocuments(b *caseFixture, settings string) *documentContainer {
 	b.Helper()
-	d := &documents{b, mayflytest.New(b.T)}
+	d := &documentContainer{b, mayflytest.New(b.T)}
 	d.do(201, "POST", "/dbs", `{"id":"d"}`)
 	d.do(201, "POST", "/dbs/d/colls", "{"+keyed+settings+"}")
 	return d
 }
 
 // do sends a request, about the document "1" where it is one of documents.
-func (d *documents) do(status int, method, path, body string) {
+func (d *documentContainer) do(status int, method, path, body string) {
 	d.b.Helper()
 	r, err := http.NewRequestWithContext(d.b.ctx, method, d.m.URL()+path, strings.NewReader(body))
 	d.b.must(err)
@@ -46,23 +46,23 @@ func (d *documents) do(status int, method, path, body string) {
 	}
 }
 
-func (d *documents) set(status int, settings string) {
+func (d *documentContainer) set(status int, settings string) {
 	d.b.Helper()
 	d.do(status, "PUT", "/dbs/d/colls/c", "{"+keyed+settings+"}")
 }
 
-func (d *documents) add(status int, more string) {
+func (d *documentContainer) add(status int, more string) {
 	d.b.Helper()
 	d.do(status, "POST", "/dbs/d/colls/c/docs", `{"id":"1"`+more+`}`)
 }
 
-func (d *documents) replace(status int, more string) {
+func (d *documentContainer) replace(status int, more string) {
 	d.b.Helper()
 	d.do(status, "PUT", "/dbs/d/colls/c/docs/1", `{"id":"1"`+more+`}`)
 }
 
 // there looks whether the document is there so much later.
-func (d *documents) there(later time.Duration, want bool) {
+func (d *documentContainer) there(later time.Duration, want bool) {
 	d.b.Helper()
 	d.m.Advance(later)
 	status := map[bool]int{true: 200, false: 404}[want]
@@ -73,8 +73,8 @@ func defaults(n int) string { return fmt.Sprintf(`,"defaultTtl":%d`, n) }
 func own(n int) string      { return fmt.Sprintf(`,"ttl":%d`, n) }
 
 // lasts is a document that lives so long under settings; 0 is for ever.
-func lasts(settings, more string, life time.Duration) func(b *bench) {
-	return func(b *bench) {
+func lasts(settings, more string, life time.Duration) func(b *caseFixture) {
+	return func(b *caseFixture) {
 		d := newDocuments(b, settings)
 		d.add(201, more)
 		if life == 0 {

@@ -15,10 +15,10 @@ import (
 // on a machine that does other things.
 const patience = 2 * sec
 
-// engine is package queue itself.
-type engine struct{ b *bench }
+// goAPIClient is package queue itself.
+type goAPIClient struct{ b *caseFixture }
 
-func (e *engine) send(address string, list ...*message.Message) error {
+func (e *goAPIClient) send(address string, list ...*message.Message) error {
 	return e.b.q.Send(e.b.ctx, parse(address), list, nil)
 }
 
@@ -30,7 +30,7 @@ func parse(address string) entity.Address {
 	return a
 }
 
-func (e *engine) receive(address string, mode queue.ReceiveMode, most int) ([]got, error) {
+func (e *goAPIClient) receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error) {
 	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{Mode: mode})
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (e *engine) receive(address string, mode queue.ReceiveMode, most int) ([]go
 	return take(e.b.ctx, r, most)
 }
 
-func take(ctx context.Context, r *queue.Receiver, most int) (all []got, err error) {
+func take(ctx context.Context, r *queue.Receiver, most int) (all []receivedMessage, err error) {
 	for len(all) < most {
 		list, err := r.TryReceive(ctx, most-len(all))
 		if err != nil {
@@ -60,11 +60,11 @@ func moment(ms int64) (t time.Time) {
 	return t
 }
 
-func gotten(list []queue.Delivery) (all []got) {
+func gotten(list []queue.Delivery) (all []receivedMessage) {
 	for _, d := range list {
 		data, _ := d.Message.Data()
 		session, _ := d.Message.SessionID()
-		m := got{text: string(data), id: d.Message.Text(message.MessageID), number: d.Broker.SequenceNumber,
+		m := receivedMessage{text: string(data), id: d.Message.Text(message.MessageID), number: d.Broker.SequenceNumber,
 			original: d.Broker.EnqueuedSequenceNumber, count: int(d.Broker.DeliveryCount),
 			enqueued: moment(d.Broker.EnqueuedTime), expires: moment(d.Broker.ExpiresAt),
 			until: moment(d.Broker.LockedUntil), state: d.Broker.State, session: session,
@@ -81,11 +81,11 @@ func gotten(list []queue.Delivery) (all []got) {
 	return all
 }
 
-func (e *engine) settle(address string, m got, s queue.Settlement) error {
+func (e *goAPIClient) settle(address string, m receivedMessage, s queue.Settlement) error {
 	return e.b.q.Settle(e.b.ctx, parse(address), m.token, s, nil)
 }
 
-func (e *engine) renew(address string, m got) (time.Time, error) {
+func (e *goAPIClient) renew(address string, m receivedMessage) (time.Time, error) {
 	list, err := e.b.q.RenewLocks(e.b.ctx, parse(address), []message.UUID{m.token})
 	if err != nil {
 		return time.Time{}, err
@@ -93,27 +93,29 @@ func (e *engine) renew(address string, m got) (time.Time, error) {
 	return list[0], nil
 }
 
-func (*engine) refused(err error, code entity.ErrorCode) bool { return entity.ErrorCodeOf(err) == code }
+func (*goAPIClient) refused(err error, code entity.ErrorCode) bool {
+	return entity.ErrorCodeOf(err) == code
+}
 
-func (e *engine) peek(address string) ([]got, error) {
+func (e *goAPIClient) peek(address string) ([]receivedMessage, error) {
 	list, err := e.b.q.Peek(e.b.ctx, parse(address), queue.PeekOptions{Max: 10_000, MaxBytes: 1 << 30})
 	return gotten(list), err
 }
 
-func (e *engine) schedule(address string, list ...*message.Message) ([]int64, error) {
+func (e *goAPIClient) schedule(address string, list ...*message.Message) ([]int64, error) {
 	return e.b.q.Schedule(e.b.ctx, parse(address), list, nil)
 }
 
-func (e *engine) cancel(address string, numbers ...int64) error {
+func (e *goAPIClient) cancel(address string, numbers ...int64) error {
 	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
-func (e *engine) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error) {
+func (e *goAPIClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error) {
 	list, err := e.b.q.ReceiveDeferred(e.b.ctx, parse(address), numbers, mode, nil)
 	return gotten(list), err
 }
 
-func (e *engine) accept(address, id string) (talk, error) {
+func (e *goAPIClient) accept(address, id string) (lockedSession, error) {
 	ctx, cancel := context.WithTimeout(e.b.ctx, patience)
 	defer cancel()
 	r, err := e.b.q.OpenReceiver(ctx, parse(address),
@@ -122,48 +124,48 @@ func (e *engine) accept(address, id string) (talk, error) {
 		return nil, err
 	}
 	e.b.Cleanup(r.Close)
-	return &directTalk{e.b, r}, nil
+	return &goAPISession{e.b, r}, nil
 }
 
-type directTalk struct {
-	b *bench
+type goAPISession struct {
+	b *caseFixture
 	r *queue.Receiver
 }
 
-func (t *directTalk) id() string {
+func (t *goAPISession) id() string {
 	id, _, _ := t.r.Session()
 	return id
 }
 
-func (t *directTalk) receive(most int) ([]got, error) { return take(t.b.ctx, t.r, most) }
+func (t *goAPISession) receive(most int) ([]receivedMessage, error) { return take(t.b.ctx, t.r, most) }
 
-func (t *directTalk) state() (string, error) {
+func (t *goAPISession) state() (string, error) {
 	state, err := t.r.SessionState(t.b.ctx)
 	return string(state), err
 }
 
-func (t *directTalk) setState(text string) error {
+func (t *goAPISession) setState(text string) error {
 	if text == "" {
 		return t.r.SetSessionState(t.b.ctx, nil, nil)
 	}
 	return t.r.SetSessionState(t.b.ctx, []byte(text), nil)
 }
 
-func (t *directTalk) close() { t.r.Close() }
+func (t *goAPISession) close() { t.r.Close() }
 
-func (e *engine) create(kind entity.Kind, path string, p entity.Properties) error {
+func (e *goAPIClient) create(kind entity.Kind, path string, p entity.Properties) error {
 	_, err := e.b.q.Create(e.b.ctx, kind, path, p)
 	return err
 }
 
-func (e *engine) update(_ entity.Kind, path string, p entity.Properties) error {
+func (e *goAPIClient) update(_ entity.Kind, path string, p entity.Properties) error {
 	_, err := e.b.q.Update(e.b.ctx, path, p)
 	return err
 }
 
-func (e *engine) get(path string) (entity.Entity, error) { return e.b.q.Get(e.b.ctx, path) }
+func (e *goAPIClient) get(path string) (entity.Entity, error) { return e.b.q.Get(e.b.ctx, path) }
 
-func (e *engine) addRule(subscription, name, filter, action string) error {
+func (e *goAPIClient) addRule(subscription, name, filter, action string) error {
 	f, err := rule.SQL(filter)
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func (e *engine) addRule(subscription, name, filter, action string) error {
 	return err
 }
 
-func (e *engine) list(skip, top int) (names []string, err error) {
+func (e *goAPIClient) list(skip, top int) (names []string, err error) {
 	list, err := e.b.q.List(e.b.ctx, entity.Queue, "", skip, top)
 	for _, one := range list {
 		names = append(names, one.Path)
@@ -186,12 +188,12 @@ func (e *engine) list(skip, top int) (names []string, err error) {
 	return names, err
 }
 
-func (e *engine) batch(address string, list ...*message.Message) error {
+func (e *goAPIClient) batch(address string, list ...*message.Message) error {
 	return e.send(address, list...)
 }
 
 // listen implements listener: a receiver that is open waits.
-func (e *engine) listen(address string) (stop func()) {
+func (e *goAPIClient) listen(address string) (stop func()) {
 	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{})
 	e.b.must(err)
 	ctx, cancel := context.WithCancel(e.b.ctx)

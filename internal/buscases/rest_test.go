@@ -23,9 +23,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// web is a client of HTTP: requests and answers in memory.
-type web struct {
-	b       *bench
+// httpClient is a client of HTTP: requests and answers in memory.
+type httpClient struct {
+	b       *caseFixture
 	handler http.Handler
 	token   string
 }
@@ -38,19 +38,19 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) }
 
-func newWeb(b *bench) *web {
-	return &web{b: b, handler: rest.New(rest.Options{Queues: b.q,
+func newWeb(b *caseFixture) *httpClient {
+	return &httpClient{b: b, handler: rest.New(rest.Options{Queues: b.q,
 		Guard: access.New(access.Options{Mode: access.Strict})}),
 		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))}
 }
 
-func connectREST(b *bench) {
+func connectREST(b *caseFixture) {
 	b.web = newWeb(b)
 	b.messages, b.bulk = b.web, b.web
 }
 
 // do sends a request; headers are names and values in turns.
-func (w *web) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
+func (w *httpClient) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
 	r := httptest.NewRequestWithContext(w.b.ctx, method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", w.token)
 	for i := 0; i < len(headers); i += 2 {
@@ -71,7 +71,7 @@ func (w *web) do(method, path, body string, headers ...string) (*httptest.Respon
 }
 
 // refused implements messenger: the service has one status for several codes.
-func (*web) refused(err error, code entity.ErrorCode) bool {
+func (*httpClient) refused(err error, code entity.ErrorCode) bool {
 	e, ok := err.(*statusError)
 	if !ok {
 		return entity.ErrorCodeOf(err) == code // of what the engine does instead
@@ -115,7 +115,7 @@ func brokerOf(m *message.Message) (p brokerProperties) {
 	return p
 }
 
-func (w *web) send(address string, list ...*message.Message) error {
+func (w *httpClient) send(address string, list ...*message.Message) error {
 	for _, m := range list {
 		broker, err := json.Marshal(brokerOf(m))
 		if err != nil {
@@ -134,7 +134,7 @@ func (w *web) send(address string, list ...*message.Message) error {
 	return nil
 }
 
-func (w *web) batch(address string, list ...*message.Message) error {
+func (w *httpClient) batch(address string, list ...*message.Message) error {
 	type entry struct {
 		Body             string
 		BrokerProperties brokerProperties
@@ -153,7 +153,7 @@ func (w *web) batch(address string, list ...*message.Message) error {
 	return err
 }
 
-func (w *web) receive(address string, mode queue.ReceiveMode, most int) (list []got, err error) {
+func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (list []receivedMessage, err error) {
 	method := "POST"
 	if mode == queue.ReceiveAndDelete {
 		method = "DELETE"
@@ -172,10 +172,10 @@ func (w *web) receive(address string, mode queue.ReceiveMode, most int) (list []
 }
 
 // read reads a message out of an answer.
-func (w *web) read(res *httptest.ResponseRecorder) got {
+func (w *httpClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	var p brokerProperties
 	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
-	m := got{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber, count: p.DeliveryCount - 1,
+	m := receivedMessage{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber, count: p.DeliveryCount - 1,
 		original: p.EnqueuedSequenceNumber, session: p.SessionId, died: p.DeadLetterSource,
 		values:    map[string]string{},
 		reference: strings.TrimPrefix(res.Header().Get("Location"), "http://localhost")}
@@ -194,30 +194,30 @@ func (w *web) read(res *httptest.ResponseRecorder) got {
 	return m
 }
 
-func (w *web) settle(address string, m got, s queue.Settlement) error {
+func (w *httpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
 	method := map[queue.SettlementOutcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
 	if method == "" { // REST has no word for it
-		return (&engine{w.b}).settle(address, m, s)
+		return (&goAPIClient{w.b}).settle(address, m, s)
 	}
 	_, err := w.do(method, w.place(address, m), "")
 	return err
 }
 
 // place is where the lock of a message is; of one without a lock it is a place where none is.
-func (w *web) place(address string, m got) string {
+func (w *httpClient) place(address string, m receivedMessage) string {
 	if place, _ := m.reference.(string); place != "" {
 		return place
 	}
 	return fmt.Sprintf("/%s/messages/%d/%s", address, m.number, uuid.UUID(m.token))
 }
 
-func (w *web) renew(address string, m got) (until time.Time, err error) {
+func (w *httpClient) renew(address string, m receivedMessage) (until time.Time, err error) {
 	_, err = w.do("POST", w.place(address, m), "")
 	return until, err
 }
 
 // signatures sends with tokens of all kinds.
-func signatures(b *bench) {
+func signatures(b *caseFixture) {
 	b.queue("q")
 	now := ttl.SystemClock{}.Now()
 	good := access.Sign(access.EmulatorKey(), "http://localhost/q", now.Add(time.Hour))

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// got is a message as a surface shows it.
-type got struct {
+// receivedMessage is a message as a surface shows it.
+type receivedMessage struct {
 	text, id  string
 	number    int64
 	original  int64     // number where it was sent, of one that was forwarded
@@ -31,48 +31,48 @@ type got struct {
 }
 
 // property is an application property; names have no case, since HTTP's headers have none.
-func (g got) property(name string) string { return g.values[strings.ToLower(name)] }
+func (g receivedMessage) property(name string) string { return g.values[strings.ToLower(name)] }
 
 // messenger sends, receives and settles.
 type messenger interface {
 	send(address string, list ...*message.Message) error
 	// receive takes up to most of the messages that there are, and does not wait.
-	receive(address string, mode queue.ReceiveMode, most int) ([]got, error)
-	settle(address string, m got, s queue.Settlement) error
-	renew(address string, m got) (time.Time, error)
+	receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error)
+	settle(address string, m receivedMessage, s queue.Settlement) error
+	renew(address string, m receivedMessage) (time.Time, error)
 	// refused reports whether an error is what the surface says for a code.
 	refused(err error, code entity.ErrorCode) bool
 }
 
-// browser peeks.
-type browser interface {
-	peek(address string) ([]got, error)
+// messagePeeker peeks.
+type messagePeeker interface {
+	peek(address string) ([]receivedMessage, error)
 }
 
-// planner sends for later, and takes what was deferred.
-type planner interface {
+// messageScheduler sends for later, and takes what was deferred.
+type messageScheduler interface {
 	schedule(address string, list ...*message.Message) ([]int64, error)
 	cancel(address string, numbers ...int64) error
-	deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]got, error)
+	deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error)
 }
 
-// talker accepts sessions.
-type talker interface {
+// sessionAcceptor accepts sessions.
+type sessionAcceptor interface {
 	// accept locks a session; "" is the next one, for which it does not wait.
-	accept(address, id string) (talk, error)
+	accept(address, id string) (lockedSession, error)
 }
 
-// talk is a session that is locked.
-type talk interface {
+// lockedSession is a session that is locked.
+type lockedSession interface {
 	id() string
-	receive(most int) ([]got, error)
+	receive(most int) ([]receivedMessage, error)
 	state() (string, error)
 	setState(text string) error
 	close()
 }
 
-// keeper makes and deletes entities.
-type keeper interface {
+// entityManager makes and deletes entities.
+type entityManager interface {
 	create(kind entity.Kind, path string, p entity.Properties) error
 	update(kind entity.Kind, path string, p entity.Properties) error
 	get(path string) (entity.Entity, error)
@@ -81,17 +81,17 @@ type keeper interface {
 	list(skip, top int) ([]string, error)
 }
 
-// batcher sends messages at one go, all or none.
-type batcher interface {
+// batchSender sends messages at one go, all or none.
+type batchSender interface {
 	batch(address string, list ...*message.Message) error
 }
 
-// listener waits for messages that do not come, until stop.
-type listener interface {
+// waitingReceiver waits for messages that do not come, until stop.
+type waitingReceiver interface {
 	listen(address string) (stop func())
 }
 
 // set puts an application property into what was received.
-func (g *got) set(name string, value any) {
+func (g *receivedMessage) set(name string, value any) {
 	g.values[strings.ToLower(name)] = fmt.Sprint(value)
 }

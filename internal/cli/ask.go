@@ -209,22 +209,22 @@ func readAnswer[T any](res *http.Response, err error) (answer T, _ error) {
 		return answer, err
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return answer, &UnexpectedAnswer{URL: res.Request.URL, Err: err}
+		return answer, &UnexpectedResponseError{URL: res.Request.URL, Err: err}
 	}
 	return answer, nil
 }
 
-// UnexpectedAnswer reports a successful response with unexpected content.
-type UnexpectedAnswer struct {
+// UnexpectedResponseError reports a successful response with unexpected content.
+type UnexpectedResponseError struct {
 	URL *url.URL
 	Err error
 }
 
-func (e *UnexpectedAnswer) Error() string {
+func (e *UnexpectedResponseError) Error() string {
 	return fmt.Sprintf("%s answers with something else than a Mayfly server: %v", e.URL, e.Err)
 }
 
-func (e *UnexpectedAnswer) Unwrap() error { return e.Err }
+func (e *UnexpectedResponseError) Unwrap() error { return e.Err }
 
 // InsufficientStorage is the status of a write for which the server's disk is full.
 const InsufficientStorage = 507

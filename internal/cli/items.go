@@ -182,10 +182,10 @@ func EachPage(continuation string, page func() (*http.Request, error), list stri
 		var answer map[string]json.RawMessage
 		var rows []json.RawMessage
 		if err := json.Unmarshal(body, &answer); err != nil {
-			return &UnexpectedAnswer{URL: req.URL, Err: err}
+			return &UnexpectedResponseError{URL: req.URL, Err: err}
 		}
 		if err := json.Unmarshal(answer[list], &rows); err != nil {
-			return &UnexpectedAnswer{URL: req.URL, Err: err}
+			return &UnexpectedResponseError{URL: req.URL, Err: err}
 		}
 		charge, _ := strconv.ParseFloat(res.Header.Get("X-Ms-Request-Charge"), 64) // only displayed
 		continuation = res.Header.Get("X-Ms-Continuation")

@@ -55,7 +55,7 @@ func Show[T any](cmd *cobra.Command, c *ServerCall, req *http.Request,
 		return print(cmd.OutOrStdout(), answer)
 	}
 	if err := json.Unmarshal(raw, &answer); err != nil {
-		return &UnexpectedAnswer{URL: req.URL, Err: err}
+		return &UnexpectedResponseError{URL: req.URL, Err: err}
 	}
 	return print(cmd.OutOrStdout(), answer)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // largePage creates four items of 1 MB, and returns the request for a page with all of them.
-func largePage(w *secondWire) cosmos.Request {
+func largePage(w *frameProtocol) cosmos.Request {
 	w.container()
 	for i := range 4 {
 		w.send(of(cosmos.OpCreate, true, "", fmt.Sprintf(`{"id":"%d","pk":"a","pad":%q}`, i,

@@ -18,17 +18,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// secondWire is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations, and
+// frameProtocol is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations, and
 // typed tokens for headers. It has nothing but the values of this package.
-type secondWire struct {
+type frameProtocol struct {
 	t      *testing.T
 	svc    *cosmos.Service
 	tokens *cosmos.ResourceTokens
 	memory *store.MemoryBudget
 }
 
-// frame is an answer as this wire writes it.
-type frame struct {
+// frameResponse is an answer as this wire writes it.
+type frameResponse struct {
 	t       *testing.T
 	what    string
 	answer  cosmos.Answer
@@ -39,7 +39,7 @@ type frame struct {
 
 var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newSecondWire(t *testing.T, change func(*cosmos.Options)) *secondWire {
+func newSecondWire(t *testing.T, change func(*cosmos.Options)) *frameProtocol {
 	t.Helper()
 	clock := ttl.NewManual(began)
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
@@ -59,7 +59,7 @@ func newSecondWire(t *testing.T, change func(*cosmos.Options)) *secondWire {
 		Tokens:    cosmos.NewResourceTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)
-	return &secondWire{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
+	return &frameProtocol{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
 }
 
 // at is an address by names or by rids.
@@ -68,16 +68,16 @@ func at(ids ...string) (a cosmos.Address) {
 	return a
 }
 
-func (w *secondWire) send(req cosmos.Request) *frame {
+func (w *frameProtocol) send(req cosmos.Request) *frameResponse {
 	w.t.Helper()
 	return w.sendIn(w.t.Context(), req)
 }
 
-func (w *secondWire) sendIn(ctx context.Context, req cosmos.Request) *frame {
+func (w *frameProtocol) sendIn(ctx context.Context, req cosmos.Request) *frameResponse {
 	w.t.Helper()
 	req.Activity, req.URI = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", "rntbd://host/replicas/1p"
 	req.Trusted = req.Grant == nil
-	f := &frame{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
+	f := &frameResponse{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
 	w.svc.Serve(ctx, &req, &f.answer)
 	f.body, f.rows = string(f.answer.Body), f.answer.Rows
 	if f.answer.Range != "" {
@@ -88,7 +88,7 @@ func (w *secondWire) sendIn(ctx context.Context, req cosmos.Request) *frame {
 	return f
 }
 
-func (f *frame) is(status, substatus int) *frame {
+func (f *frameResponse) is(status, substatus int) *frameResponse {
 	f.t.Helper()
 	if f.answer.Status != status || f.answer.Substatus != substatus {
 		f.t.Fatalf("%s: %d/%d, want %d/%d: %s", f.what, f.answer.Status, f.answer.Substatus, status, substatus,
@@ -97,7 +97,7 @@ func (f *frame) is(status, substatus int) *frame {
 	return f
 }
 
-func (f *frame) has(path, want string) *frame {
+func (f *frameResponse) has(path, want string) *frameResponse {
 	f.t.Helper()
 	if got := gjson.Get(f.body, path).String(); got != want {
 		f.t.Errorf("%s: %s is %q, want %q: %s", f.what, path, got, want, f.body)
@@ -106,7 +106,7 @@ func (f *frame) has(path, want string) *frame {
 }
 
 // container makes the database d with the container c.
-func (w *secondWire) container() *frame {
+func (w *frameProtocol) container() *frameResponse {
 	w.t.Helper()
 	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
 		Body: []byte(`{"id":"d"}`)}).is(201, 0)

@@ -14,13 +14,13 @@ import (
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
-	return &serverHandle{TimedEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
+	return &serverHandle{ClockReportingEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
 }
 
 // serverHandle is a handle on a shared engine in memory that behaves like the engine of one of several
 // servers over a PostgreSQL database: see SharedEngine.Server.
 type serverHandle struct {
-	*TimedEngine
+	*ClockReportingEngine
 	shared *SharedEngine
 }
 
@@ -30,7 +30,7 @@ func (s *serverHandle) Shared() bool { return true }
 // Update implements engine.Engine. It reports the commit to the other servers.
 func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	at, err := s.TimedEngine.Update(ctx, scopes, fn, ahead...)
+	at, err := s.ClockReportingEngine.Update(ctx, scopes, fn, ahead...)
 	if err == nil {
 		s.shared.report(scopes)
 	}

@@ -15,9 +15,9 @@ type GetterEngine interface {
 	engine.Getter
 }
 
-// TimedEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
+// ClockReportingEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
 // and reports the time with each call. It passes on the optional interfaces of Readers and Txns.
-type TimedEngine struct {
+type ClockReportingEngine struct {
 	GetterEngine
 	clock ttl.Clock
 
@@ -26,13 +26,13 @@ type TimedEngine struct {
 }
 
 // WithClock returns an engine whose database has a given clock.
-func WithClock(e GetterEngine, clock ttl.Clock) *TimedEngine {
-	return &TimedEngine{GetterEngine: e, clock: clock}
+func WithClock(e GetterEngine, clock ttl.Clock) *ClockReportingEngine {
+	return &ClockReportingEngine{GetterEngine: e, clock: clock}
 }
 
 // Told implements engine.ClockReporter: it returns the latest time of the clock that the result of a call has
 // contained, or the zero time before the first call.
-func (e *TimedEngine) Told() time.Time {
+func (e *ClockReportingEngine) Told() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.told
@@ -40,7 +40,7 @@ func (e *TimedEngine) Told() time.Time {
 
 // tell reads the clock and returns its time in microseconds since 1970, which a call of the engine returns
 // with its result. It also stores the time, so that Told can return it.
-func (e *TimedEngine) tell() int64 {
+func (e *ClockReportingEngine) tell() int64 {
 	now := e.clock.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -51,18 +51,18 @@ func (e *TimedEngine) tell() int64 {
 }
 
 // View implements engine.Engine.
-func (e *TimedEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	now := e.tell()
-	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(timedReader{r, now}) })
+	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(clockReportingReader{r, now}) })
 }
 
 // Update implements engine.Engine.
-func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var now int64
 	at, err := e.GetterEngine.Update(ctx, scopes, func(t engine.Txn) error {
 		now = e.tell()
-		return fn(timedTxn{t, now})
+		return fn(clockReportingTxn{t, now})
 	}, ahead...)
 	for i := range at {
 		at[i].Now = now
@@ -71,39 +71,39 @@ func (e *TimedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 }
 
 // Get implements engine.Getter.
-func (e *TimedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	now := e.tell()
 	v, at, err := e.GetterEngine.Get(ctx, scope, key)
 	at.Now = now
 	return v, at, err
 }
 
-type timedReader struct {
+type clockReportingReader struct {
 	engine.Reader
 	now int64
 }
 
-func (r timedReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r clockReportingReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
 // Prefetch implements engine.Prefetcher.
-func (r timedReader) Prefetch(keys [][]byte) { prefetch(r.Reader, keys) }
+func (r clockReportingReader) Prefetch(keys [][]byte) { prefetch(r.Reader, keys) }
 
-type timedTxn struct {
+type clockReportingTxn struct {
 	engine.Txn
 	now int64
 }
 
-func (t timedTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return timed(t.Txn, scopes, t.now)
 }
 
 // Prefetch implements engine.Prefetcher.
-func (t timedTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
+func (t clockReportingTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
 
 // SetFresh implements engine.NewKeySetter.
-func (t timedTxn) SetFresh(key, value []byte) {
+func (t clockReportingTxn) SetFresh(key, value []byte) {
 	if f, ok := t.Txn.(engine.NewKeySetter); ok {
 		f.SetFresh(key, value)
 		return

@@ -17,13 +17,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (g *rig) entity(kind entity.Kind, path string, p entity.Properties) {
+func (g *deliveryFixture) entity(kind entity.Kind, path string, p entity.Properties) {
 	g.t.Helper()
 	_, err := g.q.Create(g.ctx, kind, path, p)
 	g.must(err)
 }
 
-func (g *rig) changesTo(path string) error {
+func (g *deliveryFixture) changesTo(path string) error {
 	_, err := g.c.ChangeSettings(g.ctx, func(s *store.ContainerSettings) error {
 		s.ChangesTo = path
 		return nil
@@ -32,7 +32,7 @@ func (g *rig) changesTo(path string) error {
 }
 
 // write puts n items, in several partitions; text makes them as large as it is.
-func (g *rig) write(from, n int, text string) {
+func (g *deliveryFixture) write(from, n int, text string) {
 	g.t.Helper()
 	for i := from; i < from+n; i++ {
 		pk := fmt.Sprint("p", i%4)
@@ -43,7 +43,7 @@ func (g *rig) write(from, n int, text string) {
 }
 
 // messages takes n messages, and reports what they are of.
-func (g *rig) messages(path string, n int) (ids []string) {
+func (g *deliveryFixture) messages(path string, n int) (ids []string) {
 	g.t.Helper()
 	a, _, err := entity.ParseAddress(path)
 	g.must(err)
@@ -69,7 +69,7 @@ func (g *rig) messages(path string, n int) (ids []string) {
 }
 
 // kept waits until the position of all that there is is kept.
-func (g *rig) kept(name string) {
+func (g *deliveryFixture) kept(name string) {
 	g.t.Helper()
 	for {
 		at, err := g.c.Confirmed(g.ctx, name)
@@ -119,13 +119,13 @@ func TestChangesWait(t *testing.T) {
 	g.wantAll("afterwards", g.messages("news", 2), 0, 2)
 }
 
-// stuck delivers, and does not come back: as if the process ended before the position is kept.
-type stuck struct {
+// blockingQueueSender delivers, and does not come back: as if the process ended before the position is kept.
+type blockingQueueSender struct {
 	q    **queue.Queues
 	sent chan int
 }
 
-func (s stuck) Put(ctx context.Context, path string, list []*message.Message) error {
+func (s blockingQueueSender) Put(ctx context.Context, path string, list []*message.Message) error {
 	if err := (*s.q).Put(ctx, path, list); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func TestChangesTwice(t *testing.T) {
 			g := newRig(t)
 			g.d.Close()
 			g.must(g.db.Close())
-			s := stuck{&g.q, make(chan int, 100)}
+			s := blockingQueueSender{&g.q, make(chan int, 100)}
 			g.to = s
 			g.open()
 			d, err := g.db.Database("db")

@@ -30,24 +30,24 @@ import (
 )
 
 // A tapped clock reports when somebody goes to sleep on it.
-type tapped struct {
+type sleepReportingClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
 }
 
-func (c tapped) After(d time.Duration) (<-chan time.Time, func()) {
+func (c sleepReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	ch, stop := c.VirtualClock.After(d)
 	c.asleep <- d
 	return ch, stop
 }
 
-// rig is a store with a container whose items are mortal, a deliverer, and clocks that stand still.
-type rig struct {
+// deliveryFixture is a store with a container whose items are mortal, a deliverer, and clocks that stand still.
+type deliveryFixture struct {
 	t     *testing.T
 	ctx   context.Context
 	fs    vfs.FS
 	clock *ttl.VirtualClock
-	wall  tapped
+	wall  sleepReportingClock
 	db    *store.DB
 	q     *queue.Queues
 	to    hook.QueueSender // where changes go; nil: q
@@ -57,16 +57,16 @@ type rig struct {
 	log   *slog.Logger
 }
 
-func newRig(t *testing.T, allow ...string) *rig {
+func newRig(t *testing.T, allow ...string) *deliveryFixture {
 	t.Helper()
 	if allow == nil {
 		allow = []string{"localhost"}
 	}
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	g := &rig{t: t, ctx: context.Background(), fs: vfs.NewMem(),
+	g := &deliveryFixture{t: t, ctx: context.Background(), fs: vfs.NewMem(),
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
-		wall:  tapped{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
+		wall:  sleepReportingClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
 	var err error
 	g.allow, err = hook.ParseAllow(allow)
 	g.must(err)
@@ -82,14 +82,14 @@ func newRig(t *testing.T, allow ...string) *rig {
 	return g
 }
 
-func (g *rig) must(err error) {
+func (g *deliveryFixture) must(err error) {
 	g.t.Helper()
 	if err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-func (g *rig) open() {
+func (g *deliveryFixture) open() {
 	g.t.Helper()
 	e, err := pebble.Open(g.ctx, pebble.Options{Dir: "data", FS: g.fs, Strict: true})
 	g.must(err)
@@ -105,12 +105,12 @@ func (g *rig) open() {
 		Logger: g.log})
 }
 
-func (g *rig) close() {
+func (g *deliveryFixture) close() {
 	g.d.Close()
 	g.must(g.db.Close())
 }
 
-func (g *rig) reopen() {
+func (g *deliveryFixture) reopen() {
 	g.t.Helper()
 	g.close()
 	g.open()
@@ -120,7 +120,7 @@ func (g *rig) reopen() {
 	g.must(err)
 }
 
-func (g *rig) webhooks(list ...store.Webhook) {
+func (g *deliveryFixture) webhooks(list ...store.Webhook) {
 	g.t.Helper()
 	_, err := g.c.ChangeSettings(g.ctx, func(s *store.ContainerSettings) error {
 		s.ExpiryEvents = &store.ExpiryEvents{Webhooks: list}
@@ -130,7 +130,7 @@ func (g *rig) webhooks(list ...store.Webhook) {
 }
 
 // die lets n items be born and expire, in several partitions.
-func (g *rig) die(from, n int) {
+func (g *deliveryFixture) die(from, n int) {
 	g.t.Helper()
 	for i := from; i < from+n; i++ {
 		pk := fmt.Sprint("p", i%4)
@@ -207,7 +207,7 @@ func numbered(from, n int) (ids []string) {
 	return ids
 }
 
-func (g *rig) wantAll(what string, got []string, from, n int) {
+func (g *deliveryFixture) wantAll(what string, got []string, from, n int) {
 	g.t.Helper()
 	slices.Sort(got)
 	if !slices.Equal(got, numbered(from, n)) {
@@ -216,7 +216,7 @@ func (g *rig) wantAll(what string, got []string, from, n int) {
 }
 
 // confirmed waits until all that was sent is confirmed.
-func (g *rig) confirmed(url string) {
+func (g *deliveryFixture) confirmed(url string) {
 	g.t.Helper()
 	for {
 		at, err := g.c.Confirmed(g.ctx, url)

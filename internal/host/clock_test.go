@@ -90,7 +90,7 @@ func TestClockBehind(t *testing.T) {
 // A clock that is set back does not move while somebody is in the middle of a write; the write is dated
 // before the move, and forbids it.
 func TestClockWaitsForWrites(t *testing.T) {
-	g := &gated{gate: host.NewGate()}
+	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
@@ -113,27 +113,27 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gated is a ClockedData whose gate a test holds.
-type gated struct {
+// gatedClockedData is a ClockedData whose gate a test holds.
+type gatedClockedData struct {
 	gate   host.Gate
 	clocks []*host.Clock
 	latest host.StoredMoment // guarded by gate
 	moved  []*host.Clock
 }
 
-func (g *gated) Clocks() []*host.Clock { return g.clocks }
-func (g *gated) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
+func (g *gatedClockedData) Clocks() []*host.Clock { return g.clocks }
+func (g *gatedClockedData) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
 	return g.gate.Open, g.gate.Shut(ctx)
 }
-func (g *gated) Latest([]*host.Clock) host.StoredMoment { return g.latest }
-func (g *gated) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
+func (g *gatedClockedData) Latest([]*host.Clock) host.StoredMoment { return g.latest }
+func (g *gatedClockedData) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
 	return host.StoredMoment{}, nil
 }
-func (g *gated) Moved(clocks []*host.Clock) { g.moved = clocks }
+func (g *gatedClockedData) Moved(clocks []*host.Clock) { g.moved = clocks }
 
 // A group's clock follows the server's until it is moved by itself, and again when it is told to.
 func TestClocksOfGroups(t *testing.T) {
-	g := &gated{gate: host.NewGate()}
+	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// upgraded is a tenant with a step from format 2, which writes a key.
-type upgraded struct {
+// upgradingTenant is a tenant with a step from format 2, which writes a key.
+type upgradingTenant struct {
 	host.Tenant
 	runs int
 	err  error // of the step, after it has written
@@ -20,11 +20,11 @@ type upgraded struct {
 
 var stepKey = []byte{1, 's'}
 
-func (u *upgraded) Upgrades() []host.FormatUpgrade {
+func (u *upgradingTenant) Upgrades() []host.FormatUpgrade {
 	return []host.FormatUpgrade{{From: 2, What: "a key is written", Run: u.run}}
 }
 
-func (u *upgraded) run(ctx context.Context, e engine.Engine) error {
+func (u *upgradingTenant) run(ctx context.Context, e engine.Engine) error {
 	u.runs++
 	_, err := e.Update(ctx, [][]byte{{1}}, func(t engine.Txn) error {
 		t.Set(stepKey, []byte("done"))
@@ -34,7 +34,7 @@ func (u *upgraded) run(ctx context.Context, e engine.Engine) error {
 }
 
 // setFormat writes the format of data that no host has open, and a record of a kind, unless that is 0.
-func (w *world) setFormat(format int, kind byte) {
+func (w *testHost) setFormat(format int, kind byte) {
 	w.t.Helper()
 	e, err := w.fs.Open(w.t.Context())
 	w.must(err)
@@ -57,7 +57,7 @@ func (w *world) setFormat(format int, kind byte) {
 	w.must(errors.Join(err, e.Close()))
 }
 
-func (w *world) snapshotNames() (names []string) {
+func (w *testHost) snapshotNames() (names []string) {
 	w.t.Helper()
 	list, err := w.h.Snapshots(w.t.Context())
 	w.must(err)
@@ -71,7 +71,7 @@ func (w *world) snapshotNames() (names []string) {
 // date where it is restored or looked at.
 func TestUpgrade(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgraded{Tenant: with(host.TenantState{})}
+	step := &upgradingTenant{Tenant: with(host.TenantState{})}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
 	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
@@ -116,7 +116,7 @@ func TestUpgrade(t *testing.T) {
 // try.
 func TestUpgradeFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgraded{Tenant: with(host.TenantState{}), err: errBroken}
+	step := &upgradingTenant{Tenant: with(host.TenantState{}), err: errBroken}
 	w := newWorld(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
 	w.setFormat(2, 0)
@@ -146,7 +146,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{4, 0, engine.ErrNewerFormat},
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {
-		step := &upgraded{Tenant: with(host.TenantState{})}
+		step := &upgradingTenant{Tenant: with(host.TenantState{})}
 		w := newWorld(t, host.Options{ManualReaper: true}, step)
 		w.must(w.h.Close())
 		w.setFormat(c.format, c.kind)

@@ -167,28 +167,28 @@ func TestClaims(t *testing.T) {
 		{Name: "a", Kinds: "s", First: 1, Last: 2},
 		{Name: "a", Kinds: "q", First: 2, Last: 1},
 	} {
-		w.more = []host.Tenant{&other{claim: c}}
+		w.more = []host.Tenant{&emptyTenant{claim: c}}
 		if _, err := w.tryOpen(); err == nil {
 			t.Fatalf("%+v was let in", c)
 		}
 	}
-	w.more = []host.Tenant{&other{claim: host.KeySpace{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
+	w.more = []host.Tenant{&emptyTenant{claim: host.KeySpace{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
 	w.open()
 }
 
-// busy is a sweeper that counts its turns and always has more, until it is told to end.
-type busy struct {
+// endlessSweeper is a sweeper that counts its turns and always has more, until it is told to end.
+type endlessSweeper struct {
 	turns   atomic.Int64
 	end     atomic.Bool
 	started chan struct{} // one slot
 	held    chan struct{} // nil: a sweep does not wait
 }
 
-func (b *busy) Ranges(context.Context) ([]ttl.SweepRange, error) {
+func (b *endlessSweeper) Ranges(context.Context) ([]ttl.SweepRange, error) {
 	return []ttl.SweepRange{{Owner: 1}}, nil
 }
-func (b *busy) Clock(ttl.SweepRange) ttl.Clock { return nil }
-func (b *busy) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (ttl.SweepResult, error) {
+func (b *endlessSweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (b *endlessSweeper) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (ttl.SweepResult, error) {
 	select {
 	case b.started <- struct{}{}:
 	default:
@@ -204,7 +204,7 @@ func (b *busy) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (ttl.SweepRes
 
 // Two tenants share one reaper: a batch each in turn, whatever one of them has left.
 func TestReaperIsShared(t *testing.T) {
-	b := &busy{started: make(chan struct{}, 1)}
+	b := &endlessSweeper{started: make(chan struct{}, 1)}
 	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
 	for range 7 {
@@ -232,7 +232,7 @@ func TestReaperIsShared(t *testing.T) {
 
 // A tenant whose ranges cannot be listed keeps no other from being swept, and is told of.
 func TestListingThatFails(t *testing.T) {
-	b := &busy{}
+	b := &endlessSweeper{}
 	b.end.Store(true)
 	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
@@ -245,7 +245,7 @@ func TestListingThatFails(t *testing.T) {
 
 // Close ends a sweep that runs, and waits for it.
 func TestCloseWhileSweeping(t *testing.T) {
-	b := &busy{started: make(chan struct{}, 1), held: make(chan struct{})}
+	b := &endlessSweeper{started: make(chan struct{}, 1), held: make(chan struct{})}
 	tenant := with(host.TenantState{Sweep: b})
 	w := newWorld(t, host.Options{}, tenant)
 	<-b.started

@@ -17,21 +17,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// fleet is the database of several servers.
-type fleet struct {
+// testCluster is the database of several servers.
+type testCluster struct {
 	t      *testing.T
 	shared *doors.SharedEngine
 	clock  *ttl.VirtualClock // of the database
 }
 
-// member is a host of a fleet, with the clock of its machine.
-type member struct {
+// clusterMember is a host of a fleet, with the clock of its machine.
+type clusterMember struct {
 	*host.Host
 	machine *ttl.VirtualClock
 	books   *hosttest.ReminderTenant
 }
 
-func newFleet(t *testing.T) *fleet {
+func newFleet(t *testing.T) *testCluster {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
@@ -39,7 +39,7 @@ func newFleet(t *testing.T) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{t: t, clock: ttl.NewManual(start)}
+	f := &testCluster{t: t, clock: ttl.NewManual(start)}
 	if f.shared, err = doors.Share(e); err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +47,9 @@ func newFleet(t *testing.T) *fleet {
 }
 
 // server starts one more server. Its machine's clock stands still: pass moves it.
-func (f *fleet) server(o host.Options) *member {
+func (f *testCluster) server(o host.Options) *clusterMember {
 	f.t.Helper()
-	m := &member{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
+	m := &clusterMember{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
 	o.Wall = m.machine
 	if o.Clock == nil {
 		o.Clock = ttl.SystemClock{}
@@ -61,7 +61,7 @@ func (f *fleet) server(o host.Options) *member {
 	return m
 }
 
-func (f *fleet) close(members ...*member) {
+func (f *testCluster) close(members ...*clusterMember) {
 	f.t.Helper()
 	for _, m := range members {
 		if err := m.Close(); err != nil {
@@ -71,7 +71,7 @@ func (f *fleet) close(members ...*member) {
 }
 
 // pass lets time pass for the database and for some of the servers.
-func (f *fleet) pass(d time.Duration, members ...*member) {
+func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
 	f.clock.Advance(d)
 	for _, m := range members {
 		m.machine.Advance(d)
@@ -79,7 +79,7 @@ func (f *fleet) pass(d time.Duration, members ...*member) {
 }
 
 // until lets time pass for some of the servers, until one of them reports.
-func (f *fleet) until(report <-chan string, members ...*member) string {
+func (f *testCluster) until(report <-chan string, members ...*clusterMember) string {
 	f.t.Helper()
 	for range 1000 {
 		select {
@@ -95,7 +95,7 @@ func (f *fleet) until(report <-chan string, members ...*member) string {
 }
 
 // turn lets the goroutines of the servers run.
-func (f *fleet) turn() {
+func (f *testCluster) turn() {
 	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
@@ -106,7 +106,7 @@ func (f *fleet) turn() {
 func TestLease(t *testing.T) {
 	f := newFleet(t)
 	names := []string{"a", "b", "c"}
-	servers := make(map[string]*member)
+	servers := make(map[string]*clusterMember)
 	got, lost := make(chan string), make(chan string)
 	ends := make(map[string]context.CancelFunc)
 	ended := make(chan struct{})
@@ -124,7 +124,7 @@ func TestLease(t *testing.T) {
 			ended <- struct{}{}
 		}()
 	}
-	awake := func(not string) (list []*member) {
+	awake := func(not string) (list []*clusterMember) {
 		for _, name := range names {
 			if name != not {
 				list = append(list, servers[name])
@@ -172,7 +172,7 @@ func TestServers(t *testing.T) {
 	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
 	a := f.server(host.Options{ManualReaper: true, Server: info})
 	b := f.server(host.Options{ManualReaper: true})
-	ids := func(of *member) (ids []string) {
+	ids := func(of *clusterMember) (ids []string) {
 		list, err := of.Instance().Servers(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := start.Add(day + time.Second).Unix()
-	for _, m := range []*member{a, b} {
+	for _, m := range []*clusterMember{a, b} {
 		if got := m.Instance().Clock().Seconds(); got != want {
 			t.Errorf("a server's clock shows %d, not %d", got, want)
 		}
@@ -313,7 +313,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 func TestPauseOfServers(t *testing.T) {
 	f := newFleet(t)
 	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
-	pause := func(m *member, paused bool) {
+	pause := func(m *clusterMember, paused bool) {
 		t.Helper()
 		if err := m.Instance().PauseReaper(t.Context(), paused); err != nil {
 			t.Fatal(err)
@@ -322,7 +322,7 @@ func TestPauseOfServers(t *testing.T) {
 			t.Errorf("paused is %v, not %v", got, paused)
 		}
 	}
-	want := func(m *member, paused bool) {
+	want := func(m *clusterMember, paused bool) {
 		t.Helper()
 		if err := m.Instance().Catalog().CatchUp(t.Context()); err != nil {
 			t.Fatal(err)
@@ -369,11 +369,11 @@ func TestPauseOfServers(t *testing.T) {
 func TestServersThatStartTogether(t *testing.T) {
 	for range 20 {
 		f := newFleet(t)
-		members := make([]*member, 4)
+		members := make([]*clusterMember, 4)
 		var starting sync.WaitGroup
 		for i := range members {
 			starting.Go(func() {
-				m := &member{machine: ttl.NewManual(start), books: &hosttest.ReminderTenant{}}
+				m := &clusterMember{machine: ttl.NewManual(start), books: &hosttest.ReminderTenant{}}
 				var err error
 				o := host.Options{Wall: m.machine, Clock: ttl.SystemClock{}}
 				if m.Host, err = host.Open(t.Context(), f.shared.Server(f.clock), o, m.books); err != nil {

@@ -19,8 +19,8 @@ import (
 // start is when the clocks of these tests begin.
 var start = time.UnixMilli(1_700_000_000_500)
 
-// world is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
-type world struct {
+// testHost is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
+type testHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
 	base  *ttl.VirtualClock // what would be the system's clock
@@ -31,11 +31,11 @@ type world struct {
 	h     *host.Host
 }
 
-func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
+func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *testHost {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &world{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
+	w := &testHost{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
 	w.books = &hosttest.ReminderTenant{}
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -43,14 +43,14 @@ func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *world {
 	return w
 }
 
-func (w *world) open() {
+func (w *testHost) open() {
 	w.t.Helper()
 	var err error
 	w.h, err = w.tryOpen()
 	w.must(err)
 }
 
-func (w *world) tryOpen() (*host.Host, error) {
+func (w *testHost) tryOpen() (*host.Host, error) {
 	e, err := w.fs.OpenAt(w.t.Context(), w.base)
 	w.must(err)
 	w.opts.Clock, w.opts.Wall = ttl.NewVirtualClock(w.base), w.base
@@ -60,60 +60,60 @@ func (w *world) tryOpen() (*host.Host, error) {
 	return host.Open(w.t.Context(), e, w.opts, append([]host.Tenant{w.books}, w.more...)...)
 }
 
-func (w *world) reopen() {
+func (w *testHost) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
 	w.reopenClosed()
 }
 
 // reopenClosed opens the data again that no host has open.
-func (w *world) reopenClosed() {
+func (w *testHost) reopenClosed() {
 	w.t.Helper()
 	w.books = &hosttest.ReminderTenant{}
 	w.open()
 }
 
-func (w *world) must(err error) {
+func (w *testHost) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) add(text string, in time.Duration) uint64 {
+func (w *testHost) add(text string, in time.Duration) uint64 {
 	w.t.Helper()
 	id, err := w.books.Add(w.t.Context(), "book", text, in.Milliseconds())
 	w.must(err)
 	return id
 }
 
-func (w *world) sweep() int {
+func (w *testHost) sweep() int {
 	w.t.Helper()
 	n, err := w.h.Instance().SweepNow(w.t.Context())
 	w.must(err)
 	return n
 }
 
-func (w *world) advance(d time.Duration) {
+func (w *testHost) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d})
 	w.must(err)
 }
 
 // pass lets time pass on the machine. The host learns the time of a database by a call to it.
-func (w *world) pass(d time.Duration) {
+func (w *testHost) pass(d time.Duration) {
 	w.t.Helper()
 	w.base.Advance(d)
 	w.must(w.h.Instance().Ping(w.t.Context()))
 }
 
-func (w *world) set(t time.Time) error {
+func (w *testHost) set(t time.Time) error {
 	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Set: &t})
 	return err
 }
 
 // expect compares what can be read, and what is stored.
-func (w *world) expect(alive, stored []string) {
+func (w *testHost) expect(alive, stored []string) {
 	w.t.Helper()
 	got, err := w.books.Texts(w.t.Context(), "book")
 	w.must(err)
@@ -129,17 +129,19 @@ func (w *world) expect(alive, stored []string) {
 
 var errBroken = errors.New("broken")
 
-// other is a tenant whose claim is given, and that has nothing.
-type other struct {
+// emptyTenant is a tenant whose claim is given, and that has nothing.
+type emptyTenant struct {
 	claim host.KeySpace
 	r     host.TenantState
 }
 
-func (o *other) KeySpace() host.KeySpace                                        { return o.claim }
-func (o *other) Scopes(engine.Reader) ([][]byte, error)                         { return nil, nil }
-func (o *other) Open(context.Context, *host.Instance) (host.TenantState, error) { return o.r, nil }
+func (o *emptyTenant) KeySpace() host.KeySpace                { return o.claim }
+func (o *emptyTenant) Scopes(engine.Reader) ([][]byte, error) { return nil, nil }
+func (o *emptyTenant) Open(context.Context, *host.Instance) (host.TenantState, error) {
+	return o.r, nil
+}
 
 // with is a tenant that has this and nothing else.
 func with(r host.TenantState) host.Tenant {
-	return &other{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
+	return &emptyTenant{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

@@ -105,13 +105,13 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// told reports when somebody waits for it.
-type told struct {
+// waitReportingClock reports when somebody waits for it.
+type waitReportingClock struct {
 	*ttl.VirtualClock
 	asked chan struct{}
 }
 
-func (c told) After(d time.Duration) (<-chan time.Time, func()) {
+func (c waitReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	fires, stop := c.VirtualClock.After(d)
 	c.asked <- struct{}{}
 	return fires, stop
@@ -134,7 +134,7 @@ func TestOrder(t *testing.T) {
 	}
 	waited, asked := make(chan bool), make(chan struct{}, 1)
 	go func() {
-		now, err := h.BeforeOperation(ctx, told{clock, asked})
+		now, err := h.BeforeOperation(ctx, waitReportingClock{clock, asked})
 		waited <- now && err == nil
 	}()
 	<-asked

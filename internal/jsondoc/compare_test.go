@@ -176,13 +176,13 @@ func TestOrderOfRandomValues(t *testing.T) {
 	})
 }
 
-type failer interface {
+type testReporter interface {
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
 // checkPair checks all that must hold for two valid texts.
-func checkPair(t failer, rawA, rawB []byte) {
+func checkPair(t testReporter, rawA, rawB []byte) {
 	a, b := Of(rawA), Of(rawB)
 	c := Compare(a, b)
 	if Compare(b, a) != -c || Compare(a, a) != 0 {
@@ -210,7 +210,7 @@ func checkPair(t failer, rawA, rawB []byte) {
 	}
 }
 
-func unmarshal(t failer, raw []byte) (v any) {
+func unmarshal(t testReporter, raw []byte) (v any) {
 	if err := json.Unmarshal(raw, &v); err != nil {
 		t.Fatalf("encoding/json refuses %q: %v", raw, err)
 	}

@@ -13,22 +13,22 @@ import (
 	"unicode/utf8"
 )
 
-// verdict is what a checker made of encoding/json thinks of a text.
-type verdict string
+// textValidity is what a checker made of encoding/json thinks of a text.
+type textValidity string
 
 const (
-	fine      verdict = "fine"
-	malformed verdict = "malformed"
-	duplicate verdict = "duplicate"
-	tooDeep   verdict = "too deep"
+	fine      textValidity = "fine"
+	malformed textValidity = "malformed"
+	duplicate textValidity = "duplicate"
+	tooDeep   textValidity = "too deep"
 )
 
 // judge applies the rules of Valid by other means: encoding/json's grammar and tokens, and a map of names. It
 // returns all that is wrong; where that is the grammar, nothing else can be said, and readable is false.
-func judge(raw []byte, maxDepth int) (wrong map[verdict]bool, readable bool) {
-	wrong = map[verdict]bool{}
+func judge(raw []byte, maxDepth int) (wrong map[textValidity]bool, readable bool) {
+	wrong = map[textValidity]bool{}
 	if !json.Valid(raw) || !utf8.Valid(raw) {
-		return map[verdict]bool{malformed: true}, false
+		return map[textValidity]bool{malformed: true}, false
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -43,7 +43,7 @@ func judge(raw []byte, maxDepth int) (wrong map[verdict]bool, readable bool) {
 			return wrong, true
 		}
 		if err != nil {
-			return map[verdict]bool{malformed: true}, false
+			return map[textValidity]bool{malformed: true}, false
 		}
 		top := len(open) - 1
 		if token == json.Delim('}') || token == json.Delim(']') {
@@ -78,7 +78,7 @@ func judge(raw []byte, maxDepth int) (wrong map[verdict]bool, readable bool) {
 	}
 }
 
-func verdictOf(err error) verdict {
+func verdictOf(err error) textValidity {
 	var (
 		syntax *SyntaxError
 		dup    *DuplicateNameError
@@ -94,7 +94,7 @@ func verdictOf(err error) verdict {
 	case errors.As(err, &depth):
 		return tooDeep
 	}
-	return verdict("unknown: " + err.Error())
+	return textValidity("unknown: " + err.Error())
 }
 
 func FuzzParse(f *testing.F) {

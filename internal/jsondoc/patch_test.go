@@ -185,28 +185,28 @@ func patchTwin(root any, op map[string]any) (any, bool) {
 	path := split(op["path"].(string))
 	switch op["op"] {
 	case "remove":
-		return change(root, path, func(any, bool) (any, edit) { return nil, drop })
+		return change(root, path, func(any, bool) (any, editKind) { return nil, drop })
 	case "move":
 		from := split(op["from"].(string))
 		var moved any
-		root, ok := change(root, from, func(old any, _ bool) (any, edit) { moved = old; return nil, drop })
+		root, ok := change(root, from, func(old any, _ bool) (any, editKind) { moved = old; return nil, drop })
 		if !ok {
 			return nil, false
 		}
-		return change(root, path, func(any, bool) (any, edit) { return moved, insert })
+		return change(root, path, func(any, bool) (any, editKind) { return moved, insert })
 	case "add":
-		return change(root, path, func(any, bool) (any, edit) { return op["value"], insert })
+		return change(root, path, func(any, bool) (any, editKind) { return op["value"], insert })
 	case "set":
-		return change(root, path, func(any, bool) (any, edit) { return op["value"], put })
+		return change(root, path, func(any, bool) (any, editKind) { return op["value"], put })
 	case "replace":
-		return change(root, path, func(_ any, there bool) (any, edit) {
+		return change(root, path, func(_ any, there bool) (any, editKind) {
 			if !there {
 				return nil, refuse
 			}
 			return op["value"], put
 		})
 	}
-	return change(root, path, func(old any, there bool) (any, edit) {
+	return change(root, path, func(old any, there bool) (any, editKind) {
 		by, _ := op["value"].(json.Number).Int64()
 		if !there {
 			return op["value"], putMember
@@ -223,14 +223,14 @@ func patchTwin(root any, op map[string]any) (any, bool) {
 	})
 }
 
-type edit int
+type editKind int
 
 const (
-	refuse    edit = iota
-	drop           // what is there
-	put            // in place of what is there, or new
-	putMember      // the same, in an object only
-	insert         // in an array before what is there
+	refuse    editKind = iota
+	drop               // what is there
+	put                // in place of what is there, or new
+	putMember          // the same, in an object only
+	insert             // in an array before what is there
 )
 
 func split(path string) []string {
@@ -242,7 +242,7 @@ func split(path string) []string {
 }
 
 // change does at the end of a path what fn says of the value there.
-func change(v any, path []string, fn func(old any, there bool) (any, edit)) (any, bool) {
+func change(v any, path []string, fn func(old any, there bool) (any, editKind)) (any, bool) {
 	name := path[0]
 	switch v := v.(type) {
 	case map[string]any:

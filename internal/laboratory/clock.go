@@ -31,7 +31,7 @@ func (l *Laboratory) clockOf(now time.Time, state ttl.ClockState) Clock {
 		Virtual: l.db.VirtualClock()}
 }
 
-func (l *Laboratory) getClock(context.Context, *route.Empty) (Clock, error) {
+func (l *Laboratory) getClock(context.Context, *route.NoBody) (Clock, error) {
 	return l.clockOf(l.db.Now(), l.db.Clock()), nil
 }
 

@@ -179,6 +179,6 @@ func (l *Laboratory) getEntity(_ context.Context, in *EntityPath) (Entity, error
 	return entityOf(in.entity), nil
 }
 
-func (l *Laboratory) deleteEntity(ctx context.Context, in *EntityPath) (route.Empty, error) {
-	return route.Empty{}, ofQueues(in.queues.Delete(ctx, in.Entity))
+func (l *Laboratory) deleteEntity(ctx context.Context, in *EntityPath) (route.NoBody, error) {
+	return route.NoBody{}, ofQueues(in.queues.Delete(ctx, in.Entity))
 }

@@ -161,7 +161,7 @@ func ofRules(err error) error {
 	return route.BadRequest("'" + refused.Member + "': " + refused.Message + ".")
 }
 
-func (l *Laboratory) listFaults(context.Context, *route.Empty) (Faults, error) {
+func (l *Laboratory) listFaults(context.Context, *route.NoBody) (Faults, error) {
 	out := Faults{[]Fault{}}
 	for _, s := range l.opt.Faults.List() {
 		out.Faults = append(out.Faults, faultOf(s))
@@ -174,16 +174,16 @@ type faultRuleRequest struct {
 	ID string `path:"id" description:"The fault's id."`
 }
 
-func (l *Laboratory) deleteFault(_ context.Context, in *faultRuleRequest) (route.Empty, error) {
+func (l *Laboratory) deleteFault(_ context.Context, in *faultRuleRequest) (route.NoBody, error) {
 	if !l.opt.Faults.Delete(in.ID) {
-		return route.Empty{}, route.NotFound("There is no fault '" + in.ID + "'.")
+		return route.NoBody{}, route.NotFound("There is no fault '" + in.ID + "'.")
 	}
-	return route.Empty{}, nil
+	return route.NoBody{}, nil
 }
 
-func (l *Laboratory) clearFaults(context.Context, *route.Empty) (route.Empty, error) {
+func (l *Laboratory) clearFaults(context.Context, *route.NoBody) (route.NoBody, error) {
 	l.opt.Faults.Clear()
-	return route.Empty{}, nil
+	return route.NoBody{}, nil
 }
 
 func ofFaults() routeTable {

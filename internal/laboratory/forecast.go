@@ -70,7 +70,7 @@ func (l *Laboratory) forecast(ctx context.Context, in *ContainerPath) (ForecastA
 }
 
 // forecastAll returns the forecast for all containers together.
-func (l *Laboratory) forecastAll(ctx context.Context, _ *route.Empty) (ForecastAnswer, error) {
+func (l *Laboratory) forecastAll(ctx context.Context, _ *route.NoBody) (ForecastAnswer, error) {
 	f, err := l.db.Forecast(ctx)
 	if err != nil {
 		return ForecastAnswer{}, err

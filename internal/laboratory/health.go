@@ -11,10 +11,10 @@ type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-func (l *Laboratory) live(context.Context, *route.Empty) (Health, error) { return Health{"ok"}, nil }
+func (l *Laboratory) live(context.Context, *route.NoBody) (Health, error) { return Health{"ok"}, nil }
 
 // ready checks whether the store accepts a write and can read it back.
-func (l *Laboratory) ready(ctx context.Context, _ *route.Empty) (Health, error) {
+func (l *Laboratory) ready(ctx context.Context, _ *route.NoBody) (Health, error) {
 	if l.opt.Ready != nil {
 		if err := l.opt.Ready(ctx); err != nil {
 			return Health{}, route.Unavailable("The server is not ready: " + err.Error())
@@ -24,14 +24,14 @@ func (l *Laboratory) ready(ctx context.Context, _ *route.Empty) (Health, error) 
 }
 
 // certificate responds with the certificate that clients must trust, as PEM text.
-func (l *Laboratory) certificate(context.Context, *route.Empty) (route.TextResponse, error) {
+func (l *Laboratory) certificate(context.Context, *route.NoBody) (route.TextResponse, error) {
 	if len(l.opt.CertPEM) == 0 {
 		return route.TextResponse{}, route.NotFound("This server has no certificate: it runs without TLS.")
 	}
 	return route.TextResponse{Kind: pemKind, Body: l.opt.CertPEM}, nil
 }
 
-func (l *Laboratory) connection(context.Context, *route.Empty) (Connection, error) {
+func (l *Laboratory) connection(context.Context, *route.NoBody) (Connection, error) {
 	if l.opt.Connection == nil {
 		return Connection{Ports: []int{}}, nil
 	}

@@ -206,8 +206,8 @@ func (l *Laboratory) listRequests(ctx context.Context, in *listRequestsRequest) 
 	return out, nil
 }
 
-func (l *Laboratory) clearRequests(context.Context, *route.Empty) (route.Empty, error) {
+func (l *Laboratory) clearRequests(context.Context, *route.NoBody) (route.NoBody, error) {
 	log, err := l.log()
 	log.Clear()
-	return route.Empty{}, err
+	return route.NoBody{}, err
 }

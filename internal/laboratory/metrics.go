@@ -198,7 +198,7 @@ func flag(on bool) float64 {
 }
 
 // metrics responds in the text format of Prometheus, or in another format that the scraper asks for.
-func (l *Laboratory) metrics(ec echo.Context, _ *route.Empty) error {
+func (l *Laboratory) metrics(ec echo.Context, _ *route.NoBody) error {
 	details := l.opt.Trusted != nil && l.opt.Trusted(ec)
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(metricsCollector{ec.Request().Context(), l.db, details,

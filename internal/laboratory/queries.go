@@ -110,14 +110,14 @@ func (l *Laboratory) renameQuery(ctx context.Context,
 	return SavedQuery(q), err
 }
 
-func (l *Laboratory) deleteQuery(ctx context.Context, in *SavedQueryPath) (route.Empty, error) {
+func (l *Laboratory) deleteQuery(ctx context.Context, in *SavedQueryPath) (route.NoBody, error) {
 	_, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
 		if !s.RemoveQuery(in.Query) {
 			return noQuery(in.Query)
 		}
 		return nil
 	})
-	return route.Empty{}, err
+	return route.NoBody{}, err
 }
 
 func noQuery(name string) error {

@@ -96,7 +96,7 @@ func (l *Laboratory) stepReaper(ctx context.Context, in *stepReaperRequest) (Pur
 
 func purged(n int, err error) (PurgeItemsResult, error) { return PurgeItemsResult{n}, err }
 
-func (l *Laboratory) getReapers(context.Context, *route.Empty) (ReapersState, error) {
+func (l *Laboratory) getReapers(context.Context, *route.NoBody) (ReapersState, error) {
 	return ReapersState{l.db.ReaperPaused()}, nil
 }
 
@@ -134,6 +134,6 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 }
 
 // runReapers purges all expired items of all containers.
-func (l *Laboratory) runReapers(ctx context.Context, _ *route.Empty) (PurgeItemsResult, error) {
+func (l *Laboratory) runReapers(ctx context.Context, _ *route.NoBody) (PurgeItemsResult, error) {
 	return purged(l.db.Reap(ctx))
 }

@@ -16,7 +16,7 @@ const unseededText = "There is no state to go back to, which is a snapshot with 
 
 // reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. Fault injection
 // rules are removed only after the restore has succeeded, so that a failed reset changes nothing.
-func (l *Laboratory) reset(ctx context.Context, _ *route.Empty) (RestoreSnapshotResult, error) {
+func (l *Laboratory) reset(ctx context.Context, _ *route.NoBody) (RestoreSnapshotResult, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		return RestoreSnapshotResult{}, route.NotFound(unseededText)

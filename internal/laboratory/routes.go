@@ -22,11 +22,11 @@ func table() routeTable {
 		ofReceivers(), ofSubscriptions(), ofFaults(), ofRequests(), ofSeeds(), ofQueries())
 }
 
-func (l *Laboratory) openAPI(context.Context, *route.Empty) (route.OpenAPIDocument, error) {
+func (l *Laboratory) openAPI(context.Context, *route.NoBody) (route.OpenAPIDocument, error) {
 	return describe(table())
 }
 
-func (l *Laboratory) page(context.Context, *route.Empty) (route.TextResponse, error) {
+func (l *Laboratory) page(context.Context, *route.NoBody) (route.TextResponse, error) {
 	all := table()
 	d, err := describe(all)
 	if err != nil {

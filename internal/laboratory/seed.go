@@ -32,7 +32,7 @@ type SeedFolder struct {
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (*SeedFiles) Verbatim() {}
 
-func (l *Laboratory) getSeed(ctx context.Context, _ *route.Empty) (SeedFiles, error) {
+func (l *Laboratory) getSeed(ctx context.Context, _ *route.NoBody) (SeedFiles, error) {
 	d, err := seed.Describe(ctx, l.db, l.opt.Queues)
 	if err != nil {
 		return SeedFiles{}, ofQueues(err)

@@ -24,7 +24,7 @@ type Server struct {
 	ID       string   `json:"id,omitempty" description:"Absent if the server has the data for itself."`
 }
 
-func (l *Laboratory) listServers(ctx context.Context, _ *route.Empty) (Servers, error) {
+func (l *Laboratory) listServers(ctx context.Context, _ *route.NoBody) (Servers, error) {
 	list, err := l.db.Servers(ctx)
 	out := Servers{Servers: []Server{}}
 	for _, s := range list {

@@ -81,24 +81,24 @@ type sessionStateRequest struct {
 
 // setSessionState sets the state of a session; an empty state clears it. It uses the open receiver that
 // holds the session's lock. If there is none, it locks the session for the duration of the request.
-func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.Empty, error) {
+func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateRequest) (route.NoBody, error) {
 	state := []byte(in.State)
 	if in.StateBase64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(in.StateBase64)
 		if err != nil || in.State != "" {
-			return route.Empty{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
+			return route.NoBody{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
 		}
 		state = raw
 	}
 	at := entity.Address{Entity: in.entity.Path}
 	if held := l.receivers.holding(at, string(in.Session)); held != nil {
-		return route.Empty{}, ofQueues(held.SetSessionState(ctx, state, nil))
+		return route.NoBody{}, ofQueues(held.SetSessionState(ctx, state, nil))
 	}
 	r, err := in.queues.OpenReceiver(ctx, at, queue.ReceiverOptions{Name: "laboratory",
 		Session: &queue.SessionRequest{ID: string(in.Session)}})
 	if err != nil {
-		return route.Empty{}, ofQueues(err)
+		return route.NoBody{}, ofQueues(err)
 	}
 	defer r.Close()
-	return route.Empty{}, ofQueues(r.SetSessionState(ctx, state, nil))
+	return route.NoBody{}, ofQueues(r.SetSessionState(ctx, state, nil))
 }

@@ -25,7 +25,7 @@ func snapshotOf(s store.Snapshot) Snapshot {
 	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
-func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.Empty) (Snapshots, error) {
+func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.NoBody) (Snapshots, error) {
 	list, err := l.db.Snapshots(ctx)
 	if err != nil {
 		return Snapshots{}, err
@@ -60,8 +60,8 @@ type SnapshotPath struct {
 	Snapshot string `path:"name" description:"The snapshot's name."`
 }
 
-func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (route.Empty, error) {
-	return route.Empty{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
+func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (route.NoBody, error) {
+	return route.NoBody{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
 type restoreSnapshotRequest struct {

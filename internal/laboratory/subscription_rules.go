@@ -187,6 +187,6 @@ func (in *SubscriptionRulePath) Find(l *Laboratory, ec echo.Context) (err error)
 	return err
 }
 
-func (l *Laboratory) deleteRule(ctx context.Context, in *SubscriptionRulePath) (route.Empty, error) {
-	return route.Empty{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
+func (l *Laboratory) deleteRule(ctx context.Context, in *SubscriptionRulePath) (route.NoBody, error) {
+	return route.NoBody{}, ofQueues(in.queues.DeleteRule(ctx, in.Entity, in.Rule))
 }

@@ -157,8 +157,8 @@ func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
-// interruptedStep is the state of a step while other operations, its acts, run concurrently with it.
-type interruptedStep struct {
+// interleavedStep is the state of a step while other operations, its acts, run concurrently with it.
+type interleavedStep struct {
 	s        *testedStore
 	acts     []ConcurrentOperation
 	done     []bool
@@ -172,7 +172,7 @@ type interruptedStep struct {
 
 // interrupted runs a step and the operations that run concurrently with it.
 func (s *testedStore) interrupted(step Step) (string, error) {
-	in := &interruptedStep{s: s, acts: step.acts()}
+	in := &interleavedStep{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
 	clear(s.exact)
 	defer clear(s.exact)
@@ -191,7 +191,7 @@ func (s *testedStore) interrupted(step Step) (string, error) {
 }
 
 // gap is called at each call of the engine in the step. It runs the concurrent operations that are due then.
-func (in *interruptedStep) gap() {
+func (in *interleavedStep) gap() {
 	if in.waiting != nil {
 		in.resume()
 	}
@@ -208,7 +208,7 @@ func (in *interruptedStep) gap() {
 }
 
 // end runs, after the step, the concurrent operations that could not run during it.
-func (in *interruptedStep) end() {
+func (in *interleavedStep) end() {
 	in.over = true
 	for i := range in.acts {
 		in.index()
@@ -224,7 +224,7 @@ func (in *interruptedStep) end() {
 }
 
 // index completes a change of the indexing policy by reindexing the documents.
-func (in *interruptedStep) index() {
+func (in *interleavedStep) index() {
 	if in.indexing {
 		in.indexing = false
 		indexed := in.s.between.exclusive(func() error { return in.s.db.IndexNow(in.s.ctx) })
@@ -232,7 +232,7 @@ func (in *interruptedStep) index() {
 	}
 }
 
-func (in *interruptedStep) changesBefore(i int) bool {
+func (in *interleavedStep) changesBefore(i int) bool {
 	for j, a := range in.acts[:i] {
 		if a.changes() && !in.done[j] {
 			return true
@@ -243,7 +243,7 @@ func (in *interruptedStep) changesBefore(i int) bool {
 
 // act runs the i-th concurrent operation of the step, unless the operation would have to wait for a lock. It
 // then runs in a later gap.
-func (in *interruptedStep) act(i int) {
+func (in *interleavedStep) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
 		return
@@ -274,7 +274,7 @@ func (in *interruptedStep) act(i int) {
 
 // open reports whether an operation can use the container now: whether nobody holds the container's lock
 // exclusively.
-func (in *interruptedStep) open() bool {
+func (in *interleavedStep) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)
 		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
@@ -285,7 +285,7 @@ func (in *interruptedStep) open() bool {
 
 // resume continues the sweep that was suspended because it had to wait for an engine scope (a locked key
 // prefix).
-func (in *interruptedStep) resume() {
+func (in *interleavedStep) resume() {
 	v := in.waiting
 	if v.resume() {
 		return

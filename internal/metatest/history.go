@@ -14,8 +14,8 @@ const (
 	Hierarchical = "hier" // two paths
 )
 
-// Config describes the container of a history.
-type Config struct {
+// HistoryConfig describes the container of a history.
+type HistoryConfig struct {
 	Kind    string // V2, V1 or Hierarchical
 	Ranges  int    // partition ranges
 	Unique  bool   // "/u" is unique in a partition
@@ -29,7 +29,7 @@ type Config struct {
 	Doors int
 }
 
-func (c Config) paths() []string {
+func (c HistoryConfig) paths() []string {
 	if c.Kind == Hierarchical {
 		return []string{"/pk", "/pk2"}
 	}
@@ -37,7 +37,7 @@ func (c Config) paths() []string {
 }
 
 // String formats the configuration as the first line of a history.
-func (c Config) String() string {
+func (c HistoryConfig) String() string {
 	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
 	if c.Unique {
 		s += " unique"
@@ -59,7 +59,7 @@ func (c Config) String() string {
 
 // History is a sequence of operations on one container.
 type History struct {
-	Config Config
+	Config HistoryConfig
 	Steps  []Step
 }
 

@@ -106,7 +106,7 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 		{"at 1 read a between=0:default:off,0:advance:9", "e1 r1 ts=0 A {ok, ok}"},
 		{"at 1 read a between=0:advance:9,0:default:off", "e1 r1 ts=0 A {ok, ok}\n    or not found {ok, ok}"},
 	} {
-		w := NewModel(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+		w := NewModel(HistoryConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
 		list := steps("create a\n" + test.step)
 		w.Do(list[0])
 		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`,
@@ -114,7 +114,7 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
 		}
 	}
-	w := NewModel(Config{Default: "5", Kind: V2}, func(string) int { return 0 })
+	w := NewModel(HistoryConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
 	w.Do(steps("create a")[0])
 	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1,
 		"e2 {ok}": 0} {
@@ -141,14 +141,14 @@ func TestShrinkTakesActsOut(t *testing.T) {
 	}
 }
 
-// modelSubject is a model as the subject, with something wrong in it.
-type modelSubject struct {
+// faultyModel is a model as the subject, with something wrong in it.
+type faultyModel struct {
 	*Model
 	bend  func(*Model, *Step)         // changes the step before it is done
 	after func(*Model, Step, *string) // changes the state or the answer afterwards
 }
 
-func (f modelSubject) Do(s Step) (string, error) {
+func (f faultyModel) Do(s Step) (string, error) {
 	if f.bend != nil {
 		f.bend(f.Model, &s)
 	}
@@ -159,13 +159,13 @@ func (f modelSubject) Do(s Step) (string, error) {
 	return answer, nil
 }
 
-func (f modelSubject) RangeOf(string) int { return 0 }
-func (f modelSubject) Close() error       { return nil }
+func (f faultyModel) RangeOf(string) int { return 0 }
+func (f faultyModel) Close() error       { return nil }
 
 // The histories are worth something if they find the mistakes that stores are known to make.
 func TestHistoriesFindFaults(t *testing.T) {
 	var dead []*modelItem // whom a query must not see
-	for name, fault := range map[string]modelSubject{
+	for name, fault := range map[string]faultyModel{
 		"an item dies a second early": {bend: func(w *Model, s *Step) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
@@ -244,7 +244,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(30) {
 				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
-				open := func(c Config) (Subject, error) {
+				open := func(c HistoryConfig) (Subject, error) {
 					fault.Model = NewModel(c, func(string) int { return 0 })
 					return fault, nil
 				}

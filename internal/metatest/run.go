@@ -22,7 +22,7 @@ type Subject interface {
 }
 
 // SubjectOpener creates an empty Subject with one container.
-type SubjectOpener func(Config) (Subject, error)
+type SubjectOpener func(HistoryConfig) (Subject, error)
 
 // Mismatch is a step to which the tested store (the Subject) has given another answer than the model.
 type Mismatch struct {
@@ -114,7 +114,7 @@ func random(seed uint64, m HistoryMode) History {
 // Trace runs the random history of a seed. For each step the trace has the concurrent operations with the gap
 // in which they ran, such as "gap 2 sweep" or "at the end default ok", and then the answer of the step.
 func Trace(seed uint64, m HistoryMode, open SubjectOpener) (trace []string, err error) {
-	err = Run(random(seed, m), func(c Config) (Subject, error) {
+	err = Run(random(seed, m), func(c HistoryConfig) (Subject, error) {
 		opened, err := open(c)
 		return tracingSubject{opened, &trace}, err
 	})

@@ -148,10 +148,10 @@ func (s Step) String() string {
 	return b.String()
 }
 
-// SyntaxError reports a line that is not a step.
-type SyntaxError struct{ Line, Reason string }
+// StepSyntaxError reports a line that is not a step.
+type StepSyntaxError struct{ Line, Reason string }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
+func (e *StepSyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, e.Reason) }
 
 // ParseStep parses "[at SECONDS] verb args... [SELECT ...]". Without "at" the time of the step is now, in
 // milliseconds since the history began.
@@ -165,12 +165,12 @@ func ParseStep(line string, now int64) (Step, error) {
 	if len(words) > 1 && words[0] == "at" {
 		sec, err := strconv.ParseFloat(words[1], 64)
 		if err != nil {
-			return s, &SyntaxError{line, "the moment is not a number of seconds"}
+			return s, &StepSyntaxError{line, "the moment is not a number of seconds"}
 		}
 		s.At, words = int64(sec*1000+0.5), words[2:]
 	}
 	if len(words) == 0 {
-		return s, &SyntaxError{line, "no verb"}
+		return s, &StepSyntaxError{line, "no verb"}
 	}
 	s.Verb = words[0]
 	for _, w := range words[1:] {
@@ -179,11 +179,11 @@ func ParseStep(line string, now int64) (Step, error) {
 		}
 	}
 	if _, ok := parseActs(s.Between); !ok {
-		return s, &SyntaxError{line, "what happens meanwhile is not gap:verb:argument"}
+		return s, &StepSyntaxError{line, "what happens meanwhile is not gap:verb:argument"}
 	}
 	if n, ok := argCount[s.Verb]; !ok || len(s.Args) < n[0] || len(s.Args) > n[1] ||
 		hasText != (s.Verb == Ask) {
-		return s, &SyntaxError{line, "unknown verb or wrong number of arguments"}
+		return s, &StepSyntaxError{line, "unknown verb or wrong number of arguments"}
 	}
 	return s, nil
 }
@@ -202,14 +202,14 @@ func (s *Step) word(line, w string) error {
 	case name == "page":
 		n, err := strconv.Atoi(value)
 		if err != nil {
-			return &SyntaxError{line, "page is not a number"}
+			return &StepSyntaxError{line, "page is not a number"}
 		}
 		s.Page = n
 	default:
 		opts := s.options()
 		i := slices.IndexFunc(opts, func(o stepOption) bool { return o.name == name })
 		if i < 0 {
-			return &SyntaxError{line, "unknown option " + name}
+			return &StepSyntaxError{line, "unknown option " + name}
 		}
 		*opts[i].value = value
 	}
@@ -219,7 +219,7 @@ func (s *Step) word(line, w string) error {
 // components returns the JSON tokens of a partition's key. The name none stands for undefined (an empty
 // token); null, true, false and numbers stand for themselves; anything else is a string. In a hierarchical
 // container the name is split at its slashes and padded with undefined; a prefix ("x/*") is not padded.
-func (c Config) components(partition string) []string {
+func (c HistoryConfig) components(partition string) []string {
 	parts := []string{partition}
 	if c.Kind == Hierarchical {
 		prefix, isPrefix := strings.CutSuffix(partition, "/*")
@@ -258,7 +258,7 @@ func (s Step) baseToken() string {
 }
 
 // body returns the document of a step as it is sent: compact, without system properties.
-func (c Config) body(s Step) string {
+func (c HistoryConfig) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {
 		if token != "" {

@@ -73,7 +73,7 @@ func (s *testedStore) do(step Step) (string, error) {
 	case Split:
 		return "", s.split(s.ctx, step.Args[0])
 	}
-	return "", &SyntaxError{step.String(), "the verb is not known here"}
+	return "", &StepSyntaxError{step.String(), "the verb is not known here"}
 }
 
 // answer returns the text done if err is nil, and the error's code otherwise.

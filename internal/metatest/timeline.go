@@ -113,20 +113,20 @@ func (w TimelineContainer) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Simulation is the expected state of a container after the events of a TimelineContainer. For each second
+// TimelineModel is the expected state of a container after the events of a TimelineContainer. For each second
 // that passes, it checks for each item whether the item has expired in this very second. An item that had
 // expired in one second stays expired.
-type Simulation struct {
+type TimelineModel struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970
 	def     int64
 	path    string
 	ceiling bool
-	items   map[ItemKey]*SimulatedItem
+	items   map[ItemKey]*TimelineItem
 }
 
-// SimulatedItem is the expected state of one item in a Simulation.
-type SimulatedItem struct {
+// TimelineItem is the expected state of one item in a Simulation.
+type TimelineItem struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
 	base     map[string]string // values by path
@@ -136,15 +136,15 @@ type SimulatedItem struct {
 
 // NewSimulation returns the Simulation of an empty container in a TimelineContainer that begins in second
 // began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
-func NewSimulation(def, began int64) *Simulation {
-	return &Simulation{def: def, began: began, items: map[ItemKey]*SimulatedItem{}}
+func NewSimulation(def, began int64) *TimelineModel {
+	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItem{}}
 }
 
 // Now returns the current second, counted from the beginning.
-func (s *Simulation) Now() int64 { return s.now }
+func (s *TimelineModel) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
-func (s *Simulation) Live(k ItemKey) *SimulatedItem {
+func (s *TimelineModel) Live(k ItemKey) *TimelineItem {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -153,8 +153,8 @@ func (s *Simulation) Live(k ItemKey) *SimulatedItem {
 }
 
 // All returns the live items.
-func (s *Simulation) All() map[ItemKey]SimulatedItem {
-	all := make(map[ItemKey]SimulatedItem, len(s.items))
+func (s *TimelineModel) All() map[ItemKey]TimelineItem {
+	all := make(map[ItemKey]TimelineItem, len(s.items))
 	for k := range s.items {
 		if it := s.Live(k); it != nil {
 			all[k] = *it
@@ -165,7 +165,7 @@ func (s *Simulation) All() map[ItemKey]SimulatedItem {
 
 // expire checks all items in the current second, under the current default. It deletes expired items, so that
 // nothing can bring them back.
-func (s *Simulation) expire() {
+func (s *TimelineModel) expire() {
 	for k, it := range s.items {
 		if at, mortal := s.deadline(it); mortal && at <= s.now {
 			it.timeOver = true
@@ -178,7 +178,7 @@ func (s *Simulation) expire() {
 
 // deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
-func (s *Simulation) deadline(it *SimulatedItem) (at int64, mortal bool) {
+func (s *TimelineModel) deadline(it *TimelineItem) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
 		life = s.def
@@ -192,7 +192,7 @@ func (s *Simulation) deadline(it *SimulatedItem) (at int64, mortal bool) {
 
 // ExpiresAt returns the second in which a live item will expire if nothing else happens; mortal is false if
 // it will not.
-func (s *Simulation) ExpiresAt(k ItemKey) (at int64, mortal bool) {
+func (s *TimelineModel) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 	it := s.Live(k)
 	if it.timeOver {
 		return it.lease, true
@@ -202,7 +202,7 @@ func (s *Simulation) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 }
 
 // Do applies an event and returns the store's expected answer.
-func (s *Simulation) Do(e TimelineEvent) string {
+func (s *TimelineModel) Do(e TimelineEvent) string {
 	switch e.Verb {
 	case Pass:
 		for range e.Seconds {
@@ -228,7 +228,7 @@ func (s *Simulation) Do(e TimelineEvent) string {
 	return "ok"
 }
 
-func (s *Simulation) one(e TimelineEvent) string {
+func (s *TimelineModel) one(e TimelineEvent) string {
 	k := ItemKey{e.ID, e.Partition}
 	it := s.Live(k)
 	switch {
@@ -252,8 +252,8 @@ func (s *Simulation) one(e TimelineEvent) string {
 	return "ok"
 }
 
-func (s *Simulation) write(k ItemKey, old *SimulatedItem, e TimelineEvent) {
-	it := SimulatedItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
+func (s *TimelineModel) write(k ItemKey, old *TimelineItem, e TimelineEvent) {
+	it := TimelineItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
 		if e.Verb == Patch {
@@ -277,8 +277,8 @@ func (s *Simulation) write(k ItemKey, old *SimulatedItem, e TimelineEvent) {
 }
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
-func (s *Simulation) batch(e TimelineEvent) string {
-	before := map[ItemKey]SimulatedItem{}
+func (s *TimelineModel) batch(e TimelineEvent) string {
+	before := map[ItemKey]TimelineItem{}
 	for k, it := range s.items {
 		before[k] = *it
 	}
@@ -287,7 +287,7 @@ func (s *Simulation) batch(e TimelineEvent) string {
 		answer := s.one(op)
 		answers = append(answers, answer)
 		if answer != "ok" {
-			s.items = map[ItemKey]*SimulatedItem{}
+			s.items = map[ItemKey]*TimelineItem{}
 			for k, it := range before {
 				s.items[k] = &it
 			}

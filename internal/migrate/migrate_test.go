@@ -36,13 +36,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// disk is a file system in memory, where a write costs nothing.
-type disk struct{ vfs.FS }
+// memoryFS is a file system in memory, where a write costs nothing.
+type memoryFS struct{ vfs.FS }
 
-func newDisk() disk { return disk{vfs.NewMem()} }
+func newDisk() memoryFS { return memoryFS{vfs.NewMem()} }
 
 // folder opens the engine of a folder.
-func (d disk) folder(dir string) *pebble.Engine {
+func (d memoryFS) folder(dir string) *pebble.Engine {
 	return must(pebble.Open(ctx, pebble.Options{Dir: dir, FS: d.FS}))
 }
 
@@ -52,7 +52,7 @@ const (
 )
 
 // fill creates n documents in the source's folder of a new disk.
-func fill(t *testing.T, n int) disk {
+func fill(t *testing.T, n int) memoryFS {
 	t.Helper()
 	dir := newDisk()
 	db := must(store.Open(ctx, dir.folder(from), store.Options{ManualReaper: true}))
@@ -156,13 +156,13 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// meddler is a source whose keys change after each View, which is between the steps of a migration.
-type meddler struct {
+// changingSource is a source whose keys change after each View, which is between the steps of a migration.
+type changingSource struct {
 	*pebble.Engine
 	meddle func(*pebble.Engine)
 }
 
-func (m *meddler) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *changingSource) View(ctx context.Context, fn func(engine.Reader) error) error {
 	err := m.Engine.View(ctx, fn)
 	m.meddle(m.Engine)
 	return err
@@ -197,7 +197,7 @@ func TestChangesMeanwhile(t *testing.T) {
 			}))
 		}
 		change(source, 15_000)
-		m := &meddler{source, func(e *pebble.Engine) { change(e, 1+r.IntN(20)) }}
+		m := &changingSource{source, func(e *pebble.Engine) { change(e, 1+r.IntN(20)) }}
 		o := migrate.Options{Source: m, Target: target, SourceName: "here", TargetName: "there", Watched: true}
 		x := must(migrate.Start(ctx, o))
 		if err := x.Copy(ctx); err != nil {
@@ -224,14 +224,14 @@ func TestChangesMeanwhile(t *testing.T) {
 // migrateBack makes the source usable for another migration.
 func migrateBack(source engine.Engine) error { return host.Reopen(ctx, source) }
 
-// failing is a target of which one transaction in every fails.
-type failing struct {
+// failingEngine is a target of which one transaction in every fails.
+type failingEngine struct {
 	engine.Engine
 	every int64
 	n     *atomic.Int64
 }
 
-func (f failing) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (f failingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if f.n.Add(1)%f.every == 0 {
 		return nil, engine.ErrUnavailable
@@ -243,7 +243,7 @@ func (f failing) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 func TestServe(t *testing.T) {
 	dir := fill(t, 500)
 	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))
-	target := failing{dir.folder(to), 7, new(atomic.Int64)}
+	target := failingEngine{dir.folder(to), 7, new(atomic.Int64)}
 	o := migrate.Options{Target: target, SourceName: "here", TargetName: "there"}
 	live := must(migrate.Serve(t.Context(), dir.folder(from), o, clock, slog.New(slog.DiscardHandler)))
 	db := must(store.Open(ctx, live, store.Options{ManualReaper: true}))
@@ -286,7 +286,7 @@ func TestServe(t *testing.T) {
 // TestStoppedEarly stops a server before everything is copied: the folder keeps the data.
 func TestStoppedEarly(t *testing.T) {
 	dir := fill(t, 10)
-	target := failing{dir.folder(to), 2, new(atomic.Int64)}
+	target := failingEngine{dir.folder(to), 2, new(atomic.Int64)}
 	o := migrate.Options{Target: target, SourceName: "here", TargetName: "there"}
 	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))
 	live := must(migrate.Serve(ctx, dir.folder(from), o, clock, slog.New(slog.DiscardHandler)))

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// script is a connection whose reads return what stands in a list, one after the other.
-type script struct {
+// scriptedConn is a connection whose reads return what stands in a list, one after the other.
+type scriptedConn struct {
 	net.Conn
 	reads []string
 	end   error // with the last of them
 }
 
-func (s *script) Read(p []byte) (int, error) {
+func (s *scriptedConn) Read(p []byte) (int, error) {
 	if len(s.reads) == 0 {
 		return 0, s.end
 	}
@@ -43,7 +43,7 @@ func TestFirst(t *testing.T) {
 		"an end after nought": {reads: []string{"", ""}, end: broken},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn := New(&script{reads: c.reads, end: c.end})
+			conn := New(&scriptedConn{reads: c.reads, end: c.end})
 			first, err := conn.First()
 			if c.text == "" {
 				if !errors.Is(err, c.end) {

@@ -20,26 +20,26 @@ func NewConnTurns() *TurnLimiter {
 	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }
 
-// NewConn is a new connection. Until it is established, it takes a Turn (a permission to be served) after
+// AcceptedConn is a new connection. Until it is established, it takes a Turn (a permission to be served) after
 // each read, so that only a few new connections are served at a time. Read must not be called concurrently.
-type NewConn struct {
+type AcceptedConn struct {
 	net.Conn
 	ctx         context.Context
 	turns       *TurnLimiter
-	turn        atomic.Pointer[Turn]
+	turn        atomic.Pointer[TurnPermit]
 	established atomic.Bool
 }
 
 // Accept waits for a turn and returns the connection c with it. A server calls it before it accepts the next
 // connection, so that connections that have arrived before are served first. ctx must end with the server.
-func (t *TurnLimiter) Accept(ctx context.Context, c net.Conn) *NewConn {
-	n := &NewConn{Conn: c, ctx: ctx, turns: t}
+func (t *TurnLimiter) Accept(ctx context.Context, c net.Conn) *AcceptedConn {
+	n := &AcceptedConn{Conn: c, ctx: ctx, turns: t}
 	n.turn.Store(t.Take(ctx))
 	return n
 }
 
 // Read implements net.Conn. While the connection waits for input it has no turn.
-func (n *NewConn) Read(p []byte) (int, error) {
+func (n *AcceptedConn) Read(p []byte) (int, error) {
 	if n.established.Load() {
 		return n.Conn.Read(p)
 	}
@@ -53,11 +53,11 @@ func (n *NewConn) Read(p []byte) (int, error) {
 
 // Leave gives back the turn (the permission to be served) of the connection, if it has one. It is called
 // before the connection waits for anything else than input, and when it is closed.
-func (n *NewConn) Leave() { n.turn.Swap(nil).Leave() }
+func (n *AcceptedConn) Leave() { n.turn.Swap(nil).Leave() }
 
 // Establish records that the connection is no longer new, because the client's handshake is complete or its
 // first request has arrived: from now on Read does not wait for a turn.
-func (n *NewConn) Establish() {
+func (n *AcceptedConn) Establish() {
 	if !n.established.Load() {
 		n.established.Store(true)
 		n.Leave()

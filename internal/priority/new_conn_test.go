@@ -23,7 +23,7 @@ func TestNewConnections(t *testing.T) {
 			}
 			return true
 		}
-		open := func() (client net.Conn, n *NewConn) {
+		open := func() (client net.Conn, n *AcceptedConn) {
 			client, server := net.Pipe()
 			t.Cleanup(func() { client.Close(); server.Close() })
 			return client, turns.Accept(t.Context(), server)

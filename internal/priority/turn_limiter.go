@@ -60,7 +60,7 @@ type TurnReader struct {
 	turns *TurnLimiter
 	busy  time.Duration
 	since time.Time // end of the last Read
-	turn  *Turn
+	turn  *TurnPermit
 }
 
 // Reader returns a TurnReader over in, the input of a connection. ctx must end with the connection.
@@ -91,9 +91,9 @@ func (r *TurnReader) Leave() {
 	r.turn = nil
 }
 
-// Turn is the permission to be served, or to do another piece of work, for a short time. It ends with Leave,
+// TurnPermit is the permission to be served, or to do another piece of work, for a short time. It ends with Leave,
 // or after maxTurn.
-type Turn struct {
+type TurnPermit struct {
 	turns *TurnLimiter
 	ended atomic.Bool
 	stop  func() // ends the timer
@@ -101,23 +101,23 @@ type Turn struct {
 
 // Take waits for a turn, and returns nil if ctx ends first. It is for a piece of work that takes less than a
 // millisecond; the caller then calls Leave.
-func (t *TurnLimiter) Take(ctx context.Context) *Turn {
+func (t *TurnLimiter) Take(ctx context.Context) *TurnPermit {
 	if t.free.Acquire(ctx, 1) != nil {
 		return nil
 	}
-	x := &Turn{turns: t}
+	x := &TurnPermit{turns: t}
 	x.stop = ttl.AfterFunc(t.clock, maxTurn, x.end)
 	return x
 }
 
-func (x *Turn) end() {
+func (x *TurnPermit) end() {
 	if x.ended.CompareAndSwap(false, true) {
 		x.turns.free.Release(1)
 	}
 }
 
 // Leave ends the turn, so that another connection is served. A turn that is nil has ended already.
-func (x *Turn) Leave() {
+func (x *TurnPermit) Leave() {
 	if x != nil {
 		x.stop()
 		x.end()

@@ -14,13 +14,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// input is the input of a connection: a read takes delay by the clock.
-type input struct {
+// delayedReader is the input of a connection: a read takes delay by the clock.
+type delayedReader struct {
 	clock *ttl.VirtualClock
 	delay time.Duration
 }
 
-func (i *input) Read(p []byte) (int, error) {
+func (i *delayedReader) Read(p []byte) (int, error) {
 	i.clock.Advance(i.delay)
 	return len(p), nil
 }
@@ -29,7 +29,7 @@ func (i *input) Read(p []byte) (int, error) {
 func TestTurns(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
-	in := &input{clock, time.Millisecond}
+	in := &delayedReader{clock, time.Millisecond}
 	r := turns.Reader(t.Context(), in)
 	one := make([]byte, 1)
 	serve := func(d time.Duration) (needsTurn bool) {
@@ -91,7 +91,7 @@ func TestTurnsAlternate(t *testing.T) {
 		var order []int // guarded by the turns
 		const slices = 5
 		serve := func(id int) {
-			r := turns.Reader(t.Context(), endless{})
+			r := turns.Reader(t.Context(), endlessReader{})
 			defer r.Leave()
 			one := make([]byte, 1)
 			for served := 0; served < slices; {
@@ -122,11 +122,11 @@ func TestTurnsAlternate(t *testing.T) {
 	})
 }
 
-type endless struct{}
+type endlessReader struct{}
 
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
+func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
-var _ io.Reader = endless{}
+var _ io.Reader = endlessReader{}
 
 // TestTurnsLeaveAProcessor: without additional threads one processor is left.
 func TestTurnsLeaveAProcessor(t *testing.T) {

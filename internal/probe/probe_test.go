@@ -66,15 +66,15 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// failing is a listener that accepts nobody.
-type failing struct {
+// failingListener is a listener that accepts nobody.
+type failingListener struct {
 	net.Listener
 	asked chan struct{}
 }
 
 var errAccept = errors.New("no descriptors")
 
-func (f failing) Accept() (net.Conn, error) {
+func (f failingListener) Accept() (net.Conn, error) {
 	close(f.asked)
 	return nil, errAccept
 }
@@ -85,7 +85,7 @@ func TestListenerFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := failing{ln, make(chan struct{})}
+	f := failingListener{ln, make(chan struct{})}
 	var s probe.Server
 	s.Start([]net.Listener{f})
 	<-f.asked

@@ -57,8 +57,8 @@ type Response struct {
 	later bool   // a small response may be sent together with the responses to later frames
 	// headOnly says that the response has no body, because the request has the method HEAD.
 	headOnly bool
-	err      error       // of sending a large response
-	turn     *readerTurn // nil: a worker serves the frame
+	err      error            // of sending a large response
+	turn     *readLoopContext // nil: a worker serves the frame
 }
 
 // Authorized reports that the request has been authorized. Until the first request of a connection has been
@@ -92,12 +92,12 @@ type ResponseHead struct {
 	Texts [textCount]string
 }
 
-// ResponseHeadText identifies one of the text fields in the head of a response, such as ETag.
-type ResponseHeadText int
+// ResponseHeadField identifies one of the text fields in the head of a response, such as ETag.
+type ResponseHeadField int
 
 // The numbers of the RNTBD tokens in responses.
 const (
-	Continuation ResponseHeadText = iota
+	Continuation ResponseHeadField = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota

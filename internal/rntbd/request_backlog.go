@@ -14,17 +14,17 @@ const (
 	refusalSize = 1 << 10 // bytes of the response to an unauthorized request
 )
 
-// requestBacklog counts the bytes that the requests in progress on a connection hold.
-type requestBacklog struct {
+// inFlightBytes counts the bytes that the requests in progress on a connection hold.
+type inFlightBytes struct {
 	mu   sync.Mutex
 	n    int
 	less chan struct{} // capacity 1: signals that await must check its condition again
 }
 
-func newBacklog() *requestBacklog { return &requestBacklog{less: make(chan struct{}, 1)} }
+func newBacklog() *inFlightBytes { return &inFlightBytes{less: make(chan struct{}, 1)} }
 
 // add changes the number of bytes that the requests in progress hold by n, which may be negative.
-func (b *requestBacklog) add(n int) {
+func (b *inFlightBytes) add(n int) {
 	b.mu.Lock()
 	b.n += n
 	b.mu.Unlock()
@@ -34,7 +34,7 @@ func (b *requestBacklog) add(n int) {
 }
 
 // signal wakes up the goroutine in await, which then calls its fit again.
-func (b *requestBacklog) signal() {
+func (b *inFlightBytes) signal() {
 	select {
 	case b.less <- struct{}{}:
 	default:
@@ -43,7 +43,7 @@ func (b *requestBacklog) signal() {
 
 // await waits until fit returns true for n, the number of bytes that the requests in progress hold. It calls
 // leave each time before it waits. It returns false if ctx ends first. Only one goroutine may wait at a time.
-func (b *requestBacklog) await(ctx context.Context, fit func(n int) bool, leave func()) bool {
+func (b *inFlightBytes) await(ctx context.Context, fit func(n int) bool, leave func()) bool {
 	for {
 		b.mu.Lock()
 		n := b.n

@@ -80,7 +80,7 @@ type conn struct {
 	places  chan struct{}
 	pool    workerPool
 	trusted atomic.Bool // a request has been authorized
-	backlog *requestBacklog
+	backlog *inFlightBytes
 	life    context.Context
 	end     context.CancelFunc
 	ended   chan error // the result of the last goroutine that has read frames
@@ -202,7 +202,7 @@ func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trus
 // trust records that a request of the connection has been authorized. From then on several requests are in
 // progress at a time. t is not nil if the request runs in the goroutine that reads frames; for the first
 // authorized request another goroutine then continues to read.
-func (c *conn) trust(t *readerTurn) {
+func (c *conn) trust(t *readLoopContext) {
 	if c.trusted.Swap(true) {
 		return
 	}
@@ -239,7 +239,7 @@ func (c *conn) isEarly(f *frame) bool {
 // frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.SystemClock{}.Now()
-	t := &readerTurn{Context: c.life, c: c}
+	t := &readLoopContext{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
 		if err := c.out.flush(); err != nil { // otherwise the other goroutine would have to send it
@@ -321,7 +321,7 @@ func (c *conn) limit(d, slack time.Duration) {
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	w := &f.response
 	w.c, w.f, w.later = c, f, later
-	w.turn, _ = ctx.(*readerTurn)
+	w.turn, _ = ctx.(*readLoopContext)
 	if c.handle(ctx, f) && w.end() == nil {
 		f.release()
 		return

@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// link is a connection to a server of frames.
-type link struct {
+// testConn is a connection to a server of frames.
+type testConn struct {
 	t     *testing.T
 	c     net.Conn
 	drain context.CancelFunc
@@ -42,7 +42,7 @@ const (
 )
 
 // greeted is a connection whose context has been told.
-func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
+func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *testConn {
 	t.Helper()
 	l := dial(t, handler, change...)
 	l.write(rntbdtest.Context())
@@ -59,9 +59,9 @@ var waits = rntbdtest.Text(0x01, "waits")
 // wrong is the authorization of a request that is not authorized.
 var wrong = rntbdtest.Text(0x01, "wrong")
 
-func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *link {
+func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *testConn {
 	t.Helper()
-	l := &link{t: t, ended: make(chan error, 1)}
+	l := &testConn{t: t, ended: make(chan error, 1)}
 	o := rntbd.Options{Handler: served(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8,
 		Agent: "mayfly", Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
 		Turns: priority.NewTurns(ttl.SystemClock{})}
@@ -83,14 +83,14 @@ func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)
 	return l
 }
 
-func (l *link) write(b []byte) {
+func (l *testConn) write(b []byte) {
 	l.t.Helper()
 	if _, err := l.c.Write(b); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-func (l *link) read() *rntbdtest.Answer {
+func (l *testConn) read() *rntbdtest.Answer {
 	l.t.Helper()
 	a, err := rntbdtest.Read(l.c)
 	if err != nil {
@@ -100,7 +100,7 @@ func (l *link) read() *rntbdtest.Answer {
 }
 
 // closed says that the server has given the connection up, without another answer.
-func (l *link) closed() error {
+func (l *testConn) closed() error {
 	l.t.Helper()
 	if rest, err := io.ReadAll(l.c); err != nil || len(rest) > 0 {
 		l.t.Errorf("there is more: %d bytes, %v", len(rest), err)

@@ -37,7 +37,7 @@ func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Res
 		if r.Header.Get("Authorization") != "wrong" {
 			out.Authorized()
 		}
-		w := &recorder{h: http.Header{}}
+		w := &responseRecorder{h: http.Header{}}
 		h(w, r.WithContext(ctx))
 		if w.status != 0 {
 			out.Send(w.head(), w.b.Bytes())
@@ -45,19 +45,19 @@ func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Res
 	}
 }
 
-// recorder is an http.ResponseWriter that keeps what is written.
-type recorder struct {
+// responseRecorder is an http.ResponseWriter that keeps what is written.
+type responseRecorder struct {
 	h      http.Header
 	status int
 	b      bytes.Buffer
 }
 
-func (w *recorder) Header() http.Header         { return w.h }
-func (w *recorder) WriteHeader(status int)      { w.status = status }
-func (w *recorder) Write(p []byte) (int, error) { return w.b.Write(p) }
+func (w *responseRecorder) Header() http.Header         { return w.h }
+func (w *responseRecorder) WriteHeader(status int)      { w.status = status }
+func (w *responseRecorder) Write(p []byte) (int, error) { return w.b.Write(p) }
 
 // head describes the response by its headers.
-func (w *recorder) head() *rntbd.ResponseHead {
+func (w *responseRecorder) head() *rntbd.ResponseHead {
 	get := func(name string) string { return strings.Join(w.h[name], ",") }
 	number := func(name string) float64 {
 		n, _ := strconv.ParseFloat(get(name), 64)
@@ -72,7 +72,7 @@ func (w *recorder) head() *rntbd.ResponseHead {
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
 		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
 		Counted:    get("x-ms-item-count") != "", Count: int(number("x-ms-item-count"))}
-	for text, name := range map[rntbd.ResponseHeadText]string{rntbd.Continuation: "x-ms-continuation",
+	for text, name := range map[rntbd.ResponseHeadField]string{rntbd.Continuation: "x-ms-continuation",
 		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
 		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
 		h.Texts[text] = get(name)

@@ -18,13 +18,15 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// nothing is a Host without documents.
-type nothing struct{}
+// emptyHost is a Host without documents.
+type emptyHost struct{}
 
-func (nothing) Links() (self, alt string)                     { return "dbs/a/colls/b/", "dbs/d/colls/c" }
-func (nothing) Do(context.Context, Operation) (Answer, error) { return Answer{Status: 404}, nil }
-func (nothing) Full() bool                                    { return false }
-func (nothing) Quota() (limits, usage string)                 { return "limits;", "usage;" }
+func (emptyHost) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
+func (emptyHost) Do(context.Context, Operation) (OperationResult, error) {
+	return OperationResult{Status: 404}, nil
+}
+func (emptyHost) Full() bool                    { return false }
+func (emptyHost) Quota() (limits, usage string) { return "limits;", "usage;" }
 
 func BenchmarkProcedure(b *testing.B) {
 	var p ScriptCache
@@ -33,8 +35,8 @@ func BenchmarkProcedure(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := r.Run(Procedure{ID: "p",
-			Source: "function () { getContext().getResponse().setBody(1); }"}, nothing{}); err != nil {
+		if _, err := r.Run(ProcedureCall{ID: "p",
+			Source: "function () { getContext().getResponse().setBody(1); }"}, emptyHost{}); err != nil {
 			b.Fatal(err)
 		}
 		r.Close()

@@ -190,7 +190,7 @@ func (r *Runtime) ask(do func()) {
 
 // do carries out an operation that the script has requested. The operation is canceled at the time limit of
 // the script.
-func (r *Runtime) do(host Host, op Operation) (answer Answer, err error) {
+func (r *Runtime) do(host Host, op Operation) (answer OperationResult, err error) {
 	r.ask(func() {
 		if answer, err = host.Do(r.hostCtx, op); err != nil && r.hostCtx.Err() != nil && r.ctx.Err() == nil {
 			err = &TimeoutError{r.limits.Time}

@@ -14,7 +14,7 @@ type Host interface {
 	Links() (self, alt string)
 	// Do carries out one operation. An error ends the script. If the operation fails, Do returns an Answer
 	// with its status instead. ctx ends at the time limit of the script.
-	Do(context.Context, Operation) (Answer, error)
+	Do(context.Context, Operation) (OperationResult, error)
 	// Quota returns the limits and the usage of the container in KB, as names and values. A post-trigger can
 	// read them.
 	Quota() (limits, usage string)
@@ -46,8 +46,8 @@ type Operation struct {
 	Continuation string
 }
 
-// Answer is the result of an Operation.
-type Answer struct {
+// OperationResult is the result of an Operation.
+type OperationResult struct {
 	// Body is JSON: a document, or an array of rows; nil if there is none.
 	Body         []byte
 	Continuation string // set if there are more pages
@@ -66,8 +66,8 @@ const (
 	PostTrigger
 )
 
-// Procedure describes one run of a stored procedure or of a trigger.
-type Procedure struct {
+// ProcedureCall describes one run of a stored procedure or of a trigger.
+type ProcedureCall struct {
 	ID, Source string
 	Trigger    TriggerType
 	Args       []jsondoc.Value // of a stored procedure

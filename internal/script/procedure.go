@@ -30,7 +30,7 @@ const (
 type procedureRun struct {
 	*Runtime
 	host      Host
-	p         Procedure
+	p         ProcedureCall
 	pending   []acceptedOperation
 	waiting   int // bytes in pending
 	body      goja.Callable
@@ -47,7 +47,7 @@ type acceptedOperation struct {
 // Run runs a stored procedure or a trigger to its end. The Runtime must be new. The error is an *Error, a
 // *TimeoutError, a *TooLargeError, the error of the context, or an error of the host. After an error the
 // host must undo all operations.
-func (r *Runtime) Run(p Procedure, host Host) (ProcedureResult, error) {
+func (r *Runtime) Run(p ProcedureCall, host Host) (ProcedureResult, error) {
 	s := &procedureRun{Runtime: r, host: host, p: p}
 	s.self, s.alt = host.Links()
 	r.hosted = true
@@ -108,7 +108,7 @@ func (s *procedureRun) run(main goja.Callable) error {
 
 // answer returns the arguments with which a script's callback is called: (error) or (undefined, result,
 // options).
-func (s *procedureRun) answer(a Answer) []goja.Value {
+func (s *procedureRun) answer(a OperationResult) []goja.Value {
 	if a.Status >= 400 {
 		body := string(jsondoc.StringValue(a.Message).AppendJSON([]byte(`{"Errors":[`))) + "]}"
 		e, ok := s.newError("Error", body).(*goja.Object)

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// echo is a Host that answers each operation with what it was asked for.
-type echo struct {
+// echoHost is a Host that answers each operation with what it was asked for.
+type echoHost struct {
 	asked []Operation
 	room  int // operations until it is full; negative: no end
 	fail  error
 }
 
-func (*echo) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
+func (*echoHost) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
 
-func (e *echo) Do(_ context.Context, op Operation) (Answer, error) {
+func (e *echoHost) Do(_ context.Context, op Operation) (OperationResult, error) {
 	e.asked = append(e.asked, op)
-	return Answer{Status: 200, Body: op.Body}, e.fail
+	return OperationResult{Status: 200, Body: op.Body}, e.fail
 }
 
-func (e *echo) Quota() (limits, usage string) { return "collectionSize=10;", "collectionSize=1;" }
+func (e *echoHost) Quota() (limits, usage string) { return "collectionSize=10;", "collectionSize=1;" }
 
-func (e *echo) Full() bool {
+func (e *echoHost) Full() bool {
 	e.room--
 	return e.room == -1
 }
@@ -37,13 +37,13 @@ func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out, err := r.Run(Procedure{ID: "p", Source: source, Logging: true}, host)
+	out, err := r.Run(ProcedureCall{ID: "p", Source: source, Logging: true}, host)
 	return string(out.Body) + " " + out.Log, err
 }
 
 func TestOperationsAreQueued(t *testing.T) {
 	t.Parallel()
-	host := &echo{room: -1}
+	host := &echoHost{room: -1}
 	got, err := runOn(t, host, still(), `function () {
 		var self = __.getSelfLink();
 		function note(text) { return function () { console.log(text); }; }
@@ -75,18 +75,18 @@ func TestNotAccepted(t *testing.T) {
 			if (!__.readDocument(__.getAltLink() + "/docs/1", function () { n++; next(); })) getContext().getResponse().setBody(n);
 		})();
 	}`
-	if got, err := runOn(t, &echo{room: 3}, still(), count); err != nil || got != "3 " {
+	if got, err := runOn(t, &echoHost{room: 3}, still(), count); err != nil || got != "3 " {
 		t.Errorf("a full host: %q, %v", got, err)
 	}
 	env := still()
 	took := time.Duration(0)
 	env.Elapsed = func() time.Duration { took += 500 * time.Millisecond; return took }
 	// of five seconds four are for new work
-	if got, err := runOn(t, &echo{room: -1}, env, count); err != nil || got != "8 " {
+	if got, err := runOn(t, &echoHost{room: -1}, env, count); err != nil || got != "8 " {
 		t.Errorf("late: %q, %v", got, err)
 	}
 	failed := errors.New("the disk is on fire")
-	if _, err := runOn(t, &echo{room: -1, fail: failed}, still(), count); !errors.Is(err, failed) {
+	if _, err := runOn(t, &echoHost{room: -1, fail: failed}, still(), count); !errors.Is(err, failed) {
 		t.Errorf("the host's own failure: %v", err)
 	}
 }

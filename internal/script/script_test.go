@@ -202,7 +202,7 @@ func TestStopped(t *testing.T) {
 		env.Elapsed = passed()
 		limits := Limits{Time: 2 * time.Minute} // what is stopped otherwise takes seconds on a busy machine
 		if want == any(&timeout) {
-			env.Elapsed, limits = new(steps).next, Limits{}
+			env.Elapsed, limits = new(steppingClock).next, Limits{}
 		}
 		_, err := evaluate(t, env, limits, source)
 		if !errors.As(err, want) {
@@ -217,10 +217,10 @@ func passed() func() time.Duration {
 	return func() time.Duration { return ttl.SystemClock{}.Now().Sub(began) }
 }
 
-// steps is a clock that goes on by a quarter of a second whenever it is looked at.
-type steps struct{ n chan time.Duration }
+// steppingClock is a clock that goes on by a quarter of a second whenever it is looked at.
+type steppingClock struct{ n chan time.Duration }
 
-func (s *steps) next() time.Duration {
+func (s *steppingClock) next() time.Duration {
 	if s.n == nil {
 		s.n = make(chan time.Duration, 1)
 		s.n <- 0

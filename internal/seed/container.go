@@ -10,22 +10,22 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// container is the state that a container should have according to a seed.
-type container struct {
+// desiredContainer is the state that a container should have according to a seed.
+type desiredContainer struct {
 	place      tree.FilePosition
 	spec       definition.ContainerSpec
 	definition *tree.Value // the members of the container's definition that the seed sets
 	throughput Throughput
 	ranges     int // number of ranges of a new container; 0: it depends on the throughput
 	settings   *Settings
-	scripts    []databaseResource
-	documents  []document
+	scripts    []desiredResource
+	documents  []desiredDocument
 	lists      []string                     // files with one document per line, if documents are not read
 	seen       map[string]tree.FilePosition // positions of documents, by partition key and id
 }
 
-// document is a document of a seed: where it stands in the files, its text, and the operation that stores it.
-type document struct {
+// desiredDocument is a document of a seed: where it stands in the files, its text, and the operation that stores it.
+type desiredDocument struct {
 	place     tree.FilePosition
 	operation store.Operation
 	text      []byte // JSON text as in the file
@@ -40,12 +40,12 @@ func decodeContainer(v *tree.Value, in *Container) error {
 	return v.Decode((*plain)(in))
 }
 
-// DecodeTree stores the value that was read from a file: see tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
-// container adds a container of the database d. dir is the folder of its file.
-func (r *reader) container(d *database, dir string, in *Container) (c *container, err error) {
-	c = &container{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
+// desiredContainer adds a container of the database d. dir is the folder of its file.
+func (r *reader) container(d *desiredDatabase, dir string, in *Container) (c *desiredContainer, err error) {
+	c = &desiredContainer{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
 		seen: map[string]tree.FilePosition{}}
 	if in.Ranges < 0 {
 		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
@@ -98,7 +98,7 @@ func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 
 // again is called for a container that is defined in several files. It fails if the partition key is not the
 // same in all of them.
-func (r *reader) again(d *database, c *container) error {
+func (r *reader) again(d *desiredDatabase, c *desiredContainer) error {
 	name := d.id + "/" + c.spec.ID
 	first := r.seed.known[name]
 	if first == nil {
@@ -114,7 +114,7 @@ func (r *reader) again(d *database, c *container) error {
 
 // lines adds documents, one per line. There may be many, so positions are determined only for an invalid
 // line.
-func (c *container) lines(file string, data []byte) error {
+func (c *desiredContainer) lines(file string, data []byte) error {
 	for n := 1; len(data) > 0; n++ {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
@@ -139,8 +139,8 @@ func (c *container) lines(file string, data []byte) error {
 	return nil
 }
 
-// document adds the document v to the container.
-func (c *container) document(v *tree.Value) error {
+// desiredDocument adds the document v to the container.
+func (c *desiredContainer) document(v *tree.Value) error {
 	text := v.AppendJSON(nil)
 	body, o, err := store.ParseImport(text)
 	if err != nil {
@@ -156,7 +156,7 @@ func (c *container) document(v *tree.Value) error {
 // add adds a document to the seed. text is the JSON as it is in the file; body is the document without the
 // members that only an import has, such as its age, which are in o. It fails if the seed has the document
 // already.
-func (c *container) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
+func (c *desiredContainer) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {
 		return place.Wrap("", err)
@@ -166,7 +166,7 @@ func (c *container) add(place tree.FilePosition, text, body []byte, o store.Impo
 		return place.Fail("the document '%s' is there a second time: %s", id, first)
 	}
 	c.seen[key] = place
-	d := document{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}, text}
+	d := desiredDocument{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}, text}
 	d.operation.Import = &o
 	c.documents = append(c.documents, d)
 	return nil

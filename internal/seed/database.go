@@ -10,33 +10,33 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// database is the state that a database should have according to a seed.
-type database struct {
+// desiredDatabase is the state that a database should have according to a seed.
+type desiredDatabase struct {
 	place      tree.FilePosition
 	id         string
 	throughput Throughput
-	containers []*container
-	users      []user
-	keys       []databaseResource // keys for client-side encryption
+	containers []*desiredContainer
+	users      []desiredUser
+	keys       []desiredResource // keys for client-side encryption
 }
 
-// user is a user with its permissions.
-type user struct {
-	databaseResource
-	permissions []databaseResource
+// desiredUser is a user with its permissions.
+type desiredUser struct {
+	desiredResource
+	permissions []desiredResource
 }
 
-// databaseResource is a script, a user or a permission.
-type databaseResource struct {
+// desiredResource is a script, a user or a permission.
+type desiredResource struct {
 	place tree.FilePosition
 	kind  store.ResourceKind
 	id    string
 	body  []byte
 }
 
-// database adds a database; dir is the folder of its file.
-func (r *reader) database(dir string, in *Database) (*database, error) {
-	d := &database{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
+// desiredDatabase adds a database; dir is the folder of its file.
+func (r *reader) database(dir string, in *Database) (*desiredDatabase, error) {
+	d := &desiredDatabase{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
 	if err := definition.ValidateID("database", d.id); err != nil {
 		return nil, d.place.Wrap("", err)
 	}
@@ -70,8 +70,8 @@ func (r *reader) database(dir string, in *Database) (*database, error) {
 	return d, nil
 }
 
-func (d *database) user(in *User) (u user, err error) {
-	u.databaseResource, err = newResource(in.Self, store.KindUser, in.ID, map[string]any{"id": in.ID})
+func (d *desiredDatabase) user(in *User) (u desiredUser, err error) {
+	u.desiredResource, err = newResource(in.Self, store.KindUser, in.ID, map[string]any{"id": in.ID})
 	if err != nil {
 		return u, err
 	}
@@ -116,9 +116,9 @@ func words(kind store.ResourceKind) string {
 }
 
 func newResource(self *tree.Value, kind store.ResourceKind, id string,
-	body map[string]any) (r databaseResource,
+	body map[string]any) (r desiredResource,
 	err error) {
-	r = databaseResource{place: self.Place, kind: kind, id: id}
+	r = desiredResource{place: self.Place, kind: kind, id: id}
 	if err := definition.ValidateID(words(kind), id); err != nil {
 		return r, r.place.Wrap("", err)
 	}
@@ -127,7 +127,7 @@ func newResource(self *tree.Value, kind store.ResourceKind, id string,
 }
 
 // scriptsOf returns the scripts of a container. dir is the folder of its file.
-func (r *reader) scriptsOf(dir string, in *Container) (list []databaseResource, err error) {
+func (r *reader) scriptsOf(dir string, in *Container) (list []desiredResource, err error) {
 	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
 		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
 		for i := range scripts {
@@ -161,19 +161,19 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []databaseResource, 
 
 // script returns a script. Its text is in the definition or in a file.
 func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
-	more map[string]any) (databaseResource, error) {
+	more map[string]any) (desiredResource, error) {
 	if (text == "") == (file == "") {
-		return databaseResource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
+		return desiredResource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
 			words(kind), id)
 	}
 	if file != "" {
 		name := path.Join(dir, file)
 		if !fs.ValidPath(name) {
-			return databaseResource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
+			return desiredResource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
 		}
 		data, err := r.definition(name)
 		if err != nil {
-			return databaseResource{}, err
+			return desiredResource{}, err
 		}
 		text = string(data)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// Description is the state of a server without its documents, in the form of the files of a seed.
-type Description struct {
+// ServerDescription is the state of a server without its documents, in the form of the files of a seed.
+type ServerDescription struct {
 	Files   map[string]string // texts of the files, by their paths in the seed
 	Folders []ContainerFolder // one for each container
 	// Left lists what a seed cannot express, with one line of text for each.
@@ -38,8 +38,8 @@ type ContainerFolder struct {
 
 // Describe returns the description of a server. If the description is applied to another server, that server
 // has the same description, byte for byte, since lists are sorted by name. queues may be nil.
-func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Description, error) {
-	d := &describer{Description: Description{Files: map[string]string{}}, db: db,
+func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*ServerDescription, error) {
+	d := &describer{ServerDescription: ServerDescription{Files: map[string]string{}}, db: db,
 		offers: map[string]definition.Throughput{}}
 	for _, o := range db.Offers() {
 		d.offers[o.ResourceRID] = o.Throughput
@@ -66,12 +66,12 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*Descrip
 	if len(d.Files) == 0 { // an empty server has a description as well
 		d.Files[nothingFile] = "{\"databases\": []}\n"
 	}
-	return &d.Description, d.notes(ctx)
+	return &d.ServerDescription, d.notes(ctx)
 }
 
 // describer makes the Description of a server.
 type describer struct {
-	Description
+	ServerDescription
 	db     *store.DB
 	offers map[string]definition.Throughput // by the rid of the resource
 }
@@ -153,7 +153,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// container adds to the description the file that defines a container, in the form of a seed. named says that
+// desiredContainer adds to the description the file that defines a container, in the form of a seed. named says that
 // the name of the folder is not the container's id, so that the file must contain the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec

@@ -26,7 +26,7 @@ func everything(t *testing.T) *Seed {
 	return s
 }
 
-func (w *world) describe() *Description {
+func (w *testServer) describe() *ServerDescription {
 	w.t.Helper()
 	d, err := Describe(w.t.Context(), w.db, w.queues)
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *world) describe() *Description {
 }
 
 // again is the seed that a description is.
-func (d *Description) again(t *testing.T) *Seed {
+func (d *ServerDescription) again(t *testing.T) *Seed {
 	t.Helper()
 	s, err := OpenFiles(d.Files, ".", "copy")
 	if err != nil {

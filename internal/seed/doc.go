@@ -8,8 +8,8 @@
 //	model.go                the contents of a file, as structs from which schema.json is generated
 //	container_policies.go   the same for the policies of a container
 //	read.go                 files and folders, and which file defines what
-//	database.go             from the model to what a store accepts, with all checks that need no store
-//	container.go            the same for a container and its documents
+//	desiredDatabase.go             from the model to what a store accepts, with all checks that need no store
+//	desiredContainer.go            the same for a container and its documents
 //	entities.go             queues and topics, in the form that package queue/config reads
 //	plant.go                writing to a server: what is missing is created, what differs is changed
 //	plant_*.go              containers, scripts and the like, documents

@@ -49,7 +49,7 @@ type ApplyReport struct {
 type seedApplier struct {
 	ApplyTarget
 	ApplyReport
-	made        map[*container]bool
+	made        map[*desiredContainer]bool
 	dryRun      bool // nothing is written: changes are only recorded
 	differences []error
 }
@@ -71,7 +71,7 @@ func (s *Seed) Apply(ctx context.Context, to ApplyTarget) (ApplyReport, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
 	}
-	p := &seedApplier{ApplyTarget: to, made: make(map[*container]bool)}
+	p := &seedApplier{ApplyTarget: to, made: make(map[*desiredContainer]bool)}
 	if to.Queues == nil && s.HasEntities() {
 		return p.ApplyReport, ErrNoQueues
 	}
@@ -148,7 +148,7 @@ func (p *seedApplier) checkWebhooks(ctx context.Context, s *Settings) error {
 }
 
 // merged returns the definition of an existing container with the members that the seed sets.
-func (c *container) merged(there *store.Container) (definition.ContainerSpec, error) {
+func (c *desiredContainer) merged(there *store.Container) (definition.ContainerSpec, error) {
 	old := there.Info().Spec
 	if !old.PartitionKey.Equal(&c.spec.PartitionKey) {
 		return old, c.place.Fail("the container is there already, with another partition key")
@@ -263,12 +263,12 @@ func (s *Seed) newest() (ts int64) {
 }
 
 // steps returns the functions that write definitions, in their order.
-func (p *seedApplier) steps() []func(context.Context, *database, *store.Database) error {
-	return []func(context.Context, *database, *store.Database) error{p.keys, p.containers, p.settings,
+func (p *seedApplier) steps() []func(context.Context, *desiredDatabase, *store.Database) error {
+	return []func(context.Context, *desiredDatabase, *store.Database) error{p.keys, p.containers, p.settings,
 		p.scripts, p.users}
 }
 
-func (p *seedApplier) database(ctx context.Context, d *database) (*store.Database, error) {
+func (p *seedApplier) database(ctx context.Context, d *desiredDatabase) (*store.Database, error) {
 	in, err := p.DB.Database(d.id)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
 		p.Made++

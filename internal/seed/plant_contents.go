@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-func (p *seedApplier) containers(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) containers(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		switch {
@@ -38,12 +38,12 @@ func (p *seedApplier) containers(ctx context.Context, d *database, in *store.Dat
 }
 
 // label returns the name of a container for error texts.
-func (c *container) label(d *database) string {
+func (c *desiredContainer) label(d *desiredDatabase) string {
 	return "the container '" + d.id + "/" + c.spec.ID + "'"
 }
 
 // changeContainer changes the definition of a container to that of the seed.
-func (p *seedApplier) changeContainer(ctx context.Context, c *container, in *store.Database,
+func (p *seedApplier) changeContainer(ctx context.Context, c *desiredContainer, in *store.Database,
 	there *store.Container) (*store.Container, error) {
 	next, err := c.merged(there)
 	if err != nil {
@@ -73,7 +73,7 @@ func differingMembers(a, b []byte) string {
 }
 
 // settings changes Mayfly's own settings of containers.
-func (p *seedApplier) settings(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) settings(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for _, c := range d.containers {
 		if c.settings == nil {
 			continue
@@ -129,7 +129,7 @@ func (s *Settings) overlay(to *store.ContainerSettings) {
 }
 
 // keys creates the keys that the client encryption policies of containers need.
-func (p *seedApplier) keys(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) keys(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for i := range d.keys {
 		if err := p.resource(ctx, in.Resources(store.KindEncryptionKey), &d.keys[i], d.id); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (p *seedApplier) keys(ctx context.Context, d *database, in *store.Database)
 	return nil
 }
 
-func (p *seedApplier) scripts(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) scripts(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for _, c := range d.containers {
 		there, err := in.Container(c.spec.ID)
 		if fault.ErrorCode(err) == fault.CodeNotFound && p.dryRun {
@@ -157,10 +157,10 @@ func (p *seedApplier) scripts(ctx context.Context, d *database, in *store.Databa
 	return nil
 }
 
-func (p *seedApplier) users(ctx context.Context, d *database, in *store.Database) error {
+func (p *seedApplier) users(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for i := range d.users {
 		u := &d.users[i]
-		if err := p.resource(ctx, in.Resources(store.KindUser), &u.databaseResource, d.id); err != nil {
+		if err := p.resource(ctx, in.Resources(store.KindUser), &u.desiredResource, d.id); err != nil {
 			return err
 		}
 		permissions, err := in.Permissions(u.id)
@@ -180,7 +180,7 @@ func (p *seedApplier) users(ctx context.Context, d *database, in *store.Database
 }
 
 // resource creates a small resource, or changes it if it differs. of names its owner in error texts.
-func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *databaseResource,
+func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desiredResource,
 	of string) error {
 	there, err := in.Read(r.id)
 	switch {

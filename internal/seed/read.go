@@ -15,12 +15,12 @@ import (
 
 // Seed is the content of the files of a seed, parsed and checked.
 type Seed struct {
-	databases       []*database
+	databases       []*desiredDatabase
 	entities        []*config.Config
-	known           map[string]*container // the first definition of each container, by database and id
-	definitionsOnly bool                  // documents are not read: see OpenDefinitions
-	files           map[string]string     // texts of the files with definitions; set by OpenDefinitions
-	backup          *backupSetting        // nil: no file sets it
+	known           map[string]*desiredContainer // the first definition of each container, by database and id
+	definitionsOnly bool                         // documents are not read: see OpenDefinitions
+	files           map[string]string            // texts of the files with definitions; set by OpenDefinitions
+	backup          *backupSetting               // nil: no file sets it
 }
 
 // backupSetting is the setting of a seed that turns continuous backup on or off, with its position in a file.
@@ -56,7 +56,7 @@ func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, 
 
 // open reads a file or a folder, without documents if apart is set. Names in errors have the prefix root.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
-	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*container{}, definitionsOnly: apart,
+	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*desiredContainer{}, definitionsOnly: apart,
 		files: map[string]string{}}}
 	info, err := fs.Stat(files, name)
 	switch {
@@ -306,8 +306,8 @@ func (r *reader) isContainer(dir string) (bool, error) {
 	return false, nil
 }
 
-// containerFolder reads the folder of a container: container.yaml, documents, and scripts.
-func (r *reader) containerFolder(d *database, dir, id string) error {
+// containerFolder reads the folder of a container: desiredContainer.yaml, documents, and scripts.
+func (r *reader) containerFolder(d *desiredDatabase, dir, id string) error {
 	files, _, err := r.list(dir)
 	if err != nil {
 		return err
@@ -363,7 +363,7 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 }
 
 // documents reads a file of documents: one, a list, several YAML documents, or one per line.
-func (r *reader) documents(c *container, name string) error {
+func (r *reader) documents(c *desiredContainer, name string) error {
 	if r.seed.definitionsOnly && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))
 		return nil

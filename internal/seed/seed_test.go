@@ -22,17 +22,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// world is a server to apply into.
-type world struct {
+// testServer is a server to apply into.
+type testServer struct {
 	t      *testing.T
 	db     *store.DB
 	queues *queue.Queues
 	clock  *ttl.VirtualClock
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *testServer {
 	t.Helper()
-	w := &world{t: t, queues: queue.New(queue.Options{}), clock: ttl.NewManual(time.Unix(2e9, 0))}
+	w := &testServer{t: t, queues: queue.New(queue.Options{}), clock: ttl.NewManual(time.Unix(2e9, 0))}
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +50,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) plant(s *Seed) (ApplyReport, error) {
+func (w *testServer) plant(s *Seed) (ApplyReport, error) {
 	return s.Apply(w.t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Undo: true})
 }
 
-func (w *world) must(s *Seed) ApplyReport {
+func (w *testServer) must(s *Seed) ApplyReport {
 	w.t.Helper()
 	r, err := w.plant(s)
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *world) must(s *Seed) ApplyReport {
 	return r
 }
 
-func (w *world) container(db, id string) *store.Container {
+func (w *testServer) container(db, id string) *store.Container {
 	w.t.Helper()
 	d, err := w.db.Database(db)
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) container(db, id string) *store.Container {
 	return c
 }
 
-func (w *world) read(c *store.Container, pk, id string) (store.Item, error) {
+func (w *testServer) read(c *store.Container, pk, id string) (store.Item, error) {
 	key := definition.NewPartitionKey(jsondoc.StringValue(pk))
 	item, _, err := c.Read(w.t.Context(), key, id, store.ReadOptions{})
 	return item, err
@@ -165,7 +165,7 @@ func TestSpecsAreSeeds(t *testing.T) {
 }
 
 // marks are the etags and times of all that is there.
-func (w *world) marks() string {
+func (w *testServer) marks() string {
 	w.t.Helper()
 	text := ""
 	for _, d := range w.db.Databases() {

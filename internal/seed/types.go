@@ -13,7 +13,7 @@ import (
 // AnyValue is a value of any kind. The zero AnyValue means that there is no value.
 type AnyValue struct{ value *tree.Value }
 
-// DecodeTree stores the value that was read from a file: see tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
 func (a *AnyValue) DecodeTree(v *tree.Value) error {
 	a.value = v
 	return nil
@@ -39,7 +39,7 @@ type throughputObject struct {
 	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Instead of both."`
 }
 
-// DecodeTree stores the value that was read from a file: see tree.Decoder.
+// DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
 func (t *Throughput) DecodeTree(v *tree.Value) error {
 	t.place = v.Place
 	var form throughputObject
@@ -102,7 +102,7 @@ type partitionKeyDefinition struct {
 	System  bool     `json:"systemKey,omitempty"`
 }
 
-// DecodeTree implements tree.Decoder. It converts a path or a list of paths to a partition key definition of
+// DecodeTree implements tree.Unmarshaler. It converts a path or a list of paths to a partition key definition of
 // Cosmos DB.
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
@@ -145,7 +145,7 @@ func (PartitionKey) InlineJSONSchema() {}
 // DurationValue is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
 type DurationValue struct{ value *tree.Value }
 
-// DecodeTree implements tree.Decoder. It converts all forms to the format of XML Schema.
+// DecodeTree implements tree.Unmarshaler. It converts all forms to the format of XML Schema.
 func (s *DurationValue) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {

@@ -42,10 +42,10 @@ type Options struct {
 	KeepSeeded bool
 	// Webhooks says which addresses webhooks may have. If it is nil, no webhooks are delivered.
 	Webhooks *hook.AllowedAddresses
-	// Certificate says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
-	Certificate *Certificate
-	// ServiceBus contains the Service Bus ports. If it is nil, there are none. It requires Queues.
-	ServiceBus *ServiceBus
+	// CertificateOptions says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
+	Certificate *CertificateOptions
+	// ServiceBusOptions contains the Service Bus ports. If it is nil, there are none. It requires Queues.
+	ServiceBus *ServiceBusOptions
 	// Telemetry opens the exporter of traces and metrics. figures provides the metrics of the store. If
 	// Telemetry is nil or returns nil, nothing is exported. It is a function so that a test server need not
 	// link the libraries of the exporter.
@@ -72,14 +72,14 @@ type Telemetry interface {
 	Close(context.Context) error
 }
 
-// Certificate says where the certificate is stored and for which names it is valid.
-type Certificate struct {
+// CertificateOptions says where the certificate is stored and for which names it is valid.
+type CertificateOptions struct {
 	Dir   string   // "": in memory
 	Hosts []string // names and addresses in addition to those of the machine
 }
 
-// ServiceBus are the ports and settings of Service Bus.
-type ServiceBus struct {
+// ServiceBusOptions are the ports and settings of Service Bus.
+type ServiceBusOptions struct {
 	Listeners []net.Listener // closed by the server
 	Config    *config.Config // entities that are created at the start; nil: none
 	Access    access.Options // Open sets Entities

@@ -8,7 +8,7 @@ import (
 )
 
 // disturb causes random disturbances until ctx ends.
-func (w *World) disturb(ctx context.Context, rng *rand.Rand) {
+func (w *RunState) disturb(ctx context.Context, rng *rand.Rand) {
 	if w.config.Chaos <= 0 {
 		return
 	}
@@ -36,7 +36,7 @@ func (w *World) disturb(ctx context.Context, rng *rand.Rand) {
 }
 
 // open starts one more server, unless there are enough.
-func (w *World) open(ctx context.Context, rng *rand.Rand) {
+func (w *RunState) open(ctx context.Context, rng *rand.Rand) {
 	if len(w.servers.all()) >= 2*w.config.Servers {
 		return
 	}
@@ -53,7 +53,7 @@ func (w *World) open(ctx context.Context, rng *rand.Rand) {
 
 // remove ends a random server, unless it is the only one: it kills the server if kill is set, and otherwise
 // closes it.
-func (w *World) remove(rng *rand.Rand, kill bool) {
+func (w *RunState) remove(rng *rand.Rand, kill bool) {
 	if len(w.servers.all()) < 2 {
 		return
 	}
@@ -63,7 +63,7 @@ func (w *World) remove(rng *rand.Rand, kill bool) {
 }
 
 // pause stops a server for up to 25 seconds.
-func (w *World) pause(rng *rand.Rand) {
+func (w *RunState) pause(rng *rand.Rand) {
 	s := w.servers.any(rng)
 	if s == nil {
 		return
@@ -74,7 +74,7 @@ func (w *World) pause(rng *rand.Rand) {
 	w.later(d, func() { w.setPaused(s, false) })
 }
 
-func (w *World) setPaused(s *server, paused bool) {
+func (w *RunState) setPaused(s *server, paused bool) {
 	w.servers.mu.Lock()
 	s.paused = paused
 	w.servers.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *World) setPaused(s *server, paused bool) {
 }
 
 // outage makes the database unavailable for up to 15 seconds.
-func (w *World) outage(rng *rand.Rand) {
+func (w *RunState) outage(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(15 * time.Second)))
 	w.trace("the database fails for %v", d)
 	w.data.Fail()
@@ -94,7 +94,7 @@ func (w *World) outage(rng *rand.Rand) {
 }
 
 // freeze stops the database for up to 12 seconds.
-func (w *World) freeze(rng *rand.Rand) {
+func (w *RunState) freeze(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(12 * time.Second)))
 	w.trace("the database is frozen for %v", d)
 	w.data.Freeze()
@@ -102,7 +102,7 @@ func (w *World) freeze(rng *rand.Rand) {
 }
 
 // later runs fn after a while.
-func (w *World) later(d time.Duration, fn func()) {
+func (w *RunState) later(d time.Duration, fn func()) {
 	w.servers.jobs.Go(func() {
 		alarm, stop := w.clock.After(d)
 		defer stop()
@@ -121,7 +121,7 @@ type leaseHolders struct {
 
 // holdLease makes a server request a certain lease of package host until the server ends; only the simulation
 // uses this lease. It checks that two servers that are not paused never hold the lease at the same time.
-func (w *World) holdLease(s *server) {
+func (w *RunState) holdLease(s *server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.servers.lives.Go(func() {
@@ -139,7 +139,7 @@ func (w *World) holdLease(s *server) {
 	})
 }
 
-func (w *World) takeLease(s *server) {
+func (w *RunState) takeLease(s *server) {
 	w.servers.mu.Lock()
 	paused := s.paused
 	w.servers.mu.Unlock()

@@ -30,12 +30,12 @@ const partitions = 12
 // documentHistories has the histories of all documents, as known to their clients. Each document is written
 // by one client only, one operation at a time; all clients read it.
 type documentHistories struct {
-	w  *World
+	w  *RunState
 	mu sync.Mutex // guards the following fields and the documents
-	of map[docKey]*document
+	of map[docKey]*documentHistory
 	// groups maps a container and a partition key to its documents, in the order in which they were first
 	// written.
-	groups map[string][]*document
+	groups map[string][]*documentHistory
 	// taken maps a container, a range and an LSN to the document whose write has this LSN.
 	taken map[string]string
 	feeds []*feedReader
@@ -44,8 +44,8 @@ type documentHistories struct {
 // docKey identifies a document: its container, partition key and id.
 type docKey struct{ container, partition, id string }
 
-// document records the versions of one document that its client has written.
-type document struct {
+// documentHistory records the versions of one document that its client has written.
+type documentHistory struct {
 	docKey
 	last    int                // the number of the last version
 	base    documentVersion    // the last version that is known to have been stored
@@ -69,9 +69,9 @@ type documentVersion struct {
 	gone time.Time
 }
 
-func (d *documentHistories) init(w *World) {
-	d.w, d.of, d.taken = w, make(map[docKey]*document), make(map[string]string)
-	d.groups = make(map[string][]*document)
+func (d *documentHistories) init(w *RunState) {
+	d.w, d.of, d.taken = w, make(map[docKey]*documentHistory), make(map[string]string)
+	d.groups = make(map[string][]*documentHistory)
 }
 
 // create creates the containers.
@@ -112,7 +112,7 @@ type storedDocument struct {
 
 // write writes documents until ctx ends.
 func (d *documentHistories) write(ctx context.Context, c *client) {
-	var own []*document
+	var own []*documentHistory
 	for c.think(ctx, 300*time.Millisecond) {
 		if n := c.rng.IntN(10); n < 4 || len(own) == 0 {
 			c.made++
@@ -139,10 +139,10 @@ func (d *documentHistories) write(ctx context.Context, c *client) {
 	}
 }
 
-func (d *documentHistories) add(key docKey) *document {
+func (d *documentHistories) add(key docKey) *documentHistory {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	doc := &document{docKey: key, base: documentVersion{absent: true}}
+	doc := &documentHistory{docKey: key, base: documentVersion{absent: true}}
 	d.of[key] = doc
 	d.groups[groupOf(key)] = append(d.groups[groupOf(key)], doc)
 	return doc
@@ -151,7 +151,7 @@ func (d *documentHistories) add(key docKey) *document {
 func groupOf(key docKey) string { return key.container + "/" + key.partition }
 
 // begin records that a client begins to write a version of a document.
-func (d *documentHistories) begin(doc *document, v documentVersion) *documentVersion {
+func (d *documentHistories) begin(doc *documentHistory, v documentVersion) *documentVersion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	doc.last++
@@ -163,7 +163,7 @@ func (d *documentHistories) begin(doc *document, v documentVersion) *documentVer
 
 // end records the outcome of a write: it was stored, it was not stored, or this is unknown. lost says that
 // the client has got no response.
-func (d *documentHistories) end(doc *document, v *documentVersion, err error, lost bool) {
+func (d *documentHistories) end(doc *documentHistory, v *documentVersion, err error, lost bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	doc.waiting = false
@@ -179,7 +179,7 @@ func (d *documentHistories) end(doc *document, v *documentVersion, err error, lo
 }
 
 // settle records that a version was stored.
-func (doc *document) settle(v *documentVersion, now time.Time) {
+func (doc *documentHistory) settle(v *documentVersion, now time.Time) {
 	for i, o := range doc.open {
 		if o == v {
 			doc.base, doc.open = *v, doc.open[i+1:]
@@ -196,7 +196,7 @@ func unknown(err error) bool {
 }
 
 // mayBeAbsent reports whether the document may have been absent at a moment before to. The caller holds mu.
-func (doc *document) mayBeAbsent(to time.Time) bool {
+func (doc *documentHistory) mayBeAbsent(to time.Time) bool {
 	for _, v := range append([]*documentVersion{&doc.base}, doc.open...) {
 		deadline := v.deadline
 		if deadline == 0 && v.ttl > 0 {
@@ -210,7 +210,7 @@ func (doc *document) mayBeAbsent(to time.Time) bool {
 }
 
 // mayExist reports whether the document may have existed at a moment after from. The caller holds mu.
-func (doc *document) mayExist(from time.Time) bool {
+func (doc *documentHistory) mayExist(from time.Time) bool {
 	for _, v := range append([]*documentVersion{&doc.base}, doc.open...) {
 		gone := !v.gone.IsZero() && v.gone.Before(from)
 		if !v.absent && !gone && (v.deadline == 0 || from.Unix() < v.deadline) {
@@ -221,7 +221,7 @@ func (doc *document) mayExist(from time.Time) bool {
 }
 
 // put creates, replaces or upserts a document.
-func (d *documentHistories) put(c *client, doc *document, how string) {
+func (d *documentHistories) put(c *client, doc *documentHistory, how string) {
 	v := documentVersion{fixed: doc.container != defaultTTL}
 	if v.fixed && c.rng.IntN(3) > 0 {
 		v.ttl = 1 + c.rng.Int64N(15)
@@ -266,7 +266,7 @@ func (d *documentHistories) put(c *client, doc *document, how string) {
 }
 
 // judge checks that the result of a write is possible, given what is known of the document.
-func (d *documentHistories) judge(doc *document, v *documentVersion, how string, err error) {
+func (d *documentHistories) judge(doc *documentHistory, v *documentVersion, how string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.w.now()
@@ -287,7 +287,7 @@ func (d *documentHistories) judge(doc *document, v *documentVersion, how string,
 }
 
 // checkUnique checks that no other document has the unique key of a stored version. The caller holds mu.
-func (d *documentHistories) checkUnique(doc *document, v *documentVersion) {
+func (d *documentHistories) checkUnique(doc *documentHistory, v *documentVersion) {
 	if v.unique == "" {
 		return
 	}
@@ -305,7 +305,7 @@ func (d *documentHistories) checkUnique(doc *document, v *documentVersion) {
 }
 
 // own records the LSN of a stored version, and checks that no other write has it.
-func (d *documentHistories) own(doc *document, rangeID string, lsn uint64) {
+func (d *documentHistories) own(doc *documentHistory, rangeID string, lsn uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := fmt.Sprintf("%s/%s/%d", doc.container, rangeID, lsn)
@@ -317,7 +317,7 @@ func (d *documentHistories) own(doc *document, rangeID string, lsn uint64) {
 }
 
 // delete deletes a document.
-func (d *documentHistories) delete(c *client, doc *document) {
+func (d *documentHistories) delete(c *client, doc *documentHistory) {
 	v := d.begin(doc, documentVersion{absent: true, fixed: true})
 	err, lost := c.call(fmt.Sprintf("delete %v", doc.docKey), func(ctx context.Context, s *server) error {
 		con, err := s.container(ctx, doc.container)

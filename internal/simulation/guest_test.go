@@ -12,7 +12,7 @@ import (
 // TestGuest is run by sandbox.run: it runs the simulation that the standard input describes, and prints its
 // steps and then its report.
 func TestGuest(t *testing.T) {
-	var r request
+	var r sandboxRequest
 	if err := json.NewDecoder(os.Stdin).Decode(&r); err != nil {
 		t.Fatal(err)
 	}

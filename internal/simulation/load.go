@@ -41,9 +41,9 @@ type LoadReport struct {
 
 // Measure runs a measurement. It must be called in a bubble of testing/synctest.
 func Measure(c LoadConfig) (LoadReport, error) {
-	m := &measurement{c: c}
+	m := &loadMeasurement{c: c}
 	network := database.Network{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
-	w := &World{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
+	w := &RunState{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
 	w.begin, w.held.issued = w.clock.Now(), make(map[string]uint64)
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: network, Load: c.Load})
 	ctx := context.Background()
@@ -65,8 +65,8 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	return r, err
 }
 
-// measurement measures how long the operations take that clients run on all servers at the same time.
-type measurement struct {
+// loadMeasurement measures how long the operations take that clients run on all servers at the same time.
+type loadMeasurement struct {
 	c          LoadConfig
 	containers []*store.Container
 
@@ -76,7 +76,7 @@ type measurement struct {
 }
 
 // prepare creates the container and opens it at each server.
-func (m *measurement) prepare(ctx context.Context, servers []*server) error {
+func (m *loadMeasurement) prepare(ctx context.Context, servers []*server) error {
 	db, err := servers[0].db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (m *measurement) prepare(ctx context.Context, servers []*server) error {
 	return nil
 }
 
-func (m *measurement) run(ctx context.Context, w *World) LoadReport {
+func (m *loadMeasurement) run(ctx context.Context, w *RunState) LoadReport {
 	work, stop := context.WithTimeout(ctx, m.c.Duration)
 	defer stop()
 	before, began := w.data.Stats(), w.now()
@@ -129,7 +129,7 @@ func (m *measurement) run(ctx context.Context, w *World) LoadReport {
 }
 
 // create creates documents until ctx ends.
-func (m *measurement) create(ctx context.Context, w *World, con *store.Container, client int) {
+func (m *loadMeasurement) create(ctx context.Context, w *RunState, con *store.Container, client int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pk := fmt.Sprintf("p%d", (client*7919+n*104729)%100003)
 		body := fmt.Appendf(nil,

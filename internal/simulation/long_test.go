@@ -25,7 +25,7 @@ func TestCampaign(t *testing.T) {
 	s, first := newSandbox(t), metatest.FirstSeed()
 	for n := range uint64(150) {
 		c := varied(first + n)
-		r, steps := s.run(t, request{Config: c})
+		r, steps := s.run(t, sandboxRequest{Config: c})
 		if report(t, c, r, steps); t.Failed() {
 			return
 		}

@@ -23,7 +23,7 @@ const lockDuration = 10 * time.Second
 
 // messageHistories has the histories of all messages, as known to the clients.
 type messageHistories struct {
-	w  *World
+	w  *RunState
 	mu sync.Mutex // guards the following fields and the histories
 	of map[string]*messageHistory
 	// sessions maps a session to its messages, in the order in which they were sent.
@@ -70,7 +70,7 @@ func (h *heldLock) end() int64 {
 // sessionHolder is a receiver that has locked a session, with the time of that lock.
 type sessionHolder struct{ heldLock }
 
-func (m *messageHistories) init(w *World) {
+func (m *messageHistories) init(w *RunState) {
 	m.w, m.of = w, make(map[string]*messageHistory)
 	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
 }

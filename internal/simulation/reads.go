@@ -25,7 +25,7 @@ func (d *documentHistories) read(ctx context.Context, c *client) {
 }
 
 // any returns a random document, which depends only on the seed.
-func (d *documentHistories) any(c *client) *document {
+func (d *documentHistories) any(c *client) *documentHistory {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	writer := 1 + c.rng.IntN(max(d.w.config.Writers, 1))
@@ -40,7 +40,7 @@ func (d *documentHistories) any(c *client) *document {
 }
 
 // get reads a document.
-func (d *documentHistories) get(c *client, doc *document) {
+func (d *documentHistories) get(c *client, doc *documentHistory) {
 	start := d.w.now()
 	var item store.Item
 	err, lost := c.call(fmt.Sprintf("read %v", doc.docKey), func(ctx context.Context, s *server) error {
@@ -140,7 +140,7 @@ func (d *documentHistories) observe(key docKey, n int, start time.Time) {
 // observeBase is called when a read has returned the last version that is known to have been stored. It
 // checks that this is allowed, for example that the version had not expired before the read. The caller holds
 // mu.
-func (d *documentHistories) observeBase(doc *document, start time.Time) {
+func (d *documentHistories) observeBase(doc *documentHistory, start time.Time) {
 	b := &doc.base
 	switch {
 	case b.absent:
@@ -154,7 +154,7 @@ func (d *documentHistories) observeBase(doc *document, start time.Time) {
 
 // observeOpen records that a version was stored whose outcome was unknown, because a read has returned it.
 // The caller holds mu.
-func (d *documentHistories) observeOpen(doc *document, n int, now time.Time) {
+func (d *documentHistories) observeOpen(doc *documentHistory, n int, now time.Time) {
 	for _, v := range doc.open {
 		if v.n != n || v.absent {
 			continue

@@ -21,8 +21,8 @@ import (
 // killed: its lease ends within 10 seconds, another server finds that within 3 seconds and then purges.
 const purgeDelay = 14 * time.Second
 
-// reaperServer is a server with documents alone, whose engine can be killed.
-type reaperServer struct {
+// killableServer is a server with documents alone, whose engine can be killed.
+type killableServer struct {
 	engine *database.Engine
 	host   *host.Host
 	db     *store.DB
@@ -30,9 +30,9 @@ type reaperServer struct {
 }
 
 // newReaperServer opens a server. The first one creates the container.
-func newReaperServer(ctx context.Context, t *testing.T, data *database.Database, name string) *reaperServer {
+func newReaperServer(ctx context.Context, t *testing.T, data *database.Database, name string) *killableServer {
 	t.Helper()
-	s := &reaperServer{engine: data.Open(name, ttl.SystemClock{})}
+	s := &killableServer{engine: data.Open(name, ttl.SystemClock{})}
 	var err error
 	if s.db, err = store.New(store.Options{}); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func newReaperServer(ctx context.Context, t *testing.T, data *database.Database,
 	return s
 }
 
-func (s *reaperServer) close(t *testing.T) {
+func (s *killableServer) close(t *testing.T) {
 	t.Helper()
 	if err := s.host.Close(); err != nil && !s.killed {
 		t.Error(err)
@@ -51,7 +51,7 @@ func (s *reaperServer) close(t *testing.T) {
 }
 
 // container returns the only container.
-func (s *reaperServer) container(t *testing.T) *store.Container {
+func (s *killableServer) container(t *testing.T) *store.Container {
 	t.Helper()
 	d, err := s.db.Database("d")
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *reaperServer) container(t *testing.T) *store.Container {
 }
 
 // createOnly creates the only container.
-func (s *reaperServer) createOnly(ctx context.Context, t *testing.T) {
+func (s *killableServer) createOnly(ctx context.Context, t *testing.T) {
 	t.Helper()
 	spec, _, err := definition.ParseContainerSpec(
 		[]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1}`), true)
@@ -82,9 +82,9 @@ func (s *reaperServer) createOnly(ctx context.Context, t *testing.T) {
 }
 
 // reaperOwner returns the server that has the lease of the reaper.
-func reaperOwner(ctx context.Context, t *testing.T, servers []*reaperServer) int {
+func reaperOwner(ctx context.Context, t *testing.T, servers []*killableServer) int {
 	t.Helper()
-	owner := slices.IndexFunc(servers, func(s *reaperServer) bool {
+	owner := slices.IndexFunc(servers, func(s *killableServer) bool {
 		list, err := s.db.Servers(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func killReaper(t *testing.T, seed uint64) {
 	ctx, clock := context.Background(), ttl.SystemClock{} // the simulated time
 	data := database.New(database.Options{Clock: clock, Seed: seed, Network: network()})
 	defer data.Wait()
-	var servers []*reaperServer
+	var servers []*killableServer
 	for n := range 3 {
 		s := newReaperServer(ctx, t, data, fmt.Sprint("server-", n))
 		defer s.close(t)

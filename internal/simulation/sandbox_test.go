@@ -59,7 +59,7 @@ func newSandbox(t *testing.T) *sandbox {
 
 // run runs a simulation and returns its report and its steps. If the program panics, the test fails, with
 // the last steps.
-func (s *sandbox) run(t *testing.T, r request) (report simulation.Report, steps string) {
+func (s *sandbox) run(t *testing.T, r sandboxRequest) (report simulation.Report, steps string) {
 	t.Helper()
 	input, err := json.Marshal(r)
 	if err != nil {

@@ -34,9 +34,9 @@ func TestSeeds(t *testing.T) {
 // testRepeats runs a simulation twice. All steps must be the same, and nothing may be violated.
 func testRepeats(t *testing.T, s *sandbox, c simulation.Config) {
 	t.Helper()
-	r, a := s.run(t, request{Config: c})
+	r, a := s.run(t, sandboxRequest{Config: c})
 	report(t, c, r, a)
-	_, b := s.run(t, request{Config: c})
+	_, b := s.run(t, sandboxRequest{Config: c})
 	if d := firstDifference(a, b); d != "" {
 		t.Errorf("seed %d differs:\n%s", c.Seed, d)
 	}
@@ -55,7 +55,7 @@ func testDefects(t *testing.T, s *sandbox) {
 	find := func(t *testing.T, name string, seed uint64) simulation.Report {
 		c := config(seed)
 		c.Duration, c.FailFast = time.Minute, true
-		r, _ := s.run(t, request{Config: c, Defect: name})
+		r, _ := s.run(t, sandboxRequest{Config: c, Defect: name})
 		return r
 	}
 	for name := range defects() {

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
 
-// request describes a simulation in a sandbox.
-type request struct {
+// sandboxRequest describes a simulation in a sandbox.
+type sandboxRequest struct {
 	Config simulation.Config
 	Defect string // a key of defects; empty: none
 }

@@ -16,11 +16,11 @@ const topicName = "topic"
 // maxSubscriptions is the number of subscriptions that a simulation creates.
 const maxSubscriptions = 6
 
-// topicHistories has the messages that were sent to a topic, and its subscriptions, which are created
+// topicHistory has the messages that were sent to a topic, and its subscriptions, which are created
 // meanwhile. A message whose send was acknowledged must be, once, in each subscription whose creation was
 // acknowledged before the send began.
-type topicHistories struct {
-	w             *World
+type topicHistory struct {
+	w             *RunState
 	mu            sync.Mutex // guards the following fields
 	messages      []*topicMessage
 	subscriptions []*topicSubscription
@@ -42,13 +42,13 @@ type topicSubscription struct {
 }
 
 // create creates the topic.
-func (h *topicHistories) create(ctx context.Context, s *server) error {
+func (h *topicHistory) create(ctx context.Context, s *server) error {
 	_, err := s.queues.Create(ctx, entity.Topic, topicName, entity.Defaults(entity.Topic))
 	return err
 }
 
 // send sends messages to the topic until ctx ends.
-func (h *topicHistories) send(ctx context.Context, c *client) {
+func (h *topicHistory) send(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++
 		m := &topicMessage{id: fmt.Sprintf("%s-%d", c.name, c.made), began: h.w.now()}
@@ -74,7 +74,7 @@ func (h *topicHistories) send(ctx context.Context, c *client) {
 }
 
 // subscribe creates subscriptions until ctx ends.
-func (h *topicHistories) subscribe(ctx context.Context, c *client) {
+func (h *topicHistory) subscribe(ctx context.Context, c *client) {
 	p := entity.Defaults(entity.Subscription)
 	p.LockDuration = lockDuration
 	for c.think(ctx, 5*time.Second) && c.made < maxSubscriptions {
@@ -98,7 +98,7 @@ func (h *topicHistories) subscribe(ctx context.Context, c *client) {
 }
 
 // check receives all messages of the subscriptions and compares them with what was sent.
-func (h *topicHistories) check(ctx context.Context, s *server) {
+func (h *topicHistory) check(ctx context.Context, s *server) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, sub := range h.subscriptions {
@@ -122,7 +122,7 @@ func (h *topicHistories) check(ctx context.Context, s *server) {
 }
 
 // drain receives all messages of a subscription and counts them by their ids.
-func (h *topicHistories) drain(ctx context.Context, s *server, sub *topicSubscription) map[string]int {
+func (h *topicHistory) drain(ctx context.Context, s *server, sub *topicSubscription) map[string]int {
 	received := make(map[string]int)
 	r, err := s.queues.OpenReceiver(ctx, address(sub.path),
 		queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})

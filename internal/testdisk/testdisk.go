@@ -144,12 +144,12 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &timedEngine{doors.WithClock(e, clock), e, e, e}, nil
+	return &testClockEngine{doors.WithClock(e, clock), e, e, e}, nil
 }
 
-// timedEngine is an engine for PostgreSQL with the clock of a test.
-type timedEngine struct {
-	*doors.TimedEngine
+// testClockEngine is an engine for PostgreSQL with the clock of a test.
+type testClockEngine struct {
+	*doors.ClockReportingEngine
 	engine.SharedEngine
 	engine.CommitNotifier
 	engine.SizeAdviser

@@ -30,14 +30,14 @@ import (
 // maxColumns is the maximum number of columns of an export.
 const maxColumns = 4096
 
-// notCSVError reports a document that CSV cannot express.
-type notCSVError struct {
+// csvExportError reports a document that CSV cannot express.
+type csvExportError struct {
 	Line int // number of the document, from 1
 	Id   string
 	why  string
 }
 
-func (e *notCSVError) Error() string {
+func (e *csvExportError) Error() string {
 	return fmt.Sprintf("the document %d, '%s', cannot be a row of CSV: %s; the format ndjson has all", e.Line,
 		e.Id, e.why)
 }
@@ -115,7 +115,7 @@ func eachDocument(ctx context.Context, spool io.ReadSeeker, fn func(line int, v 
 func csvColumns(ctx context.Context, spool io.ReadSeeker) (names []string, at map[string]int, err error) {
 	names, at = []string{"id"}, map[string]int{"id": 0}
 	err = eachDocument(ctx, spool, func(line int, v jsondoc.Value) (err error) {
-		wrong := func(why string) { err = &notCSVError{line, v.Member("id").Str(), why} }
+		wrong := func(why string) { err = &csvExportError{line, v.Member("id").Str(), why} }
 		v.Each(func(name string, _ jsondoc.Value) bool {
 			if !isColumn(name) {
 				wrong(fmt.Sprintf("its member %q has a dot or a carriage return in its name", name))
@@ -164,7 +164,7 @@ func writeCSV(ctx context.Context, spool io.ReadSeeker, out io.Writer, text []st
 			if slices.Contains(text, column) {
 				plain, ok := plainCell(v)
 				if cell = plain; !ok {
-					wrong = &notCSVError{line, document.Member("id").Str(),
+					wrong = &csvExportError{line, document.Member("id").Str(),
 						"--text has the column " + column + ", and here it is no text that a cell can have"}
 				}
 			}

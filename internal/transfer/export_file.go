@@ -122,7 +122,7 @@ func (e *exporter) name(ctx context.Context, path string) error {
 		return name(path)
 	}
 	err := nameCSV(ctx, path, e.text)
-	var no *notCSVError
+	var no *csvExportError
 	var usage *cli.UsageError
 	if errors.As(err, &no) || errors.As(err, &usage) { // the export cannot be continued from there
 		err = errors.Join(err, forget(path))

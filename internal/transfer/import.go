@@ -54,10 +54,10 @@ type importer struct {
 	identity string // identity of the container, if it is checked
 }
 
-// importFailure reports that some documents were refused.
-type importFailure struct{ refused, imported int }
+// refusedDocumentsError reports that some documents were refused.
+type refusedDocumentsError struct{ refused, imported int }
 
-func (e *importFailure) Error() string {
+func (e *refusedDocumentsError) Error() string {
 	return fmt.Sprintf("%s, %d imported", cli.Plural(e.refused, "document was refused",
 		"documents were refused"), e.imported)
 }
@@ -221,7 +221,7 @@ func (i *importer) printSummary() error {
 		}
 	}
 	if refused > 0 {
-		return &importFailure{refused, imported}
+		return &refusedDocumentsError{refused, imported}
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (i *importer) documents(ctx context.Context, docs documentSource) (err erro
 		if ended := ctx.Err(); ended != nil {
 			return i.stopped(ended, w.settleAll())
 		}
-		line := importLine{at: at, resent: read < again}
+		line := inputDocument{at: at, resent: read < again}
 		var bad *badDocumentError
 		switch {
 		case err == io.EOF:

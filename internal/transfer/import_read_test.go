@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// endless is an input that repeats a text and has no end; read is how much of it was taken.
-type endless struct {
+// endlessReader is an input that repeats a text and has no end; read is how much of it was taken.
+type endlessReader struct {
 	text string
 	read int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessReader) Read(p []byte) (int, error) {
 	for n := range p {
 		p[n] = e.text[(e.read+n)%len(e.text)]
 	}
@@ -45,7 +45,7 @@ func TestDocumentsWithoutEnd(t *testing.T) {
 			}
 			return documents - 1, err
 		}
-		forever := &endless{text: "xxx"}
+		forever := &endlessReader{text: "xxx"}
 		if c.format == "csv" {
 			forever.text = "xx\n"
 		}

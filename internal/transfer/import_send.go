@@ -37,16 +37,16 @@ const (
 	maxImportWait  = 5 * time.Second
 )
 
-// importLine is a document and its position in the input.
-type importLine struct {
+// inputDocument is a document and its position in the input.
+type inputDocument struct {
 	at     tree.FilePosition
 	body   json.RawMessage
 	why    string // the reason why the document cannot be sent; empty: it can be sent
 	resent bool   // an earlier import may have sent it
 }
 
-// importResult has those members of a document's result that the import uses.
-type importResult struct {
+// documentResult has those members of a document's result that the import uses.
+type documentResult struct {
 	Status     int    `json:"statusCode"`
 	RetryAfter int64  `json:"retryAfterMilliseconds"`
 	Message    string `json:"message"`
@@ -54,10 +54,10 @@ type importResult struct {
 
 // importRequest is a group of documents that are sent together.
 type importRequest struct {
-	lines   []importLine
+	lines   []inputDocument
 	ids     map[string]bool // as JSON
 	bytes   int
-	results []importResult // one for each line
+	results []documentResult // one for each line
 	err     error
 	done    chan struct{} // closed when results and err are set
 }
@@ -97,7 +97,7 @@ func (w *importWindow) close() {
 }
 
 // add adds a document, which is sent with a later request.
-func (w *importWindow) add(l importLine) error {
+func (w *importWindow) add(l inputDocument) error {
 	id := jsondoc.Of(l.body).Member("id").Str() // decoded, since the same id can be written in several ways
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
@@ -227,7 +227,7 @@ func (i *importer) saveState() error {
 
 // sendUntilDone sends the documents of a request until each has a final result.
 func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *importRequest) error {
-	r.results = make([]importResult, len(r.lines))
+	r.results = make([]documentResult, len(r.lines))
 	var open []int // documents without a final result
 	for n, l := range r.lines {
 		if l.why == "" {
@@ -291,7 +291,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // try sends some documents of a request once.
 func (i *importer) try(ctx context.Context, client *http.Client, r *importRequest,
-	which []int) ([]importResult, error) {
+	which []int) ([]documentResult, error) {
 	body := []byte(`{"documents":[`)
 	for n, at := range which {
 		if n > 0 {
@@ -304,7 +304,7 @@ func (i *importer) try(ctx context.Context, client *http.Client, r *importReques
 	if err != nil {
 		return nil, err
 	}
-	results, err := cli.AskBy[[]importResult](client, req)
+	results, err := cli.AskBy[[]documentResult](client, req)
 	if err == nil && len(results) != len(which) {
 		err = fmt.Errorf("%s answers with %d results for %d documents", req.URL, len(results), len(which))
 	}

@@ -238,7 +238,7 @@ func (i *importer) takePart(ctx context.Context, part seedFilePart) error {
 		for _, d := range part.documents {
 			size += int64(len(d.Text))
 		}
-		return i.importStream(ctx, strings.NewReader(""), size, &seedDocuments{left: part.documents})
+		return i.importStream(ctx, strings.NewReader(""), size, &seedDocumentSource{left: part.documents})
 	}
 	f, err := os.Open(part.file)
 	if err != nil {
@@ -252,10 +252,10 @@ func (i *importer) takePart(ctx context.Context, part seedFilePart) error {
 	return i.importStream(ctx, f, info.Size(), nil)
 }
 
-// seedDocuments is a source of documents that have already been read.
-type seedDocuments struct{ left []seed.Document }
+// seedDocumentSource is a source of documents that have already been read.
+type seedDocumentSource struct{ left []seed.Document }
 
-func (d *seedDocuments) Next() (tree.FilePosition, []byte, error) {
+func (d *seedDocumentSource) Next() (tree.FilePosition, []byte, error) {
 	if len(d.left) == 0 {
 		return tree.FilePosition{}, nil, io.EOF
 	}
@@ -343,7 +343,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 }
 
 // compare counts a refused document that exists already, and reports one that conflicts with another.
-func (w *importWindow) compare(l importLine, refusal importResult) error {
+func (w *importWindow) compare(l inputDocument, refusal documentResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:
@@ -394,7 +394,7 @@ func (s *seedImport) printSummary() error {
 		}
 	}
 	if t.Refused > 0 {
-		return &importFailure{t.Refused, t.Imported}
+		return &refusedDocumentsError{t.Refused, t.Imported}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestStoppedImport(t *testing.T) {
 	m := mayflytest.New(t)
 	m.Container("db/c", "/pk")
 	ctx, cancel := context.WithCancel(t.Context())
-	in := &cancelsAt{strings.NewReader(strings.Repeat(`{"id":"1","pk":"a"}`+"\n", 4*importDocuments)),
+	in := &cancelingReader{strings.NewReader(strings.Repeat(`{"id":"1","pk":"a"}`+"\n", 4*importDocuments)),
 		3 * importDocuments * 20, cancel}
 	i := importer{Name: "docs", Path: filepath.Join(t.TempDir(), "docs"), Out: io.Discard, Errs: io.Discard,
 		Parallel: 1}
@@ -61,14 +61,14 @@ func TestDocumentCount(t *testing.T) {
 	}
 }
 
-// cancelsAt is a reader that ends a context when so many bytes have been read.
-type cancelsAt struct {
+// cancelingReader is a reader that ends a context when so many bytes have been read.
+type cancelingReader struct {
 	in     io.Reader
 	left   int
 	cancel context.CancelFunc
 }
 
-func (c *cancelsAt) Read(p []byte) (int, error) {
+func (c *cancelingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p[:min(len(p), 100)])
 	if c.left -= n; c.left <= 0 {
 		c.cancel()

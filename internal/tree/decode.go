@@ -8,7 +8,7 @@ import (
 )
 
 // A Decoder is a type that decodes itself from a Value.
-type Decoder interface {
+type Unmarshaler interface {
 	DecodeTree(v *Value) error
 }
 
@@ -23,7 +23,7 @@ func (v *Value) Decode(into any) error {
 }
 
 func (v *Value) decode(to reflect.Value) error {
-	if own, ok := to.Addr().Interface().(Decoder); ok {
+	if own, ok := to.Addr().Interface().(Unmarshaler); ok {
 		return own.DecodeTree(v)
 	}
 	if to.Type() == reflect.TypeFor[*Value]() {
@@ -126,7 +126,7 @@ func (v *Value) decodeStruct(to reflect.Value) error {
 			return m.unknown(known)
 		}
 		known[at].required = false
-		if _, own := known[at].value.Addr().Interface().(Decoder); m.Value.Kind == Null && !own {
+		if _, own := known[at].value.Addr().Interface().(Unmarshaler); m.Value.Kind == Null && !own {
 			continue
 		}
 		if err := m.Value.decode(known[at].value); err != nil {

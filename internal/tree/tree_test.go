@@ -91,17 +91,17 @@ func TestAliasesHaveAnEnd(t *testing.T) {
 	}
 }
 
-type inner struct {
+type testPart struct {
 	Size int `json:"size"`
 }
 
-type outer struct {
-	inner
-	Self  *Value  `json:"-" tree:"self"`
-	Name  string  `json:"name" required:"true"`
-	On    *bool   `json:"on"`
-	Parts []inner `json:"parts"`
-	Any   *Value  `json:"any"`
+type testObject struct {
+	testPart
+	Self  *Value     `json:"-" tree:"self"`
+	Name  string     `json:"name" required:"true"`
+	On    *bool      `json:"on"`
+	Parts []testPart `json:"parts"`
+	Any   *Value     `json:"any"`
 }
 
 func TestDecode(t *testing.T) {
@@ -109,7 +109,7 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o outer
+	var o testObject
 	if err := v.Decode(&o); err != nil || o.Self != v || o.Name != "n" || o.Size != 3 || !*o.On ||
 		o.Parts[0].Size != 4 || o.Any.Kind != Array {
 		t.Errorf("%+v %v", o, err)
@@ -130,7 +130,7 @@ func TestDecode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = v.Decode(new(outer)); err == nil || err.Error() != want {
+		if err = v.Decode(new(testObject)); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, not %s", text, err, want)
 		}
 	}

@@ -17,24 +17,24 @@ func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operationContextKey{}, true)
 }
 
-// CountedTurn is a lock between an operation whose round trips are being counted and the calls of
+// CountingLock is a lock between an operation whose round trips are being counted and the calls of
 // background work: they never run at the same time. It is safe for concurrent use.
-type CountedTurn struct {
+type CountingLock struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	running int  // calls of background work
 	taken   bool // an operation is being counted
 }
 
-// NewCountedTurn returns a CountedTurn that no operation has taken.
-func NewCountedTurn() *CountedTurn {
-	u := &CountedTurn{}
+// NewCountedTurn returns a CountingLock that no operation has taken.
+func NewCountedTurn() *CountingLock {
+	u := &CountingLock{}
 	u.changed = sync.NewCond(&u.mu)
 	return u
 }
 
 // Take waits for the calls of background work and keeps others from beginning until Give.
-func (u *CountedTurn) Take() {
+func (u *CountingLock) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for u.running > 0 {
@@ -44,7 +44,7 @@ func (u *CountedTurn) Take() {
 }
 
 // Give ends the counted operation that began with Take: calls of background work continue.
-func (u *CountedTurn) Give() {
+func (u *CountingLock) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.taken = false
@@ -53,7 +53,7 @@ func (u *CountedTurn) Give() {
 
 // call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
 // being counted.
-func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
+func (u *CountingLock) call(ctx context.Context, fn func() error) error {
 	if ctx.Value(operationContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
@@ -71,12 +71,12 @@ func (u *CountedTurn) call(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// QuietEngine is a shared engine for tests that count the round trips of an operation: while an operation
+// BackgroundPausingEngine is a shared engine for tests that count the round trips of an operation: while an operation
 // is being counted, the calls of background work wait.
-type QuietEngine struct {
+type BackgroundPausingEngine struct {
 	engine.Engine
 	getter engine.Getter
-	turn   *CountedTurn
+	turn   *CountingLock
 }
 
 // RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
@@ -87,23 +87,25 @@ type RemoteEngine interface {
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e RemoteEngine, turn *CountedTurn) *QuietEngine { return &QuietEngine{e, e, turn} }
+func Quiet(e RemoteEngine, turn *CountingLock) *BackgroundPausingEngine {
+	return &BackgroundPausingEngine{e, e, turn}
+}
 
 // Shared reports true: other servers may have the data open.
-func (e *QuietEngine) Shared() bool { return true }
+func (e *BackgroundPausingEngine) Shared() bool { return true }
 
 // Advice returns what the underlying engine recommends: see engine.SizeAdvice.
-func (e *QuietEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
+func (e *BackgroundPausingEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
 
 // View calls View of the engine. A call of background work first waits for the end of an operation that is
 // being counted.
-func (e *QuietEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (e *BackgroundPausingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
 }
 
 // Update calls Update of the engine. A call of background work first waits for the end of an operation that
 // is being counted.
-func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) (at []engine.ScopePosition, err error) {
 	err = e.turn.call(ctx, func() error {
 		at, err = e.Engine.Update(ctx, scopes, fn, ahead...)
@@ -114,7 +116,7 @@ func (e *QuietEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 
 // Get calls Get of the engine. A call of background work first waits for the end of an operation that is
 // being counted.
-func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
 	err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)
@@ -123,21 +125,23 @@ func (e *QuietEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at 
 	return v, at, err
 }
 
-// QuietDatabase is a QuietEngine over a database with a clock and notifications.
-type QuietDatabase struct {
-	QuietEngine
+// BackgroundPausingDatabase is a BackgroundPausingEngine over a database with a clock and notifications.
+type BackgroundPausingDatabase struct {
+	BackgroundPausingEngine
 	engine.ClockReporter
 	notifier engine.CommitNotifier
 }
 
 // Await calls Await of the database. A call of background work first waits for the end of an operation that
 // is being counted.
-func (e *QuietDatabase) Await(ctx context.Context, scopes [][]byte) error {
+func (e *BackgroundPausingDatabase) Await(ctx context.Context, scopes [][]byte) error {
 	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
 }
 
 // Listen calls Listen of the database.
-func (e *QuietDatabase) Listen(ctx context.Context, fn func([]byte)) { e.notifier.Listen(ctx, fn) }
+func (e *BackgroundPausingDatabase) Listen(ctx context.Context, fn func([]byte)) {
+	e.notifier.Listen(ctx, fn)
+}
 
 // RemoteDatabase is an engine over a database with a clock and notifications.
 type RemoteDatabase interface {
@@ -148,6 +152,6 @@ type RemoteDatabase interface {
 
 // QuietOf returns a database that behaves like e, except that calls of background work wait while an
 // operation whose round trips are counted is running: the operation holds turn.
-func QuietOf(e RemoteDatabase, turn *CountedTurn) *QuietDatabase {
-	return &QuietDatabase{QuietEngine{e, e, turn}, e, e}
+func QuietOf(e RemoteDatabase, turn *CountingLock) *BackgroundPausingDatabase {
+	return &BackgroundPausingDatabase{BackgroundPausingEngine{e, e, turn}, e, e}
 }

@@ -11,7 +11,7 @@ import (
 // Whatever tree can be built comes back from its text.
 func TestRandomTrees(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		g := gen{rt}
+		g := treeGenerator{rt}
 		q := g.query(4)
 		text := Print(q)
 		again, err := Parse(text)
@@ -27,23 +27,23 @@ func TestRandomTrees(t *testing.T) {
 	})
 }
 
-// gen builds trees of the form in which Parse returns them.
-type gen struct{ t *rapid.T }
+// treeGenerator builds trees of the form in which Parse returns them.
+type treeGenerator struct{ t *rapid.T }
 
-func (g gen) bool() bool      { return rapid.Bool().Draw(g.t, "bool") }
-func (g gen) below(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
+func (g treeGenerator) bool() bool      { return rapid.Bool().Draw(g.t, "bool") }
+func (g treeGenerator) below(n int) int { return rapid.IntRange(0, n-1).Draw(g.t, "n") }
 
-func (g gen) name() string {
+func (g treeGenerator) name() string {
 	return rapid.SampledFrom([]string{"a", "c", "rank", "Root", "_x9", "NaN", "documentdb", "lefty",
 		"all"}).Draw(g.t, "name")
 }
 
-func (g gen) text() string {
+func (g treeGenerator) text() string {
 	return rapid.SampledFrom([]string{"", "a", "order", "a b", `"`, `\`, "'", "é😀", "\x00\n", "--",
 		"*/"}).Draw(g.t, "text")
 }
 
-func (g gen) query(depth int) *Query {
+func (g treeGenerator) query(depth int) *Query {
 	q := &Query{Select: g.selectClause(depth)}
 	for range g.below(3) {
 		q.From = append(q.From, g.source(depth))
@@ -67,7 +67,7 @@ func (g gen) query(depth int) *Query {
 	return q
 }
 
-func (g gen) selectClause(depth int) *Select {
+func (g treeGenerator) selectClause(depth int) *Select {
 	s := &Select{Distinct: g.bool()}
 	if g.bool() {
 		s.Top = g.count()
@@ -89,14 +89,14 @@ func (g gen) selectClause(depth int) *Select {
 	return s
 }
 
-func (g gen) count() *RowCount {
+func (g treeGenerator) count() *RowCount {
 	if g.bool() {
 		return &RowCount{Param: "@" + g.name()}
 	}
 	return &RowCount{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
 }
 
-func (g gen) source(depth int) *Source {
+func (g treeGenerator) source(depth int) *Source {
 	s := &Source{}
 	if depth > 0 && g.bool() {
 		s.Sub = g.query(depth - 2)
@@ -120,14 +120,14 @@ func (g gen) source(depth int) *Source {
 	return s
 }
 
-func (g gen) exprs(depth, least int) (list []Expr) {
+func (g treeGenerator) exprs(depth, least int) (list []Expr) {
 	for range least + g.below(3) {
 		list = append(list, g.expr(depth-1))
 	}
 	return list
 }
 
-func (g gen) call(depth int) *Call {
+func (g treeGenerator) call(depth int) *Call {
 	if g.bool() {
 		return &Call{Name: g.name(), UDF: true, Args: g.exprs(depth, 0)}
 	}
@@ -135,7 +135,7 @@ func (g gen) call(depth int) *Call {
 		Args: g.exprs(depth, 0)}
 }
 
-func (g gen) leaf() Expr {
+func (g treeGenerator) leaf() Expr {
 	switch g.below(6) {
 	case 0:
 		return &Ident{Name: g.name()}
@@ -153,7 +153,7 @@ func (g gen) leaf() Expr {
 	return &Literal{Value: rapid.SampledFrom(constants).Draw(g.t, "constant")}
 }
 
-func (g gen) expr(depth int) Expr {
+func (g treeGenerator) expr(depth int) Expr {
 	if depth <= 0 {
 		return g.leaf()
 	}

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// at is a clock that stands still.
-type at time.Time
+// fixedClock is a clock that stands still.
+type fixedClock time.Time
 
-func (c at) Now() time.Time { return time.Time(c) }
+func (c fixedClock) Now() time.Time { return time.Time(c) }
 
-func (c at) After(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+func (c fixedClock) After(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
 var noon = time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func strict() *TokenVerifier {
-	return New(Options{Mode: Strict, Wall: at(noon), Keys: []Key{EmulatorKey(),
+	return New(Options{Mode: Strict, Wall: fixedClock(noon), Keys: []Key{EmulatorKey(),
 		{"listener", Listen, "a+b/c="}, {"sender", Send, "s"}}})
 }
 
@@ -135,7 +135,7 @@ func TestAllow(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	wrong := signed(Key{EmulatorName, All, "other"}, "q", "1")
-	emulator, off := New(Options{Wall: at(noon)}), New(Options{Mode: Off})
+	emulator, off := New(Options{Wall: fixedClock(noon)}), New(Options{Mode: Off})
 	if grant, err := emulator.Token(wrong); err != nil || emulator.Allow(grant, "any", Manage) != nil {
 		t.Errorf("the emulators' key is public, yet: %v", err)
 	}

@@ -21,10 +21,10 @@ func ruleXML(name, rights, primary, secondary string) string {
 		secondary + "</SecondaryKey></AuthorizationRule>"
 }
 
-// entities are rules by the paths of entities in lower case.
-type entities map[string]string
+// accessRulesByPath are rules by the paths of entities in lower case.
+type accessRulesByPath map[string]string
 
-func (e entities) AccessRules(path string) (entity string, rules []byte) {
+func (e accessRulesByPath) AccessRules(path string) (entity string, rules []byte) {
 	for path != "" {
 		if rules, ok := e[path]; ok {
 			return path, []byte(rules)
@@ -37,7 +37,7 @@ func (e entities) AccessRules(path string) (entity string, rules []byte) {
 // TestKeysOfEntities: a key of an entity's own is good for that entity, by its rights.
 func TestKeysOfEntities(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	own := entities{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all",
+	own := accessRulesByPath{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all",
 		"Listen+Send+Manage", "k", ""),
 		"a/news": ruleXML("own", "Listen", "third", "")}
 	for _, mode := range []VerificationMode{Emulator, Strict} {

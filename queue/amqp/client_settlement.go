@@ -10,7 +10,7 @@ import (
 // clientSettlement is a client's settlement that waits to be passed to the source.
 type clientSettlement struct {
 	Settlement
-	processingTurn
+	processingDependencies
 	*outgoingDelivery
 	settledByClient bool // the client has settled the delivery and expects no response
 }
@@ -110,7 +110,7 @@ func (l *Link) settleAll() {
 		l.answers(list, states)
 		for i := range list {
 			_, joined := states[i].(*frame.Transactional)
-			c.finish(&list[i].processingTurn, joined)
+			c.finish(&list[i].processingDependencies, joined)
 		}
 		c.uncorkBusy()
 	}

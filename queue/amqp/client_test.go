@@ -20,12 +20,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type client struct {
 	t      *testing.T
 	conn   net.Conn
-	frames chan received // closed when the server has closed the connection
+	frames chan receivedFrame // closed when the server has closed the connection
 	stop   context.CancelFunc
 }
 
-// received is a frame from the server.
-type received struct {
+// receivedFrame is a frame from the server.
+type receivedFrame struct {
 	channel uint16
 	body    frame.Body
 	payload []byte
@@ -43,7 +43,7 @@ func dial(t *testing.T, h Handler) *client {
 func serve(t *testing.T, near, far net.Conn, o Options) *client {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	c := &client{t: t, conn: near, frames: make(chan received, 100), stop: stop}
+	c := &client{t: t, conn: near, frames: make(chan receivedFrame, 100), stop: stop}
 	served, read := make(chan error, 1), make(chan struct{})
 	_ = near.SetDeadline(ttl.SystemClock{}.Now().Add(time.Minute)) // a test that hangs fails
 	go func() { served <- Serve(ctx, far, o) }()
@@ -73,7 +73,7 @@ func (c *client) readAll() {
 		if h, err = r.ProtocolHeader(); err != nil {
 			return
 		}
-		c.frames <- received{payload: h[:]}
+		c.frames <- receivedFrame{payload: h[:]}
 		if h != frame.HeaderSASL() {
 			break
 		}
@@ -98,7 +98,7 @@ func (c *client) readOne(r *frame.Reader) bool {
 			c.t.Error(err)
 			return false
 		}
-		c.frames <- received{f.Channel, body, payload}
+		c.frames <- receivedFrame{f.Channel, body, payload}
 	}
 	return true
 }
@@ -194,37 +194,37 @@ func (c *client) detached(want string) {
 	}
 }
 
-// node is a Handler whose links have one answer.
-type node struct {
+// fixedHandler is a Handler whose links have one answer.
+type fixedHandler struct {
 	answer AcceptedLink
 	err    error
 	waits  bool
 }
 
-func (*node) Attaching(*Link, *frame.Attach) {}
+func (*fixedHandler) Attaching(*Link, *frame.Attach) {}
 
-func (n *node) Attach(context.Context, *Link, *frame.Attach) (AcceptedLink, error) {
+func (n *fixedHandler) Attach(context.Context, *Link, *frame.Attach) (AcceptedLink, error) {
 	return n.answer, n.err
 }
 
-func (*node) Authorized() bool { return true }
+func (*fixedHandler) Authorized() bool { return true }
 
-func (n *node) MayWait() bool { return n.waits }
+func (n *fixedHandler) MayWait() bool { return n.waits }
 
-func (*node) Closed() {}
+func (*fixedHandler) Closed() {}
 
-// sink accepts what is sent, and passes it on.
-type sink struct {
+// channelSink accepts what is sent, and passes it on.
+type channelSink struct {
 	got  chan IncomingMessage
 	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
 	gone chan struct{}
 }
 
-func newSink() *sink {
-	return &sink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
+func newSink() *channelSink {
+	return &channelSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
 }
 
-func (s *sink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
+func (s *channelSink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
 	if s.hold != nil {
 		<-s.hold
 	}
@@ -236,18 +236,18 @@ func (s *sink) Transfer(_ context.Context, list []IncomingMessage) []frame.State
 	return states
 }
 
-func (s *sink) Detached() { s.gone <- struct{}{} }
+func (s *channelSink) Detached() { s.gone <- struct{}{} }
 
-// source gives what is in a channel, one by one.
-type source struct {
+// channelSource gives what is in a channel, one by one.
+type channelSource struct {
 	out     chan OutgoingMessage
 	back    chan OutgoingMessage
 	settled chan Settlement
 	gone    chan struct{}
 }
 
-func newSource(texts ...string) *source {
-	s := &source{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
+func newSource(texts ...string) *channelSource {
+	s := &channelSource{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
 		settled: make(chan Settlement, 100), gone: make(chan struct{}, 10)}
 	for _, text := range texts {
 		s.out <- OutgoingMessage{Tag: []byte(text), Payload: []byte(text)}
@@ -255,7 +255,7 @@ func newSource(texts ...string) *source {
 	return s
 }
 
-func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessage, error) {
+func (s *channelSource) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessage, error) {
 	select {
 	case m := <-s.out:
 		return []OutgoingMessage{m}, nil
@@ -272,13 +272,13 @@ func (s *source) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessa
 	}
 }
 
-func (s *source) Release(list []OutgoingMessage) {
+func (s *channelSource) Release(list []OutgoingMessage) {
 	for _, m := range list {
 		s.back <- m
 	}
 }
 
-func (s *source) Settle(_ context.Context, list []Settlement) []frame.State {
+func (s *channelSource) Settle(_ context.Context, list []Settlement) []frame.State {
 	states := make([]frame.State, len(list))
 	for i := range list {
 		s.settled <- list[i]
@@ -287,4 +287,4 @@ func (s *source) Settle(_ context.Context, list []Settlement) []frame.State {
 	return states
 }
 
-func (s *source) Detached() { s.gone <- struct{}{} }
+func (s *channelSource) Detached() { s.gone <- struct{}{} }

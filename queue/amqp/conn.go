@@ -53,7 +53,7 @@ type conn struct {
 	out      outputBuffer
 	sessions map[uint16]*session
 	idlers   workerPool
-	transactionOrder
+	connTransactions
 	busy     int   // the number of sinks and sources that process what has arrived
 	prompt   int   // the number of their last calls that were prompt
 	pending  int   // bytes of messages waiting for sinks
@@ -125,8 +125,8 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// clientOpening is what a client has sent up to and including its open.
-type clientOpening struct {
+// openRequest is what a client has sent up to and including its open.
+type openRequest struct {
 	peer    Peer
 	request *frame.Open
 }
@@ -145,8 +145,8 @@ func ignoreClient(err error) error {
 
 // open processes the protocol headers, the security layer and the client's open. It returns nil if the
 // client was rejected.
-func (c *conn) open() (*clientOpening, error) {
-	o := &clientOpening{}
+func (c *conn) open() (*openRequest, error) {
+	o := &openRequest{}
 	h, err := c.r.ProtocolHeader()
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 // TestHeaders: a client that speaks something else is told what the server speaks.
 func TestHeaders(t *testing.T) {
-	c := dial(t, &node{})
+	c := dial(t, &fixedHandler{})
 	c.header(frame.ProtocolHeader{'A', 'M', 'Q', 'P', 0, 0, 9, 1}, frame.HeaderSASL())
 	c.closed()
 }
@@ -19,7 +19,7 @@ func TestSASL(t *testing.T) {
 	for mechanism, want := range map[string]uint8{"ANONYMOUS": frame.SASLOK, "MSSBCBS": frame.SASLOK,
 		"PLAIN": frame.SASLAuth, "CRAM-MD5": frame.SASLAuth} {
 		t.Run(mechanism, func(t *testing.T) {
-			c := dial(t, &node{})
+			c := dial(t, &fixedHandler{})
 			c.header(frame.HeaderSASL(), frame.HeaderSASL())
 			if m := expect[*frame.SASLMechanisms](c); len(m.List) == 0 {
 				t.Error("the server has no mechanism")
@@ -45,7 +45,7 @@ func TestSASL(t *testing.T) {
 // TestConnection: what ends a connection, and how.
 func TestConnection(t *testing.T) {
 	t.Run("no open", func(t *testing.T) {
-		c := dial(t, &node{})
+		c := dial(t, &fixedHandler{})
 		c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
 		c.send(0, &frame.Begin{})
 		expect[*frame.Open](c)
@@ -64,14 +64,14 @@ func TestConnection(t *testing.T) {
 			string(frame.CondInvalidField)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := opened(t, &node{})
+			c := opened(t, &fixedHandler{})
 			c.send(s.channel, s.body)
 			c.failed(s.want)
 			c.closed()
 		})
 	}
 	t.Run("the client's close", func(t *testing.T) {
-		c := opened(t, &node{})
+		c := opened(t, &fixedHandler{})
 		c.send(0, &frame.Close{})
 		if e := expect[*frame.Close](c).Error; e != nil {
 			t.Error(e)
@@ -79,13 +79,13 @@ func TestConnection(t *testing.T) {
 		c.closed()
 	})
 	t.Run("the server's end", func(t *testing.T) {
-		c := opened(t, &node{})
+		c := opened(t, &fixedHandler{})
 		c.stop()
 		c.failed(string(frame.CondForced))
 		c.closed()
 	})
 	t.Run("no sense", func(t *testing.T) {
-		c := opened(t, &node{})
+		c := opened(t, &fixedHandler{})
 		c.write([]byte{0, 0, 0, 9, 2, 0, 0, 0, 0xff})
 		c.failed(string(frame.CondDecode))
 		c.closed()

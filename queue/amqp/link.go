@@ -99,7 +99,7 @@ func (l *Link) fail(e *frame.Error) {
 	for i := range list {
 		l.s.c.pending -= len(list[i].Payload)
 		l.s.c.give(list[i].hold)
-		l.s.c.finish(&list[i].processingTurn, false)
+		l.s.c.finish(&list[i].processingDependencies, false)
 	}
 	l.stop()
 }

@@ -45,7 +45,7 @@ func TestAttachRefused(t *testing.T) {
 		string(frame.CondNotFound): &frame.Error{Condition: frame.CondNotFound},
 		string(frame.CondInternal): errors.New("a defect"),
 	} {
-		c := begun(t, &node{err: err}, 100)
+		c := begun(t, &fixedHandler{err: err}, 100)
 		c.send(0, &frame.Attach{Name: "link", Handle: 1, Target: &frame.Target{}})
 		if a := expect[*frame.Attach](c); a.Source != nil || a.Target != nil {
 			t.Errorf("%+v", a)
@@ -57,7 +57,7 @@ func TestAttachRefused(t *testing.T) {
 // TestSink: messages come whole and in order to a sink, and are told of what became of them.
 func TestSink(t *testing.T) {
 	s := newSink()
-	c := begun(t, &node{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
 	c.attach(false)
 	c.transfer(0, false, "whole")
 	c.accepted(0)
@@ -93,7 +93,7 @@ func TestNoCredit(t *testing.T) {
 	t.Run("credit", func(t *testing.T) {
 		s := newSink()
 		s.hold = make(chan struct{})
-		c := begun(t, &node{answer: AcceptedLink{Sink: s, Credit: 1}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 1}}, 100)
 		c.attach(false)
 		c.transfer(0, false, "first")
 		c.transfer(1, false, "second")
@@ -101,7 +101,7 @@ func TestNoCredit(t *testing.T) {
 		close(s.hold)
 	})
 	t.Run("credit of an aborted message", func(t *testing.T) {
-		c := begun(t, &node{answer: AcceptedLink{Sink: newSink(), Credit: 1}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newSink(), Credit: 1}}, 100)
 		c.attach(false)
 		c.transfer(0, true, "first")
 		c.send(0, &frame.Transfer{Handle: 1, Aborted: true})
@@ -111,13 +111,13 @@ func TestNoCredit(t *testing.T) {
 		}
 	})
 	t.Run("id", func(t *testing.T) {
-		c := begun(t, &node{answer: AcceptedLink{Sink: newSink()}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newSink()}}, 100)
 		c.attach(false)
 		c.send(0, &frame.Transfer{Handle: 1})
 		c.detached(string(frame.CondInvalidField))
 	})
 	t.Run("direction", func(t *testing.T) {
-		c := begun(t, &node{answer: AcceptedLink{Source: newSource()}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Source: newSource()}}, 100)
 		c.attach(true)
 		c.transfer(0, false, "x")
 		c.detached(string(frame.CondNotAllowed))
@@ -127,7 +127,7 @@ func TestNoCredit(t *testing.T) {
 // TestSource: a source gives as many messages as there is credit for, and is told how they are settled.
 func TestSource(t *testing.T) {
 	s := newSource("a", "b")
-	c := begun(t, &node{answer: AcceptedLink{Source: s}}, 100)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
 	c.attach(true)
 	credit := func(seen, n uint32, drain bool) {
 		c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 100, Handle: frame.Some(1),
@@ -163,7 +163,7 @@ func TestSource(t *testing.T) {
 // TestGiveBack: what the window has no room for goes back to the source when the link ends.
 func TestGiveBack(t *testing.T) {
 	s := newSource("a", "b")
-	c := begun(t, &node{answer: AcceptedLink{Source: s}}, 1)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 1)
 	c.attach(true)
 	c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1, Handle: frame.Some(1),
 		DeliveryCount: frame.Some(0), LinkCredit: frame.Some(2)})
@@ -185,7 +185,7 @@ func TestManyFrames(t *testing.T) {
 	s := newSource()
 	want := bytes.Repeat([]byte("0123456789"), 20_000)
 	s.out <- OutgoingMessage{Tag: []byte("tag"), Payload: want}
-	c := begun(t, &node{answer: AcceptedLink{Source: s}}, 100)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
 	c.attach(true)
 	c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 100, Handle: frame.Some(1),
 		DeliveryCount: frame.Some(0), LinkCredit: frame.Some(1)})

@@ -17,9 +17,9 @@ import (
 // client has disconnected. Therefore there is no cycle of waits, and each wait ends. The connection's lock
 // guards all of this state.
 
-// transactionOrder holds the undischarged transactions of a connection, and the last discharge for which
+// connTransactions holds the undischarged transactions of a connection, and the last discharge for which
 // later messages and settlements of the whole connection must wait.
-type transactionOrder struct {
+type connTransactions struct {
 	transactions map[string]*transaction // by id
 	last         *dischargeRequest       // the last discharge that is a barrier for the whole connection
 }
@@ -41,9 +41,9 @@ type dischargeRequest struct {
 	done bool
 }
 
-// processingTurn says when a message or a settlement that has arrived may be processed (after the
+// processingDependencies says when a message or a settlement that has arrived may be processed (after the
 // discharges behind), and which transaction cannot end before it has been processed.
-type processingTurn struct {
+type processingDependencies struct {
 	behind []*dischargeRequest
 	of     *transaction      // the transaction in whose pending it is counted; nil: none
 	ends   *dischargeRequest // set if the arrival is a discharge
@@ -52,9 +52,9 @@ type processingTurn struct {
 // enqueue records that a message or settlement has arrived on the session, and returns its turn, which says
 // what it must wait for. state is the state in its frame, which may name a transaction. ends is set if the
 // message is a discharge.
-func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingTurn {
+func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingDependencies {
 	c := s.c
-	w := processingTurn{behind: s.barriers(), ends: ends}
+	w := processingDependencies{behind: s.barriers(), ends: ends}
 	if ends != nil {
 		if ends.t = c.transactions[ends.id]; ends.t != nil && ends.t.ending == nil {
 			ends.t.ending = ends
@@ -101,7 +101,7 @@ func (s *session) order(d *dischargeRequest) {
 
 // ready reports whether the message or settlement may be processed now: every discharge of a transaction that
 // it waits for is done and, if it is a discharge itself, all work of its transaction.
-func (w *processingTurn) ready() bool {
+func (w *processingDependencies) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
@@ -118,7 +118,7 @@ func passed(list []*dischargeRequest) bool {
 // finish records that a message or settlement, whose turn is w, has been processed, and wakes everything that
 // waits for it. done says whether it has become part of its transaction or, for a discharge, whether the
 // transaction has been committed.
-func (c *conn) finish(w *processingTurn, done bool) {
+func (c *conn) finish(w *processingDependencies, done bool) {
 	if w.of != nil {
 		w.of.pending--
 		w.of.incomplete = w.of.incomplete || !done

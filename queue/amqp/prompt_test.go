@@ -25,27 +25,27 @@ func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.move
 
 // slowSink takes some time of a clock for each message.
 type slowSink struct {
-	*sink
+	*channelSink
 	clock *stoppedClock
 	takes time.Duration
 }
 
 func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.State {
 	s.clock.moved.Add(int64(s.takes))
-	return s.sink.Transfer(ctx, list)
+	return s.channelSink.Transfer(ctx, list)
 }
 
-// twoSinks gives the first link of a connection a sink, and all others another one.
-type twoSinks struct {
-	node
+// twoSinkHandler gives the first link of a connection a sink, and all others another one.
+type twoSinkHandler struct {
+	fixedHandler
 	first MessageSink
 }
 
-func (n *twoSinks) Attach(ctx context.Context, l *Link, a *frame.Attach) (AcceptedLink, error) {
+func (n *twoSinkHandler) Attach(ctx context.Context, l *Link, a *frame.Attach) (AcceptedLink, error) {
 	if l.Name() == "link" {
 		return AcceptedLink{Sink: n.first}, nil
 	}
-	return n.node.Attach(ctx, l, a)
+	return n.fixedHandler.Attach(ctx, l, a)
 }
 
 // TestLinksDoNotWait: while the sink of one link waits, another link is served, if the sink has been slow
@@ -59,7 +59,7 @@ func TestLinksDoNotWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, first, second := newStoppedClock(), newSink(), newSink()
-			h := &twoSinks{node{answer: AcceptedLink{Sink: second}, waits: s.waits},
+			h := &twoSinkHandler{fixedHandler{answer: AcceptedLink{Sink: second}, waits: s.waits},
 				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
@@ -87,10 +87,10 @@ func TestLinksDoNotWait(t *testing.T) {
 	}
 }
 
-// resumingConn is a connection whose writes can be continued after a timeout.
-type resumingConn struct{ net.Conn }
+// resumableConn is a connection whose writes can be continued after a timeout.
+type resumableConn struct{ net.Conn }
 
-func (resumingConn) Resumes() bool { return true }
+func (resumableConn) Resumes() bool { return true }
 
 // TestUnreadOutcomes: a client that reads no outcomes for a while can still send, and later gets all of them
 // in order.
@@ -98,9 +98,9 @@ func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	s := newSink()
 	near, far := net.Pipe()
-	c := serve(t, near, resumingConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
+	c := serve(t, near, resumableConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
 		Connect: func(context.Context, Peer) Handler {
-			return &node{answer: AcceptedLink{Sink: s}}
+			return &fixedHandler{answer: AcceptedLink{Sink: s}}
 		}}).open().begin(100)
 	c.attach(false)
 	n := uint32(cap(c.frames)) + 100

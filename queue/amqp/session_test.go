@@ -18,7 +18,7 @@ func (c *client) ended(want string) {
 
 // TestSession: sessions begin and end, and a mistake in one ends no other.
 func TestSession(t *testing.T) {
-	c := begun(t, &node{}, 100)
+	c := begun(t, &fixedHandler{}, 100)
 	c.send(5, &frame.Begin{IncomingWindow: 1, OutgoingWindow: 1})
 	if b := expect[*frame.Begin](c); b.RemoteChannel != frame.Some(5) {
 		t.Errorf("%+v", b)
@@ -51,7 +51,7 @@ func TestSession(t *testing.T) {
 // TestIncomingWindow: the server renews the window for transfers when half of it is used.
 func TestIncomingWindow(t *testing.T) {
 	s := newSink()
-	c := begun(t, &node{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
 	c.attach(false)
 	for i := range incomingWindow / 2 { // of one message
 		c.send(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(0), More: true})
@@ -69,7 +69,7 @@ func TestIncomingWindow(t *testing.T) {
 // TestOutgoingWindow: the server sends no more transfers than the client's window takes, whatever the credit.
 func TestOutgoingWindow(t *testing.T) {
 	s := newSource("a", "b", "c", "d", "e")
-	c := begun(t, &node{answer: AcceptedLink{Source: s}}, 2)
+	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 2)
 	c.attach(true)
 	take := func(want ...string) {
 		t.Helper()

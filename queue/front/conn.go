@@ -39,7 +39,7 @@ const (
 // serve detects the protocol of a connection and serves it until it ends. in is the same connection as raw.
 // Until the protocol is detected, its reads wait for a turn, so that few new connections are served at a
 // time.
-func (s *Server) serve(raw net.Conn, in *priority.NewConn, p *connPermit) {
+func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	stop := s.closeWith(raw)
 	defer stop()
 	defer in.Leave()
@@ -94,7 +94,7 @@ type detectedConn struct {
 // Resumes reports whether a Write that has timed out can be continued with the remaining bytes: true for
 // plain TCP, false for TLS. Package amqp calls it.
 func (c *detectedConn) Resumes() bool {
-	in, plain := c.Conn.Conn.(*priority.NewConn)
+	in, plain := c.Conn.Conn.(*priority.AcceptedConn)
 	if plain {
 		_, plain = in.Conn.(*net.TCPConn)
 	}

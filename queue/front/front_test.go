@@ -32,8 +32,8 @@ const header = "AMQP\x00\x01\x00\x00"
 // farewell is what the AMQP of these tests says at the end of its server.
 const farewell = "farewell"
 
-// door is a server on a port of its own, and who trusts it.
-type door struct {
+// testServer is a server on a port of its own, and who trusts it.
+type testServer struct {
 	t      *testing.T
 	s      *Server
 	addr   string
@@ -44,7 +44,7 @@ type door struct {
 }
 
 // open makes a door: its AMQP says again what it hears, and farewell; its HTTP tells the path.
-func open(t *testing.T, change ...func(*Options)) *door {
+func open(t *testing.T, change ...func(*Options)) *testServer {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 	certificates, pool := model.TLS.Certificates, x509.NewCertPool()
@@ -61,7 +61,7 @@ func open(t *testing.T, change ...func(*Options)) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{t: t, s: New(o), addr: ln.Addr().String(), served: make(chan error, 1),
+	d := &testServer{t: t, s: New(o), addr: ln.Addr().String(), served: make(chan error, 1),
 		trust: &tls.Config{RootCAs: pool, ServerName: "example.com"}}
 	d.client = &http.Client{Timeout: someTime, Transport: &http.Transport{TLSClientConfig: d.trust,
 		ForceAttemptHTTP2: true}}
@@ -86,7 +86,7 @@ func echo(ctx context.Context, c net.Conn, idle func(bool)) error {
 }
 
 // shut ends the server, which may take as long as that.
-func (d *door) shut(within time.Duration) error {
+func (d *testServer) shut(within time.Duration) error {
 	d.t.Helper()
 	d.closed = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.t.Context()), within)
@@ -99,7 +99,7 @@ func (d *door) shut(within time.Duration) error {
 }
 
 // dial connects, inside of TLS or not.
-func (d *door) dial(secure bool) net.Conn {
+func (d *testServer) dial(secure bool) net.Conn {
 	d.t.Helper()
 	c, err := (&net.Dialer{}).DialContext(d.t.Context(), "tcp", d.addr)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *door) dial(secure bool) net.Conn {
 }
 
 // socket opens a WebSocket.
-func (d *door) socket(secure bool, path, protocol string) (net.Conn, *http.Response, error) {
+func (d *testServer) socket(secure bool, path, protocol string) (net.Conn, *http.Response, error) {
 	d.t.Helper()
 	scheme := "http://"
 	if secure {
@@ -150,7 +150,7 @@ func hears(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-func (d *door) get(url string) (int, string, error) {
+func (d *testServer) get(url string) (int, string, error) {
 	d.t.Helper()
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	contentFeed  = "application/atom+xml;type=feed;charset=utf-8"
 )
 
-// atomEntryItem is an entity or a rule, as the ATOM entry of a response shows it.
-type atomEntryItem struct {
+// atomEntry is an entity or a rule, as the ATOM entry of a response shows it.
+type atomEntry struct {
 	path     string // of the entity or rule: "news/Subscriptions/all"
 	title    string
 	created  time.Time
@@ -43,7 +43,7 @@ func (c *activeRequest) address(path string) string {
 
 // appendEntry appends an entry. inner is set for an entry within a feed; the feed then declares the
 // namespace.
-func (c *activeRequest) appendEntry(b []byte, it atomEntryItem, inner bool) []byte {
+func (c *activeRequest) appendEntry(b []byte, it atomEntry, inner bool) []byte {
 	b = append(b, "<entry"...)
 	if !inner {
 		b = append(b, ` xmlns="`+nsAtom+`"`...)
@@ -67,7 +67,7 @@ func (c *activeRequest) appendLink(b []byte, rel, href string) []byte {
 }
 
 // answerEntry responds with one entry.
-func (c *activeRequest) answerEntry(status int, it atomEntryItem) error {
+func (c *activeRequest) answerEntry(status int, it atomEntry) error {
 	return c.answer(status, contentEntry, c.appendEntry(nil, it, false))
 }
 
@@ -93,7 +93,7 @@ func (c *activeRequest) page() (skip, top int, err error) {
 
 // answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
 // the next page.
-func (c *activeRequest) answerFeed(title string, list []atomEntryItem, skip, top int) error {
+func (c *activeRequest) answerFeed(title string, list []atomEntry, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)
 	self := c.scheme() + c.r.Host + c.r.URL.RequestURI()
@@ -129,7 +129,7 @@ func (c *activeRequest) namespaceInfo() error {
 	name, _, _ := strings.Cut(c.r.Host, ".")
 	name, _, _ = strings.Cut(name, ":")
 	return c.answerEntry(http.StatusOK,
-		atomEntryItem{path: "$namespaceinfo", title: name, created: now, updated: now,
+		atomEntry{path: "$namespaceinfo", title: name, created: now, updated: now,
 			describe: func(b []byte) []byte {
 				b = append(b, `<NamespaceInfo xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)
 				b = appendElement(b, "CreatedTime", stamp(now))

@@ -232,12 +232,12 @@ func rootOf(kind entity.Kind) string {
 }
 
 // itemOf returns the ATOM entry item that describes an entity.
-func (c *activeRequest) itemOf(e entity.Entity) atomEntryItem {
+func (c *activeRequest) itemOf(e entity.Entity) atomEntry {
 	title := e.Path
 	if _, name, ok := (entity.Address{Entity: e.Path}).Subscription(); ok {
 		title = name
 	}
-	return atomEntryItem{path: e.Path, title: title, created: e.Created, updated: e.Updated,
+	return atomEntry{path: e.Path, title: title, created: e.Created, updated: e.Updated,
 		describe: func(b []byte) []byte {
 			d := &entityXML{e, c.r.Host}
 			b = append(b, "<"+rootOf(e.Kind)+` xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)

@@ -10,7 +10,7 @@ import (
 )
 
 // fault lets the requests of a world fail once.
-func (w *world) fault(r inject.FaultRule) {
+func (w *testServer) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	if _, err := w.faults.Add(r); err != nil {
@@ -19,7 +19,7 @@ func (w *world) fault(r inject.FaultRule) {
 }
 
 // dropped sends a request that gets no answer.
-func (w *world) dropped(method, path, body string) {
+func (w *testServer) dropped(method, path, body string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.web.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 	w.fault(inject.FaultRule{Fault: inject.Detach, After: true, Operations: []inject.Operation{inject.Send}})
 	w.dropped("POST", "/q/messages", "sent")
 
-	path := func(a answered) string {
+	path := func(a testResponse) string {
 		t.Helper()
 		location := a.header.Get("Location")
 		return location[strings.Index(location, "/q/"):]

@@ -30,7 +30,7 @@ func (c *activeRequest) list(kind entity.Kind, topic, title string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]atomEntryItem, len(found))
+	items := make([]atomEntry, len(found))
 	for i, e := range found {
 		items[i] = c.itemOf(e)
 	}
@@ -54,7 +54,7 @@ func (c *activeRequest) listRules(subscription string) error {
 	if err != nil {
 		return err
 	}
-	items := make([]atomEntryItem, len(found))
+	items := make([]atomEntry, len(found))
 	for i, r := range found {
 		items[i] = ruleItem(subscription, r)
 	}

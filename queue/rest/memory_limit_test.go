@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// room counts what is taken of it; where it is full nobody gets any.
-type room struct {
+// testMemoryLimit counts what is taken of it; where it is full nobody gets any.
+type testMemoryLimit struct {
 	taken, most atomic.Int64
 	full        atomic.Bool
 }
 
-func (r *room) Take(_ context.Context, n int64) error {
+func (r *testMemoryLimit) Take(_ context.Context, n int64) error {
 	if r.full.Load() {
 		return context.DeadlineExceeded
 	}
@@ -25,17 +25,17 @@ func (r *room) Take(_ context.Context, n int64) error {
 	return nil
 }
 
-func (r *room) TryTake(n int64) bool                         { return r.Take(context.Background(), n) == nil }
-func (r *room) Give(n int64)                                 { r.taken.Add(-n) }
-func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
-func (r *room) GiveLarge(n int64)                            { r.Give(n) }
+func (r *testMemoryLimit) TryTake(n int64) bool                         { return r.Take(context.Background(), n) == nil }
+func (r *testMemoryLimit) Give(n int64)                                 { r.taken.Add(-n) }
+func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
+func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }
 
 // TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the
 // room while it is under way.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, access.Options{})
-	r := &room{}
+	r := &testMemoryLimit{}
 	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Memory: r})
 	p := entity.Defaults(entity.Queue)
 	p.MaxMessageKB = 32 << 10

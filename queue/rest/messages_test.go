@@ -18,7 +18,7 @@ import (
 )
 
 // broker is the header of a message that was received.
-func (w *world) broker(a answered) (b receivedProperties) {
+func (w *testServer) broker(a testResponse) (b receivedProperties) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(a.header.Get(brokerProperties)), &b); err != nil {
 		w.t.Fatal(err)
@@ -229,7 +229,7 @@ func TestWaiting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, access.Options{})
 	w.queue("/q", "")
-	got := make(chan answered, 1)
+	got := make(chan testResponse, 1)
 	go func() { got <- w.do("DELETE", "/q/messages/head?timeout=60", "") }()
 	for w.waiting("q") == 0 {
 		select {
@@ -245,7 +245,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // waiting reports how often a receiver has come: that is activity of the queue.
-func (w *world) waiting(path string) int64 {
+func (w *testServer) waiting(path string) int64 {
 	w.t.Helper()
 	e, err := w.q.Get(w.t.Context(), path)
 	if err != nil {

@@ -99,12 +99,12 @@ func readFilter(n *xmlNode) (f rule.Filter, err error) {
 }
 
 // ruleItem returns the ATOM entry item that describes a rule of a subscription.
-func ruleItem(subscription string, r entity.Rule) atomEntryItem {
+func ruleItem(subscription string, r entity.Rule) atomEntry {
 	a, _, err := entity.ParseAddress(subscription)
 	if err == nil {
 		subscription = a.Entity
 	}
-	return atomEntryItem{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
+	return atomEntry{path: subscription + "/Rules/" + r.Name, title: r.Name, created: r.Created,
 		updated: r.Created,
 		describe: func(b []byte) []byte {
 			b = append(b, `<RuleDescription xmlns="`+nsBus+`" xmlns:i="`+nsInstance+`">`...)

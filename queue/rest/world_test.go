@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// world is a server over queues in memory, whose clock stands until it is moved.
-type world struct {
+// testServer is a server over queues in memory, whose clock stands until it is moved.
+type testServer struct {
 	t     *testing.T
 	h     *host.Host
 	q     *queue.Queues
@@ -31,13 +31,13 @@ type world struct {
 	requests *requests.Log
 }
 
-func newWorld(t *testing.T, o access.Options) *world {
+func newWorld(t *testing.T, o access.Options) *testServer {
 	t.Helper()
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, q: queue.New(queue.Options{})}
+	w := &testServer{t: t, q: queue.New(queue.Options{})}
 	at := time.Date(2026, 7, 2, 1, 32, 27, 0, time.UTC)
 	w.h, err = host.Open(t.Context(), e, host.Options{Clock: ttl.NewManual(at), ManualReaper: true},
 		w.q.Tenant())
@@ -64,7 +64,7 @@ func newWorld(t *testing.T, o access.Options) *world {
 }
 
 // advance moves the clock and lets the reaper go round.
-func (w *world) advance(d time.Duration) {
+func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
 	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d}); err != nil {
 		w.t.Fatal(err)
@@ -74,15 +74,15 @@ func (w *world) advance(d time.Duration) {
 	}
 }
 
-// answered is what came back.
-type answered struct {
+// testResponse is what came back.
+type testResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // do sends a request; headers are names and values in turns.
-func (w *world) do(method, path, body string, headers ...string) answered {
+func (w *testServer) do(method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	url := path
 	if !strings.Contains(path, "://") {
@@ -105,11 +105,11 @@ func (w *world) do(method, path, body string, headers ...string) answered {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return answered{res.StatusCode, res.Header, string(b)}
+	return testResponse{res.StatusCode, res.Header, string(b)}
 }
 
 // must sends a request that is to be answered with a status.
-func (w *world) must(status int, method, path, body string, headers ...string) answered {
+func (w *testServer) must(status int, method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	a := w.do(method, path, body, headers...)
 	if a.status != status {
@@ -130,7 +130,7 @@ func (w *world) must(status int, method, path, body string, headers ...string) a
 }
 
 // put makes or changes an entity: elements are what is inside of its description.
-func (w *world) put(status int, path, kind, elements string, headers ...string) answered {
+func (w *testServer) put(status int, path, kind, elements string, headers ...string) testResponse {
 	w.t.Helper()
 	return w.must(status, http.MethodPut, path,
 		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+
@@ -138,13 +138,13 @@ func (w *world) put(status int, path, kind, elements string, headers ...string) 
 			`></content></entry>`, headers...)
 }
 
-func (w *world) queue(path, elements string) {
+func (w *testServer) queue(path, elements string) {
 	w.t.Helper()
 	w.put(201, path, "QueueDescription", elements)
 }
 
-// parsed is an entry or feed that came back.
-type parsed struct {
+// atomDocument is an entry or feed that came back.
+type atomDocument struct {
 	XMLName xml.Name
 	ID      string `xml:"id"`
 	Title   string `xml:"title"`
@@ -155,12 +155,12 @@ type parsed struct {
 	Content struct {
 		Nodes []xmlNode `xml:",any"`
 	} `xml:"content"`
-	Entries []parsed `xml:"entry"`
+	Entries []atomDocument `xml:"entry"`
 }
 
-func (w *world) parse(a answered) parsed {
+func (w *testServer) parse(a testResponse) atomDocument {
 	w.t.Helper()
-	var p parsed
+	var p atomDocument
 	if err := xml.Unmarshal([]byte(a.body), &p); err != nil {
 		w.t.Fatalf("%v: %s", err, a.body)
 	}
@@ -168,7 +168,7 @@ func (w *world) parse(a answered) parsed {
 }
 
 // description is the description in an entry.
-func (w *world) description(a answered) *xmlNode {
+func (w *testServer) description(a testResponse) *xmlNode {
 	w.t.Helper()
 	p := w.parse(a)
 	if len(p.Content.Nodes) != 1 {

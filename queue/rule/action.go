@@ -85,19 +85,19 @@ func (a Action) Expression() string { return a.expression }
 // Parameters returns the parameters of the action.
 func (a Action) Parameters() []Parameter { return a.parameters }
 
-// Error reports that an action failed on a message. Exception is Service Bus's name for the failure.
-type Error struct {
+// ActionError reports that an action failed on a message. Exception is Service Bus's name for the failure.
+type ActionError struct {
 	Exception string
 	Message   string
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *ActionError) Error() string { return e.Message }
 
 // IsInvalid reports whether an error describes a mistake in a client's filter or action: a *SyntaxError or
 // an *Error.
 func IsInvalid(err error) bool {
 	var syntax *SyntaxError
-	var own *Error
+	var own *ActionError
 	return errors.As(err, &syntax) || errors.As(err, &own)
 }
 
@@ -149,7 +149,7 @@ func (st actionStatement) run(s *evalScope, m EditableMessage) error {
 }
 
 func (st actionStatement) mismatch() error {
-	return &Error{actionException, "The value cannot be converted to the type of the property '" +
+	return &ActionError{actionException, "The value cannot be converted to the type of the property '" +
 		st.of.name + "'."}
 }
 

@@ -11,24 +11,24 @@ import (
 	"github.com/mayflydb/mayfly/internal/metatest"
 )
 
-// note is a message of these tests.
-type note struct {
+// testMessage is a message of these tests.
+type testMessage struct {
 	system map[SystemProperty]Value
 	user   map[string]Value
 }
 
-func (n *note) System(s SystemProperty) Value {
+func (n *testMessage) System(s SystemProperty) Value {
 	if v, ok := n.system[s]; ok {
 		return v
 	}
 	return NullValue()
 }
 
-func (n *note) User(name string) Value { return n.user[strings.ToLower(name)] }
+func (n *testMessage) User(name string) Value { return n.user[strings.ToLower(name)] }
 
-func (n *note) SetSystem(s SystemProperty, v Value) { n.system[s] = v }
+func (n *testMessage) SetSystem(s SystemProperty, v Value) { n.system[s] = v }
 
-func (n *note) SetUser(name string, v Value) {
+func (n *testMessage) SetUser(name string, v Value) {
 	if v.Kind == Null {
 		delete(n.user, strings.ToLower(name))
 		return
@@ -36,8 +36,8 @@ func (n *note) SetUser(name string, v Value) {
 	n.user[strings.ToLower(name)] = v
 }
 
-func example() *note {
-	return &note{map[SystemProperty]Value{Label: String("red"), To: String("here"), SequenceNumber: Int(5)},
+func example() *testMessage {
+	return &testMessage{map[SystemProperty]Value{Label: String("red"), To: String("here"), SequenceNumber: Int(5)},
 		map[string]Value{
 			"color": String("blue"), "price": Int(12), "weight": Number(2.5), "on": Bool(true), "off": Bool(
 				false),
@@ -160,7 +160,7 @@ func TestActions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e *Error
+		var e *ActionError
 		if err := a.Run(example()); !errors.As(err, &e) || e.Exception != "RuleActionException" {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -24,7 +24,7 @@ func checkFirst(b []byte, depth int) (rest []byte, err error) {
 	return rest, it.check(depth)
 }
 
-func (it encodedItem) check(depth int) (err error) {
+func (it encodedValue) check(depth int) (err error) {
 	switch {
 	case depth > maxDepth:
 		return tooDeep()
@@ -55,7 +55,7 @@ func (it encodedItem) check(depth int) (err error) {
 	return err
 }
 
-func (it encodedItem) checkArray(depth int) error {
+func (it encodedValue) checkArray(depth int) error {
 	head, err := it.arrayHead(depth)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (f *FieldReader) Raw() []byte {
 }
 
 // next takes the next field off the encoded list; ok is false if it is null or missing.
-func (f *FieldReader) next() (it encodedItem, ok bool) {
+func (f *FieldReader) next() (it encodedValue, ok bool) {
 	value := f.Raw()
 	if value == nil {
 		return it, false
@@ -62,7 +62,7 @@ func (f *FieldReader) next() (it encodedItem, ok bool) {
 }
 
 // mismatch records that a field has an unexpected type.
-func (f *FieldReader) mismatch(it encodedItem, want string) {
+func (f *FieldReader) mismatch(it encodedValue, want string) {
 	f.Fail(bad(want+" in "+f.what, "the constructor %#02x", it.code))
 }
 
@@ -110,7 +110,7 @@ func (f *FieldReader) unsignedUpTo(most uint64, want string) (n uint64, ok bool)
 }
 
 // whole returns the value as a non-negative integer; ok is false if it is not one.
-func (it encodedItem) whole() (n uint64, ok bool) {
+func (it encodedValue) whole() (n uint64, ok bool) {
 	switch it.code {
 	case codeUbyte, codeUshort, codeUint0, codeUintSmall, codeUint, codeUlong0, codeUlongSmall, codeUlong:
 		return it.unsigned(), true

@@ -55,5 +55,5 @@ func Time(raw []byte) (ms int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return encodedItem{code: codeTimestamp, data: data}.signed(), true
+	return encodedValue{code: codeTimestamp, data: data}.signed(), true
 }

@@ -10,8 +10,8 @@ const maxDepth = 32
 
 func tooDeep() error { return bad("a value", "one more level than %d", maxDepth) }
 
-// encodedItem is one encoded value, split into its parts. Values inside of it are not decoded.
-type encodedItem struct {
+// encodedValue is one encoded value, split into its parts. Values inside of it are not decoded.
+type encodedValue struct {
 	code byte
 	// bytes of a scalar; or the elements of a list, map or array, in an array preceded by their constructor
 	data  []byte
@@ -21,7 +21,7 @@ type encodedItem struct {
 }
 
 // split separates the first value of b from the rest. depth is the number of values that contain it.
-func split(b []byte, depth int) (it encodedItem, rest []byte, err error) {
+func split(b []byte, depth int) (it encodedValue, rest []byte, err error) {
 	if len(b) == 0 {
 		return it, nil, bad("a value", "the end of the bytes")
 	}
@@ -50,7 +50,7 @@ func raw(b []byte, depth int) (value, rest []byte, err error) {
 }
 
 // payload splits the data that follows a constructor without a descriptor.
-func payload(code byte, b []byte) (it encodedItem, rest []byte, err error) {
+func payload(code byte, b []byte) (it encodedValue, rest []byte, err error) {
 	if !known(code) {
 		return it, nil, bad("a constructor", "the byte %#02x", code)
 	}
@@ -119,7 +119,7 @@ func known(code byte) bool {
 }
 
 // elements reads the number of elements of a list, map or array, and checks that its data can hold so many.
-func (it *encodedItem) elements() error {
+func (it *encodedValue) elements() error {
 	width := 1
 	if it.code&0x10 != 0 {
 		width = 4
@@ -143,15 +143,15 @@ func (it *encodedItem) elements() error {
 	return nil
 }
 
-// arrayHead is an encoded array, split into the constructor and the descriptor, which its elements have in
+// encodedArray is an encoded array, split into the constructor and the descriptor, which its elements have in
 // common, and the elements.
-type arrayHead struct {
+type encodedArray struct {
 	descriptor []byte // encoded; nil: none
 	code       byte   // the elements' constructor
 	elements   []byte // the elements without the constructor
 }
 
-func (it encodedItem) arrayHead(depth int) (h arrayHead, err error) {
+func (it encodedValue) arrayHead(depth int) (h encodedArray, err error) {
 	left := it.data
 	if len(left) > 0 && left[0] == codeDescribed {
 		if h.descriptor, left, err = raw(left[1:], depth+1); err != nil {

@@ -33,7 +33,7 @@ const maxEmpty = 1 << 12
 // it.
 const firstRoom = 64
 
-func (d *decoder) value(it encodedItem, depth int) (any, error) {
+func (d *decoder) value(it encodedValue, depth int) (any, error) {
 	switch {
 	case depth > maxDepth:
 		return nil, tooDeep()
@@ -48,7 +48,7 @@ func (d *decoder) value(it encodedItem, depth int) (any, error) {
 }
 
 // scalar decodes a value that contains no other value.
-func (it encodedItem) scalar() (any, error) {
+func (it encodedValue) scalar() (any, error) {
 	switch it.code {
 	case codeNull:
 		return nil, nil
@@ -83,7 +83,7 @@ func (it encodedItem) scalar() (any, error) {
 }
 
 // bytes decodes the scalars that are byte sequences in Go.
-func (it encodedItem) bytes() (any, error) {
+func (it encodedValue) bytes() (any, error) {
 	switch it.code {
 	case codeDecimal32:
 		return Decimal32(it.data), nil
@@ -106,7 +106,7 @@ func (it encodedItem) bytes() (any, error) {
 	return nil, bad("a constructor", "the byte %#02x", it.code)
 }
 
-func (it encodedItem) truth() (bool, error) {
+func (it encodedValue) truth() (bool, error) {
 	switch {
 	case it.code == codeTrue, it.code == codeBool && it.data[0] == 1:
 		return true, nil
@@ -117,14 +117,14 @@ func (it encodedItem) truth() (bool, error) {
 }
 
 // unsigned decodes the item's data as an unsigned integer.
-func (it encodedItem) unsigned() (n uint64) {
+func (it encodedValue) unsigned() (n uint64) {
 	for _, c := range it.data {
 		n = n<<8 | uint64(c)
 	}
 	return n
 }
 
-func (it encodedItem) signed() int64 {
+func (it encodedValue) signed() int64 {
 	if len(it.data) == 0 {
 		return 0
 	}
@@ -145,7 +145,7 @@ func (d *decoder) first(raw []byte, depth int) (v any, rest []byte, err error) {
 	return v, rest, err
 }
 
-func (d *decoder) described(it encodedItem, depth int) (v any, err error) {
+func (d *decoder) described(it encodedValue, depth int) (v any, err error) {
 	var out Described
 	if out.Descriptor, _, err = d.first(it.descriptor, depth+1); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (d *decoder) described(it encodedItem, depth int) (v any, err error) {
 }
 
 // compound decodes a list or a map.
-func (d *decoder) compound(it encodedItem, depth int) (any, error) {
+func (d *decoder) compound(it encodedValue, depth int) (any, error) {
 	list := make(List, 0, min(it.count, firstRoom))
 	left := it.data
 	for range it.count {
@@ -181,7 +181,7 @@ func (d *decoder) compound(it encodedItem, depth int) (any, error) {
 }
 
 // array decodes an array. Its constructor may have a descriptor.
-func (d *decoder) array(it encodedItem, depth int) (any, error) {
+func (d *decoder) array(it encodedValue, depth int) (any, error) {
 	head, err := it.arrayHead(depth)
 	if err != nil {
 		return nil, err

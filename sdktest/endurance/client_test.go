@@ -39,15 +39,15 @@ func newClient(base, auth string) *client {
 	return &client{http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, base, auth}
 }
 
-// answer is an answer with its body; a body that ends early is an error.
-type answer struct {
+// httpResponse is an answer with its body; a body that ends early is an error.
+type httpResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // do sends a request; headers are pairs.
-func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a answer, err error) {
+func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a httpResponse, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
@@ -69,7 +69,7 @@ func (c *client) do(ctx context.Context, method, path, body string, headers ...s
 }
 
 // want is do for a request that must succeed.
-func (c *client) want(t *testing.T, status int, method, path, body string, headers ...string) answer {
+func (c *client) want(t *testing.T, status int, method, path, body string, headers ...string) httpResponse {
 	t.Helper()
 	a, err := c.do(t.Context(), method, path, body, headers...)
 	must(t, err)

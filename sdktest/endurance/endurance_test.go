@@ -31,18 +31,18 @@ const (
 	senders = 2
 )
 
-// run is a server that is used and killed.
-type run struct {
+// enduranceTest is a server that is used and killed.
+type enduranceTest struct {
 	t       *testing.T
 	s       *sdktest.Server
 	dir     string
 	c, q    *client
 	writers []*writer
-	queue   *ledger
+	queue   *queueModel
 }
 
-// life is what was measured at the end of one life of the process.
-type life struct {
+// processMetrics is what was measured at the end of one life of the process.
+type processMetrics struct {
 	start                     time.Duration // until it was ready
 	goroutines, files, memory int
 	disk                      int64
@@ -54,7 +54,7 @@ type life struct {
 func TestEndurance(t *testing.T) {
 	r := newRun(t)
 	began := time.Now()
-	var lives []life
+	var lives []processMetrics
 	for n := 0; time.Since(began) < *duration; n++ {
 		from := time.Now()
 		must(t, r.s.Start(t.Context()))
@@ -71,10 +71,10 @@ func TestEndurance(t *testing.T) {
 	r.judge(lives)
 }
 
-func newRun(t *testing.T) *run {
+func newRun(t *testing.T) *enduranceTest {
 	port, err := sdktest.FreePort()
 	must(t, err)
-	r := &run{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newLedger()}
+	r := &enduranceTest{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newLedger()}
 	r.s = &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", r.dir, "--ranges", "2", "--servicebus",
 		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
 		"--servicebus-admin-tls-port", "off"}}
@@ -106,7 +106,7 @@ func newRun(t *testing.T) *run {
 }
 
 // faults makes one operation in a hundred fail, before and after it was done.
-func (r *run) faults(n int) {
+func (r *enduranceTest) faults(n int) {
 	for i, fault := range []string{`"fault":"503"`, `"fault":"408","when":"after"`, `"fault":"latency","latencyMs":50`,
 		`"fault":"drop","when":"after"`} {
 		r.c.want(r.t, 201, "POST", "_mayfly/faults", fmt.Sprintf(`{%s,"share":0.01,"seed":%d}`, fault, 10*n+i))
@@ -114,7 +114,7 @@ func (r *run) faults(n int) {
 }
 
 // work uses the server for some time, measures it and kills it under the clients.
-func (r *run) work(d time.Duration) (l life) {
+func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
 	var all sync.WaitGroup
@@ -151,7 +151,7 @@ func (r *run) work(d time.Duration) (l life) {
 }
 
 // measure asks the server and the system what the process takes.
-func (r *run) measure() (l life) {
+func (r *enduranceTest) measure() (l processMetrics) {
 	a := r.c.want(r.t, 200, "GET", "_mayfly/metrics", "")
 	for line := range strings.Lines(string(a.body)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -193,7 +193,7 @@ func folder(dir string) (bytes int64) {
 	return bytes
 }
 
-func (r *run) counts() map[string]int {
+func (r *enduranceTest) counts() map[string]int {
 	sum := map[string]int{"sent": r.queue.next, "completed": r.queue.completed}
 	for _, w := range r.writers {
 		for what, n := range w.counts {
@@ -204,7 +204,7 @@ func (r *run) counts() map[string]int {
 }
 
 // report fails the test by what writers and receivers have found.
-func (r *run) report() {
+func (r *enduranceTest) report() {
 	for _, w := range r.writers {
 		for _, text := range w.wrong {
 			r.t.Error(text)
@@ -218,7 +218,7 @@ func (r *run) report() {
 }
 
 // end compares all documents and messages with the model, and checks the folder.
-func (r *run) end() {
+func (r *enduranceTest) end() {
 	t := r.t
 	must(t, r.s.Start(t.Context()))
 	r.c.want(t, 204, "DELETE", "_mayfly/faults", "")
@@ -247,7 +247,7 @@ func (r *run) end() {
 }
 
 // judge compares the lives after the first two, in which the data grows, with the last ones.
-func (r *run) judge(lives []life) {
+func (r *enduranceTest) judge(lives []processMetrics) {
 	if len(lives) < 5 {
 		r.t.Logf("%d lives are too few to judge", len(lives))
 		return
@@ -255,17 +255,17 @@ func (r *run) judge(lives []life) {
 	third := (len(lives) - 2) / 3
 	first, last := lives[2:2+third], lives[len(lives)-third:]
 	for name, of := range map[string]struct {
-		value func(life) float64
+		value func(processMetrics) float64
 		slack float64
 	}{
-		"goroutines":        {func(l life) float64 { return float64(l.goroutines) }, 30},
-		"files":             {func(l life) float64 { return float64(l.files) }, 30},
-		"memory in KB":      {func(l life) float64 { return float64(l.memory) }, 48 << 10},
-		"disk in bytes":     {func(l life) float64 { return float64(l.disk) }, 64 << 20},
-		"expired items":     {func(l life) float64 { return float64(l.ghosts) }, 500},
-		"seconds of starts": {func(l life) float64 { return l.start.Seconds() }, 2},
+		"goroutines":        {func(l processMetrics) float64 { return float64(l.goroutines) }, 30},
+		"files":             {func(l processMetrics) float64 { return float64(l.files) }, 30},
+		"memory in KB":      {func(l processMetrics) float64 { return float64(l.memory) }, 48 << 10},
+		"disk in bytes":     {func(l processMetrics) float64 { return float64(l.disk) }, 64 << 20},
+		"expired items":     {func(l processMetrics) float64 { return float64(l.ghosts) }, 500},
+		"seconds of starts": {func(l processMetrics) float64 { return l.start.Seconds() }, 2},
 	} {
-		mean := func(list []life) (sum float64) {
+		mean := func(list []processMetrics) (sum float64) {
 			for _, l := range list {
 				sum += of.value(l) / float64(len(list))
 			}

@@ -27,8 +27,8 @@ const (
 	growthReads = 2000
 )
 
-// row is what was measured at one size.
-type row struct {
+// growthMetrics is what was measured at one size.
+type growthMetrics struct {
 	n                             int
 	imported                      float64 // documents a second
 	peak, idle                    int     // memory in KB, during the import and after a start
@@ -43,7 +43,7 @@ type row struct {
 // TestGrowth measures a server with data of several sizes, and fails where a figure that should not depend on
 // the size does: reads, indexed queries, the change of a TTL, and memory when idle.
 func TestGrowth(t *testing.T) {
-	var rows []row
+	var rows []growthMetrics
 	for _, text := range strings.Split(*documents, ",") {
 		n, err := strconv.Atoi(text)
 		must(t, err)
@@ -52,14 +52,14 @@ func TestGrowth(t *testing.T) {
 	t.Log("\n" + table(rows))
 	first, last := rows[0], rows[len(rows)-1]
 	for name, c := range map[string]struct {
-		of    func(row) time.Duration
+		of    func(growthMetrics) time.Duration
 		slack time.Duration
 	}{
-		"point read":        {func(r row) time.Duration { return at(r.read, 50) }, 5 * time.Millisecond},
-		"equality":          {func(r row) time.Duration { return at(r.equal, 50) }, 5 * time.Millisecond},
-		"order":             {func(r row) time.Duration { return at(r.ordered, 50) }, 5 * time.Millisecond},
-		"change of the TTL": {func(r row) time.Duration { return r.ttl }, 20 * time.Millisecond},
-		"start":             {func(r row) time.Duration { return r.clean }, time.Second},
+		"point read":        {func(r growthMetrics) time.Duration { return at(r.read, 50) }, 5 * time.Millisecond},
+		"equality":          {func(r growthMetrics) time.Duration { return at(r.equal, 50) }, 5 * time.Millisecond},
+		"order":             {func(r growthMetrics) time.Duration { return at(r.ordered, 50) }, 5 * time.Millisecond},
+		"change of the TTL": {func(r growthMetrics) time.Duration { return r.ttl }, 20 * time.Millisecond},
+		"start":             {func(r growthMetrics) time.Duration { return r.clean }, time.Second},
 	} {
 		if a, b := c.of(first), c.of(last); b > 3*a+c.slack {
 			t.Errorf("%s: %v with %d documents, %v with %d", name, a, first.n, b, last.n)
@@ -73,33 +73,33 @@ func TestGrowth(t *testing.T) {
 // at returns a percentile; list is sorted.
 func at(list []time.Duration, percent int) time.Duration { return list[len(list)*percent/100] }
 
-func table(rows []row) string {
+func table(rows []growthMetrics) string {
 	var b strings.Builder
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
-	line := func(name string, of func(row) string) {
+	line := func(name string, of func(growthMetrics) string) {
 		fmt.Fprintf(&b, "| %s |", name)
 		for _, r := range rows {
 			fmt.Fprintf(&b, " %s |", of(r))
 		}
 		b.WriteByte('\n')
 	}
-	line("documents", func(r row) string { return strconv.Itoa(r.n) })
-	line("import", func(r row) string { return fmt.Sprintf("%.0f/s", r.imported) })
-	line("memory, at most during the import", func(r row) string { return fmt.Sprintf("%d MB", r.peak>>10) })
-	line("memory, idle after a start", func(r row) string { return fmt.Sprintf("%d MB", r.idle>>10) })
-	line("disk for a document", func(r row) string { return fmt.Sprintf("%.0f B", r.disk) })
-	line("start after a stop; after kill -9", func(r row) string { return ms(r.clean) + "; " + ms(r.killed) })
-	line("point read, p50; p99", func(r row) string { return ms(at(r.read, 50)) + "; " + ms(at(r.read, 99)) })
-	line("equality, 20 rows, p50", func(r row) string { return ms(at(r.equal, 50)) })
-	line("ORDER BY, 20 rows, p50", func(r row) string { return ms(at(r.ordered, 50)) })
-	line("COUNT, p50", func(r row) string { return ms(at(r.counted, 50)) })
-	line("change of the default TTL", func(r row) string { return ms(r.ttl) })
-	line("purge of everything", func(r row) string { return fmt.Sprintf("%.0f/s", r.purged) })
-	line("point read meanwhile, p99", func(r row) string { return ms(at(r.beside, 99)) })
+	line("documents", func(r growthMetrics) string { return strconv.Itoa(r.n) })
+	line("import", func(r growthMetrics) string { return fmt.Sprintf("%.0f/s", r.imported) })
+	line("memory, at most during the import", func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.peak>>10) })
+	line("memory, idle after a start", func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.idle>>10) })
+	line("disk for a document", func(r growthMetrics) string { return fmt.Sprintf("%.0f B", r.disk) })
+	line("start after a stop; after kill -9", func(r growthMetrics) string { return ms(r.clean) + "; " + ms(r.killed) })
+	line("point read, p50; p99", func(r growthMetrics) string { return ms(at(r.read, 50)) + "; " + ms(at(r.read, 99)) })
+	line("equality, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.equal, 50)) })
+	line("ORDER BY, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.ordered, 50)) })
+	line("COUNT, p50", func(r growthMetrics) string { return ms(at(r.counted, 50)) })
+	line("change of the default TTL", func(r growthMetrics) string { return ms(r.ttl) })
+	line("purge of everything", func(r growthMetrics) string { return fmt.Sprintf("%.0f/s", r.purged) })
+	line("point read meanwhile, p99", func(r growthMetrics) string { return ms(at(r.beside, 99)) })
 	return b.String()
 }
 
-func measureSize(t *testing.T, n int) (r row) {
+func measureSize(t *testing.T, n int) (r growthMetrics) {
 	r.n = n
 	dir := filepath.Join(t.TempDir(), "data")
 	s := &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", dir}}
@@ -165,7 +165,7 @@ func measureSize(t *testing.T, n int) (r row) {
 }
 
 // purge lets all documents expire and waits until they are purged.
-func (r *row) purge(t *testing.T, c *client) {
+func (r *growthMetrics) purge(t *testing.T, c *client) {
 	c.want(t, 201, "POST", "dbs/d/colls", `{"id":"beside","partitionKey":{"paths":["/pk"],"version":2}}`)
 	c.want(t, 201, "POST", "dbs/d/colls/beside/docs", `{"id":"1","pk":"a"}`, "x-ms-documentdb-partitionkey", `["a"]`)
 	from := time.Now()

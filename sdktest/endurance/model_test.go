@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// state is what one document may be: absent, or a value that was written in [from, to] and lives for ttl
+// documentState is what one document may be: absent, or a value that was written in [from, to] and lives for ttl
 // seconds after that (-1: for ever).
-type state struct {
+type documentState struct {
 	value    int // 0: absent
 	from, to int64
 	ttl      int
@@ -22,7 +22,7 @@ type state struct {
 
 // may reports whether a read in [begun, ended] may find the document, and may not find it. A second more is
 // allowed, because the server counts in whole seconds.
-func (s state) may(begun, ended int64) (present, absent bool) {
+func (s documentState) may(begun, ended int64) (present, absent bool) {
 	switch {
 	case s.value == 0:
 		return false, true
@@ -33,11 +33,11 @@ func (s state) may(begun, ended int64) (present, absent bool) {
 	return begun < s.to+life+1, ended >= s.from+life-1
 }
 
-// document is what its only writer knows of a document.
-type document struct {
+// modelDocument is what its only writer knows of a document.
+type modelDocument struct {
 	id      string
-	acked   state
-	pending *state // what a write would have made of it whose answer never came or was a failure
+	acked   documentState
+	pending *documentState // what a write would have made of it whose answer never came or was a failure
 }
 
 // maxDocuments is how many documents a writer has: old ones are written again, so that the data does not
@@ -49,7 +49,7 @@ type writer struct {
 	name   string
 	c      *client
 	rng    *rand.Rand
-	docs   []*document
+	docs   []*modelDocument
 	value  int
 	counts map[string]int
 	wrong  []string
@@ -71,9 +71,9 @@ func now() int64 { return time.Now().Unix() }
 
 // step does one random operation. It returns an error if there was no answer.
 func (w *writer) step(ctx context.Context) error {
-	var d *document
+	var d *modelDocument
 	if len(w.docs) < maxDocuments && w.rng.IntN(3) == 0 {
-		d = &document{id: strconv.Itoa(len(w.docs))}
+		d = &modelDocument{id: strconv.Itoa(len(w.docs))}
 		w.docs = append(w.docs, d)
 	} else if len(w.docs) > 0 {
 		d = w.docs[w.rng.IntN(len(w.docs))]
@@ -107,7 +107,7 @@ func failed(status int) bool {
 }
 
 // change does a write that makes next of a document, and takes its time from the answer.
-func (w *writer) change(ctx context.Context, d *document, next state, what, method, path, body string, headers ...string) error {
+func (w *writer) change(ctx context.Context, d *modelDocument, next documentState, what, method, path, body string, headers ...string) error {
 	next.from = now()
 	d.pending = &next
 	a, err := w.c.do(ctx, method, path, body, append(headers, w.key()...)...)
@@ -124,7 +124,7 @@ func (w *writer) change(ctx context.Context, d *document, next state, what, meth
 		if _, absent := d.acked.may(next.from, next.to); !absent {
 			w.fault("%s of %s: 404, but it is %+v", what, d.id, d.acked)
 		}
-		d.acked, d.pending = state{}, nil
+		d.acked, d.pending = documentState{}, nil
 		return nil
 	case a.status >= 300:
 		w.fault("%s of %s: %d %.200s", what, d.id, a.status, a.body)
@@ -144,17 +144,17 @@ func (w *writer) change(ctx context.Context, d *document, next state, what, meth
 	return nil
 }
 
-func (w *writer) upsert(ctx context.Context, d *document) error {
+func (w *writer) upsert(ctx context.Context, d *modelDocument) error {
 	w.value++
-	next := state{value: w.value, ttl: []int{-1, 2, 5, 20, 3600}[w.rng.IntN(5)]}
+	next := documentState{value: w.value, ttl: []int{-1, 2, 5, 20, 3600}[w.rng.IntN(5)]}
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"value":%d,"ttl":%d,"tags":["a%d","b"],"filler":"%0400d"}`, d.id, w.name, next.value,
 		next.ttl, next.value%17, next.value)
 	return w.change(ctx, d, next, "upsert", "POST", items, body, "x-ms-documentdb-is-upsert", "True")
 }
 
-func (w *writer) patch(ctx context.Context, d *document) error {
+func (w *writer) patch(ctx context.Context, d *modelDocument) error {
 	w.value++
-	next := state{value: w.value, ttl: d.acked.ttl}
+	next := documentState{value: w.value, ttl: d.acked.ttl}
 	if d.acked.value == 0 {
 		return w.read(ctx, d)
 	}
@@ -162,12 +162,12 @@ func (w *writer) patch(ctx context.Context, d *document) error {
 	return w.change(ctx, d, next, "patch", "PATCH", items+"/"+d.id, body)
 }
 
-func (w *writer) delete(ctx context.Context, d *document) error {
-	return w.change(ctx, d, state{}, "delete", "DELETE", items+"/"+d.id, "")
+func (w *writer) delete(ctx context.Context, d *modelDocument) error {
+	return w.change(ctx, d, documentState{}, "delete", "DELETE", items+"/"+d.id, "")
 }
 
 // read reads a document and compares it with what it may be; that settles a write without an answer.
-func (w *writer) read(ctx context.Context, d *document) error {
+func (w *writer) read(ctx context.Context, d *modelDocument) error {
 	begun := now()
 	a, err := w.c.do(ctx, "GET", items+"/"+d.id, "", w.key()...)
 	ended := now()
@@ -193,7 +193,7 @@ func (w *writer) read(ctx context.Context, d *document) error {
 			return nil
 		}
 	}
-	may := []state{d.acked}
+	may := []documentState{d.acked}
 	if d.pending != nil {
 		if d.pending.to == 0 {
 			d.pending.to = ended
@@ -205,7 +205,7 @@ func (w *writer) read(ctx context.Context, d *document) error {
 		if got.Value == 0 && absent || got.Value != 0 && present && got.Value == s.value {
 			d.pending = nil
 			if d.acked = s; got.Value == 0 {
-				d.acked = state{}
+				d.acked = documentState{}
 			} else {
 				d.acked.from, d.acked.to = got.TS, got.TS
 			}
@@ -213,7 +213,7 @@ func (w *writer) read(ctx context.Context, d *document) error {
 		}
 	}
 	w.fault("read of %s at %d to %d: value %d, but it is %+v or %+v", d.id, begun, ended, got.Value, d.acked, d.pending)
-	d.acked, d.pending = state{}, nil
+	d.acked, d.pending = documentState{}, nil
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// ledger is what clients know of the messages of a queue.
-type ledger struct {
+// queueModel is what clients know of the messages of a queue.
+type queueModel struct {
 	mu        sync.Mutex
 	next      int
 	sent      map[string]bool // acknowledged and not yet completed
@@ -22,12 +22,12 @@ type ledger struct {
 	wrong     []string
 }
 
-func newLedger() *ledger {
-	return &ledger{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
+func newLedger() *queueModel {
+	return &queueModel{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
 }
 
 // send sends a message of its own number.
-func (l *ledger) send(ctx context.Context, c *client) error {
+func (l *queueModel) send(ctx context.Context, c *client) error {
 	l.mu.Lock()
 	l.next++
 	id := fmt.Sprint("m", l.next)
@@ -45,7 +45,7 @@ func (l *ledger) send(ctx context.Context, c *client) error {
 }
 
 // receive takes a message and completes it; more is false if there was none.
-func (l *ledger) receive(ctx context.Context, c *client) (more bool, err error) {
+func (l *queueModel) receive(ctx context.Context, c *client) (more bool, err error) {
 	a, err := c.do(ctx, "POST", "q/messages/head?timeout=1", "")
 	if err != nil || a.status != http.StatusCreated {
 		return false, err
@@ -75,7 +75,7 @@ func (l *ledger) receive(ctx context.Context, c *client) (more bool, err error) 
 }
 
 // lost is the messages that were acknowledged and cannot have been completed.
-func (l *ledger) lost() (ids []string) {
+func (l *queueModel) lost() (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for id := range l.sent {

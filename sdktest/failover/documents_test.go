@@ -13,17 +13,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// documents is what clients know of the documents.
-type documents struct {
+// documentWorkload is what clients know of the documents.
+type documentWorkload struct {
 	writers []*writer
-	acks    acks
-	faults  faults
+	acks    ackStatistics
+	faults  violationList
 	unknown atomic.Int64 // operations whose outcome is unknown
 	full    atomic.Int64 // operations that were refused because the disk of the database is full
 }
 
-// document is a document of one writer. n counts the changes since its creation; 0: there is none.
-type document struct {
+// modelDocument is a document of one writer. n counts the changes since its creation; 0: there is none.
+type modelDocument struct {
 	id      string
 	n       int
 	etag    azcore.ETag
@@ -34,10 +34,10 @@ type document struct {
 // writer changes its own documents, one operation at a time. A document with an unknown outcome is not
 // changed any more.
 type writer struct {
-	load      *load
+	load      *workload
 	server    *server
 	number    int
-	documents []*document
+	documents []*modelDocument
 }
 
 func (w *writer) name() string { return fmt.Sprintf("w%d", w.number) }
@@ -55,20 +55,20 @@ func (w *writer) run() {
 }
 
 // pick returns a document whose state is known, or a new one.
-func (w *writer) pick(rng *rand.Rand) *document {
+func (w *writer) pick(rng *rand.Rand) *modelDocument {
 	if len(w.documents) > 0 && rng.IntN(3) > 0 {
 		if d := w.documents[rng.IntN(len(w.documents))]; !d.open {
 			return d
 		}
 	}
-	d := &document{id: fmt.Sprintf("%s-%d", w.name(), len(w.documents))}
+	d := &modelDocument{id: fmt.Sprintf("%s-%d", w.name(), len(w.documents))}
 	w.documents = append(w.documents, d)
 	return d
 }
 
 // change runs one operation. Each of them shows if it is done twice: a second create finds the document, a
 // second replace another etag, and a second increment another number.
-func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *document,
+func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *modelDocument,
 	rng *rand.Rand) (next int, etag azcore.ETag, err error) {
 	pk := azcosmos.NewPartitionKeyString(w.name())
 	body := func(n int) []byte {
@@ -97,7 +97,7 @@ func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *doc
 }
 
 // note records the outcome of an operation.
-func (w *writer) note(d *document, next int, etag azcore.ETag, err error) {
+func (w *writer) note(d *modelDocument, next int, etag azcore.ETag, err error) {
 	var answer *azcore.ResponseError
 	switch {
 	case err == nil:
@@ -116,7 +116,7 @@ func (w *writer) note(d *document, next int, etag azcore.ETag, err error) {
 }
 
 // checkDocuments compares the documents that each server has with what its clients know.
-func (l *load) checkDocuments() {
+func (l *workload) checkDocuments() {
 	r := &l.result
 	for _, w := range l.documents.writers {
 		for _, d := range w.documents {
@@ -154,7 +154,7 @@ func (l *load) checkDocuments() {
 }
 
 // list returns all documents that a server has.
-func (l *load) list(s *server) map[string]int {
+func (l *workload) list(s *server) map[string]int {
 	c := s.container(l.t)
 	has := map[string]int{}
 	pages := c.NewQueryItemsPager("SELECT c.id, c.n FROM c", azcosmos.NewPartitionKey(),

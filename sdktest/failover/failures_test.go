@@ -14,7 +14,7 @@ import (
 const settled = 100
 
 // gapLimit checks the longest time without an acknowledgement.
-func (l *load) gapLimit(round int, limit time.Duration) {
+func (l *workload) gapLimit(round int, limit time.Duration) {
 	l.t.Helper()
 	gap := l.gaps()
 	l.result.gap, l.result.limit = max(l.result.gap, gap), limit
@@ -150,13 +150,13 @@ func recreate(t *testing.T, db *azcosmos.DatabaseClient, id string) {
 func TestStopWithoutDatabase(t *testing.T) {
 	rounds(t)
 	const limit = 15 * time.Second
-	for name, lose := range map[string]func(d *database){
-		"no standby": func(d *database) {
+	for name, lose := range map[string]func(d *postgresServer){
+		"no standby": func(d *postgresServer) {
 			d.exec(t, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
 			d.exec(t, "SELECT pg_reload_conf()")
 		},
-		"frozen": func(d *database) { must(t, signalAll(d.run.cmd.Process.Pid, syscall.SIGSTOP)) },
-		"gone":   func(d *database) { d.crash(t) },
+		"frozen": func(d *postgresServer) { must(t, signalAll(d.run.cmd.Process.Pid, syscall.SIGSTOP)) },
+		"gone":   func(d *postgresServer) { d.crash(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDatabase(t, newFolder(t))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// load is clients of some servers, which work until the load ends.
-type load struct {
+// workload is clients of some servers, which work until the load ends.
+type workload struct {
 	t       *testing.T
 	servers []*server
 	url     string // of the database
@@ -18,13 +18,13 @@ type load struct {
 	end     context.CancelFunc
 	clients sync.WaitGroup
 
-	documents documents
-	messages  messages
-	result    result
+	documents documentWorkload
+	messages  messageWorkload
+	result    testResult
 }
 
-// result is what a test has found out, which it logs as a table.
-type result struct {
+// testResult is what a test has found out, which it logs as a table.
+type testResult struct {
 	acknowledged, unknown int // operations
 	lost                  int // acknowledged operations that have not happened
 	twice                 int // operations that have happened twice
@@ -32,7 +32,7 @@ type result struct {
 	gap, limit            time.Duration
 }
 
-func (r *result) log(t *testing.T) {
+func (r *testResult) log(t *testing.T) {
 	t.Helper()
 	gap := "-"
 	if r.limit > 0 {
@@ -49,15 +49,15 @@ const (
 )
 
 // newLoad starts clients of n servers on a database. url is the address at which mayfly check finds it.
-func newLoad(t *testing.T, n int, database, url string) *load {
+func newLoad(t *testing.T, n int, database, url string) *workload {
 	t.Helper()
-	l := &load{t: t, servers: startServers(t, n, database), url: url}
+	l := &workload{t: t, servers: startServers(t, n, database), url: url}
 	l.life, l.end = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		l.end()
 		l.clients.Wait()
 	})
-	l.messages.known = map[string]*message{}
+	l.messages.known = map[string]*modelMessage{}
 	for i := range documentClients {
 		w := &writer{load: l, server: l.servers[i%n], number: i}
 		l.documents.writers = append(l.documents.writers, w)
@@ -73,7 +73,7 @@ func newLoad(t *testing.T, n int, database, url string) *load {
 }
 
 // progress waits until clients of both kinds have got more acknowledgements.
-func (l *load) progress(more int64) {
+func (l *workload) progress(more int64) {
 	l.t.Helper()
 	documents, messages := l.documents.acks.count()+more, l.messages.acks.count()+more
 	eventually(l.t, 3*time.Minute, "clients make progress", func() bool {
@@ -83,15 +83,15 @@ func (l *load) progress(more int64) {
 }
 
 // gaps returns the longest time without an acknowledgement of either kind since the last call.
-func (l *load) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
+func (l *workload) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
 
 // restart begins to measure gaps now.
-func (l *load) restart() {
+func (l *workload) restart() {
 	l.documents.acks.restart()
 	l.messages.acks.restart()
 }
 
-func (l *load) failOnFaults() {
+func (l *workload) failOnFaults() {
 	l.t.Helper()
 	for _, f := range append(l.documents.faults.all(), l.messages.faults.all()...) {
 		l.t.Error(f)
@@ -103,7 +103,7 @@ func (l *load) failOnFaults() {
 }
 
 // finish ends the load and compares what the servers have with what was acknowledged.
-func (l *load) finish() {
+func (l *workload) finish() {
 	l.t.Helper()
 	l.end()
 	l.clients.Wait()
@@ -120,22 +120,22 @@ func (l *load) finish() {
 }
 
 // rest is what a client does after an error, before it tries something else.
-func (l *load) rest() {
+func (l *workload) rest() {
 	select {
 	case <-l.life.Done():
 	case <-time.After(20 * time.Millisecond):
 	}
 }
 
-// acks counts acknowledgements and measures the time between them.
-type acks struct {
+// ackStatistics counts acknowledgements and measures the time between them.
+type ackStatistics struct {
 	mu      sync.Mutex
 	n       int64
 	last    time.Time
 	longest time.Duration
 }
 
-func (a *acks) add() {
+func (a *ackStatistics) add() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -146,20 +146,20 @@ func (a *acks) add() {
 }
 
 // restart begins to measure a gap now.
-func (a *acks) restart() {
+func (a *ackStatistics) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last, a.longest = time.Now(), 0
 }
 
-func (a *acks) count() int64 {
+func (a *ackStatistics) count() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.n
 }
 
 // gap returns the longest time between two acknowledgements since the last call.
-func (a *acks) gap() time.Duration {
+func (a *ackStatistics) gap() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	longest := a.longest
@@ -167,19 +167,19 @@ func (a *acks) gap() time.Duration {
 	return longest
 }
 
-// faults collects broken promises.
-type faults struct {
+// violationList collects broken promises.
+type violationList struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (f *faults) add(text string) {
+func (f *violationList) add(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = append(f.list, text)
 }
 
-func (f *faults) all() []string {
+func (f *violationList) all() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.list

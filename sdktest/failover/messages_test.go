@@ -10,46 +10,46 @@ import (
 	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// messages is what clients know of the messages.
-type messages struct {
+// messageWorkload is what clients know of the messages.
+type messageWorkload struct {
 	mu     sync.Mutex
-	known  map[string]*message
-	acks   acks
-	faults faults
+	known  map[string]*modelMessage
+	acks   ackStatistics
+	faults violationList
 }
 
-// message is what clients know of one message.
-type message struct {
+// modelMessage is what clients know of one message.
+type modelMessage struct {
 	acked     bool      // its sender was told that it is stored
 	ending    bool      // a receiver has asked to complete it
 	completed time.Time // when it was told that it is; zero: it was not
-	locks     []lock
+	locks     []lockInterval
 }
 
-// lock is a time for which a receiver has had the lock of a message, by the servers' time.
-type lock struct {
+// lockInterval is a time for which a receiver has had the lock of a message, by the servers' time.
+type lockInterval struct {
 	receiver    int
 	began, ends time.Time
 }
 
-func (l lock) String() string {
+func (l lockInterval) String() string {
 	return fmt.Sprintf("the lock of %d from %v to %v", l.receiver, l.began.Format(time.StampMilli),
 		l.ends.Format(time.StampMilli))
 }
 
 // change changes what is known of a message.
-func (m *messages) change(id string, fn func(*message)) {
+func (m *messageWorkload) change(id string, fn func(*modelMessage)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known[id] == nil {
-		m.known[id] = &message{}
+		m.known[id] = &modelMessage{}
 	}
 	fn(m.known[id])
 }
 
 // send sends messages to one server until the load ends. A message that was not acknowledged is not sent
 // again.
-func (l *load) send(s *server, number int) {
+func (l *workload) send(s *server, number int) {
 	for try := 0; l.life.Err() == nil; try++ {
 		l.sendOver(s, fmt.Sprintf("%d-%d", number, try))
 		l.rest()
@@ -57,7 +57,7 @@ func (l *load) send(s *server, number int) {
 }
 
 // sendOver sends over one connection until there is an error.
-func (l *load) sendOver(s *server, name string) {
+func (l *workload) sendOver(s *server, name string) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewSender(queueName, nil)
@@ -66,28 +66,28 @@ func (l *load) sendOver(s *server, name string) {
 	}
 	for n := 0; l.life.Err() == nil; n++ {
 		id := fmt.Sprintf("%s-%d", name, n)
-		l.messages.change(id, func(*message) {})
+		l.messages.change(id, func(*modelMessage) {})
 		ctx, cancel := context.WithTimeout(l.life, time.Minute)
 		err := q.SendMessage(ctx, &sb.Message{MessageID: &id, Body: make([]byte, 200)}, nil)
 		cancel()
 		if err != nil {
 			return
 		}
-		l.messages.change(id, func(m *message) { m.acked = true })
+		l.messages.change(id, func(m *modelMessage) { m.acked = true })
 		l.messages.acks.add()
 	}
 }
 
 // receive receives messages from one server and completes two of three, until the load ends. The others keep
 // their locks.
-func (l *load) receive(s *server, number int) {
+func (l *workload) receive(s *server, number int) {
 	for l.life.Err() == nil {
 		l.receiveOver(s, number)
 		l.rest()
 	}
 }
 
-func (l *load) receiveOver(s *server, number int) {
+func (l *workload) receiveOver(s *server, number int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)
@@ -104,9 +104,9 @@ func (l *load) receiveOver(s *server, number int) {
 			if err != nil || i%3 == 2 {
 				continue
 			}
-			l.messages.change(m.MessageID, func(m *message) { m.ending = true })
+			l.messages.change(m.MessageID, func(m *modelMessage) { m.ending = true })
 			if err = q.CompleteMessage(ctx, m, nil); err == nil {
-				l.messages.change(m.MessageID, func(m *message) { m.completed = time.Now() })
+				l.messages.change(m.MessageID, func(m *modelMessage) { m.completed = time.Now() })
 				l.messages.acks.add()
 			}
 		}
@@ -119,9 +119,9 @@ func (l *load) receiveOver(s *server, number int) {
 
 // received notes that a receiver has got a message. What is judged is when the lock began, not when the
 // message came: it may have come to the client long before the client looked.
-func (l *load) received(r *sb.ReceivedMessage, by int) {
-	has := lock{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
-	l.messages.change(r.MessageID, func(m *message) {
+func (l *workload) received(r *sb.ReceivedMessage, by int) {
+	has := lockInterval{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
+	l.messages.change(r.MessageID, func(m *modelMessage) {
 		if !m.completed.IsZero() && has.began.After(m.completed) {
 			l.messages.faults.add(fmt.Sprintf("message %s was completed at %v: %v", r.MessageID, m.completed,
 				has))
@@ -142,7 +142,7 @@ func closeClient(c *sb.Client) {
 }
 
 // checkMessages takes all messages out and compares them with what the clients know.
-func (l *load) checkMessages() {
+func (l *workload) checkMessages() {
 	left := l.drain()
 	r := &l.result
 	acked, completed := 0, 0
@@ -179,7 +179,7 @@ func (l *load) checkMessages() {
 
 // drain takes out all messages, from all servers in turn, and returns how often each id was there. Locked
 // ones come when their locks end.
-func (l *load) drain() map[string]int {
+func (l *workload) drain() map[string]int {
 	left := map[string]int{}
 	end := time.Now().Add(time.Minute + lockTime)
 	for n := 0; l.active() > 0; n++ {
@@ -193,7 +193,7 @@ func (l *load) drain() map[string]int {
 }
 
 // drainFrom completes what one server gives within a second.
-func (l *load) drainFrom(s *server, left map[string]int) {
+func (l *workload) drainFrom(s *server, left map[string]int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)
@@ -213,7 +213,7 @@ func (l *load) drainFrom(s *server, left map[string]int) {
 }
 
 // active returns how many messages the queue has.
-func (l *load) active() int {
+func (l *workload) active() int {
 	var q struct{ Active int }
 	out := l.servers[0].mayfly(l.t, "queue", "show", queueName, "--json")
 	must(l.t, json.Unmarshal([]byte(out), &q))

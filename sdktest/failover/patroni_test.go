@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// cluster is PostgreSQL under Patroni: a primary, a synchronous standby and one more.
-type cluster struct {
+// patroniCluster is PostgreSQL under Patroni: a primary, a synchronous standby and one more.
+type patroniCluster struct {
 	dir   string
 	etcd  int // port
-	nodes []*node
+	nodes []*patroniNode
 }
 
-// node is one Patroni with its PostgreSQL.
-type node struct {
+// patroniNode is one Patroni with its PostgreSQL.
+type patroniNode struct {
 	name       string
 	dir        string
 	port, rest int
@@ -32,9 +32,9 @@ type node struct {
 const recoveryTime = 8 * time.Second
 
 // newCluster starts a cluster and waits until it has a synchronous standby.
-func newCluster(t *testing.T) *cluster {
+func newCluster(t *testing.T) *patroniCluster {
 	t.Helper()
-	c := &cluster{dir: newFolder(t), etcd: freePort(t)}
+	c := &patroniCluster{dir: newFolder(t), etcd: freePort(t)}
 	peers := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
 	clients := fmt.Sprintf("http://127.0.0.1:%d", c.etcd)
 	etcd := launch(t, c.dir, "etcd.log", program(t, "etcd"), "--name", "e", "--data-dir",
@@ -43,7 +43,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Cleanup(etcd.kill)
 	t.Cleanup(func() { c.stop(t) }) // behind the servers, which end first
 	for i := range 3 {
-		n := &node{name: fmt.Sprintf("n%d", i), port: freePort(t), rest: freePort(t)}
+		n := &patroniNode{name: fmt.Sprintf("n%d", i), port: freePort(t), rest: freePort(t)}
 		n.dir = filepath.Join(c.dir, n.name)
 		c.nodes = append(c.nodes, n)
 		must(t, os.WriteFile(n.dir+".yml", c.settings(n, filepath.Dir(program(t, "postgres"))), 0o644))
@@ -54,7 +54,7 @@ func newCluster(t *testing.T) *cluster {
 }
 
 // settings returns the configuration of a node.
-func (c *cluster) settings(n *node, bin string) []byte {
+func (c *patroniCluster) settings(n *patroniNode, bin string) []byte {
 	user := func(name string) map[string]string {
 		return map[string]string{"username": name, "password": "secret"}
 	}
@@ -81,13 +81,13 @@ func (c *cluster) settings(n *node, bin string) []byte {
 	return text
 }
 
-func (c *cluster) start(t *testing.T, n *node) {
+func (c *patroniCluster) start(t *testing.T, n *patroniNode) {
 	t.Helper()
 	n.patroni = launch(t, c.dir, n.name+".log", program(t, "patroni"), n.dir+".yml")
 }
 
 // postmaster returns the process of a node's PostgreSQL, 0 if there is none.
-func (n *node) postmaster() int {
+func (n *patroniNode) postmaster() int {
 	text, err := os.ReadFile(filepath.Join(n.dir, "postmaster.pid"))
 	if err != nil {
 		return 0
@@ -98,7 +98,7 @@ func (n *node) postmaster() int {
 }
 
 // stop ends all processes.
-func (c *cluster) stop(t *testing.T) {
+func (c *patroniCluster) stop(t *testing.T) {
 	for _, n := range c.nodes {
 		pid := n.postmaster()
 		n.patroni.kill()
@@ -110,7 +110,7 @@ func (c *cluster) stop(t *testing.T) {
 }
 
 // members returns the role of each node that any node knows of.
-func (c *cluster) members() map[string]string {
+func (c *patroniCluster) members() map[string]string {
 	client := http.Client{Timeout: time.Second}
 	for _, n := range c.nodes {
 		res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/cluster", n.rest))
@@ -137,7 +137,7 @@ func (c *cluster) members() map[string]string {
 }
 
 // with returns the node that has a role; nil if there is none.
-func (c *cluster) with(role string) *node {
+func (c *patroniCluster) with(role string) *patroniNode {
 	for name, has := range c.members() {
 		for _, n := range c.nodes {
 			if has == role && n.name == name {
@@ -158,7 +158,7 @@ func count(members map[string]string, role string) (n int) {
 }
 
 // standby waits until all nodes run and one of them is a synchronous standby.
-func (c *cluster) standby(t *testing.T) {
+func (c *patroniCluster) standby(t *testing.T) {
 	t.Helper()
 	eventually(t, 2*time.Minute, "the cluster has a leader, a synchronous standby and a replica", func() bool {
 		members := c.members()
@@ -167,7 +167,7 @@ func (c *cluster) standby(t *testing.T) {
 }
 
 // url names all nodes.
-func (c *cluster) url() string {
+func (c *patroniCluster) url() string {
 	var hosts []string
 	for _, n := range c.nodes {
 		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", n.port))
@@ -177,7 +177,7 @@ func (c *cluster) url() string {
 
 // leader waits for a primary other than a lost one, and for a synchronous standby, without which it commits
 // nothing. It returns the primary.
-func (c *cluster) leader(t *testing.T, lost *node) (n *node) {
+func (c *patroniCluster) leader(t *testing.T, lost *patroniNode) (n *patroniNode) {
 	t.Helper()
 	eventually(t, time.Minute, "the cluster has a leader with a standby", func() bool {
 		n = c.with("leader")
@@ -187,7 +187,7 @@ func (c *cluster) leader(t *testing.T, lost *node) (n *node) {
 }
 
 // signal sends a signal to a node's Patroni and PostgreSQL.
-func (n *node) signal(t *testing.T, sig syscall.Signal) {
+func (n *patroniNode) signal(t *testing.T, sig syscall.Signal) {
 	t.Helper()
 	pid := n.postmaster()
 	must(t, n.patroni.cmd.Process.Signal(sig))
@@ -198,7 +198,7 @@ func (n *node) signal(t *testing.T, sig syscall.Signal) {
 // A watchdog ends a Patroni that has stood still for so long. It must: if Patroni 3.0 stood still between
 // reading from etcd that it is the leader and renewing that, it then overwrites the entry of the new leader,
 // which gives up its writes.
-func (c *cluster) resume(t *testing.T, n *node) {
+func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 	t.Helper()
 	n.patroni.kill()
 	must(t, signalAll(n.postmaster(), syscall.SIGCONT))
@@ -206,7 +206,7 @@ func (c *cluster) resume(t *testing.T, n *node) {
 }
 
 // failover waits until a standby has been promoted and the clients have continued.
-func (l *load) failover(round int, c *cluster, lost *node) {
+func (l *workload) failover(round int, c *patroniCluster, lost *patroniNode) {
 	l.t.Helper()
 	began := time.Now()
 	c.leader(l.t, lost)

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// database is one PostgreSQL that runs for the test.
-type database struct {
+// postgresServer is one PostgreSQL that runs for the test.
+type postgresServer struct {
 	dir  string
 	port int
 	run  *process
 }
 
 // newDatabase starts a PostgreSQL whose data are in dir.
-func newDatabase(t *testing.T, dir string) *database {
+func newDatabase(t *testing.T, dir string) *postgresServer {
 	t.Helper()
-	d := &database{dir: dir, port: freePort(t)}
+	d := &postgresServer{dir: dir, port: freePort(t)}
 	launch(t, dir, "initdb.log", program(t, "initdb"), "-D", d.data(), "-U", "mayfly", "-A", "trust",
 		"-E", "UTF8", "--locale=C").finish()
 	t.Cleanup(func() { // behind the servers, which end first
@@ -59,10 +59,10 @@ func (p *process) ended() bool {
 // finish waits until a process ends by itself.
 func (p *process) finish() { <-p.exited }
 
-func (d *database) data() string { return filepath.Join(d.dir, "data") }
+func (d *postgresServer) data() string { return filepath.Join(d.dir, "data") }
 
 // start starts PostgreSQL and waits until it answers.
-func (d *database) start(t *testing.T) {
+func (d *postgresServer) start(t *testing.T) {
 	t.Helper()
 	d.run = launch(t, d.dir, "postgres.log", program(t, "postgres"), "-D", d.data(), "-p", fmt.Sprint(d.port),
 		"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200")
@@ -73,27 +73,27 @@ func (d *database) start(t *testing.T) {
 }
 
 // crash ends PostgreSQL as a power cut would.
-func (d *database) crash(t *testing.T) {
+func (d *postgresServer) crash(t *testing.T) {
 	t.Helper()
 	must(t, killAll(d.run.cmd.Process.Pid))
 	d.run.finish()
 }
 
-func (d *database) query(sql string) (string, error) {
+func (d *postgresServer) query(sql string) (string, error) {
 	out, err := exec.Command("psql", "-Atc", sql, d.url()).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-func (d *database) exec(t *testing.T, sql string) {
+func (d *postgresServer) exec(t *testing.T, sql string) {
 	t.Helper()
 	if out, err := d.query(sql); err != nil {
 		t.Fatalf("%s: %v: %s", sql, err, out)
 	}
 }
 
-func (d *database) url() string { return d.urlAt(fmt.Sprintf("127.0.0.1:%d", d.port)) }
+func (d *postgresServer) url() string { return d.urlAt(fmt.Sprintf("127.0.0.1:%d", d.port)) }
 
 // urlAt is the address of the database by way of a proxy.
-func (d *database) urlAt(address string) string {
+func (d *postgresServer) urlAt(address string) string {
 	return "postgres://mayfly@" + address + "/postgres?sslmode=disable"
 }

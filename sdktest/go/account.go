@@ -12,7 +12,7 @@ import (
 var account = []scenario{
 	without("account-read", "no call that reads the account"),
 
-	{"connection-string", func(t *T) {
+	{"connection-string", func(t *ScenarioRun) {
 		client, err := azcosmos.NewClientFromConnectionString("AccountEndpoint="+t.endpoint+";AccountKey="+masterKey+";", t.options())
 		t.must(err)
 		_, err = client.CreateDatabase(t.ctx, azcosmos.DatabaseProperties{ID: t.name}, nil)
@@ -23,7 +23,7 @@ var account = []scenario{
 		t.must(err)
 	}},
 
-	{"wrong-key", func(t *T) {
+	{"wrong-key", func(t *ScenarioRun) {
 		cred, err := azcosmos.NewKeyCredential(base64.StdEncoding.EncodeToString([]byte("another key")))
 		t.must(err)
 		client, err := azcosmos.NewClientWithKey(t.endpoint, cred, t.options())
@@ -32,7 +32,7 @@ var account = []scenario{
 		t.fails(err, 401)
 	}},
 
-	{"response-headers", func(t *T) {
+	{"response-headers", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		seen := map[string]bool{}
 		want := func(r azcosmos.Response, err error) {
@@ -45,17 +45,17 @@ var account = []scenario{
 			want(r.Response, err)
 			t.check(r.SessionToken != nil && strings.Contains(*r.SessionToken, "#"), "no session token")
 		}
-		item(c.CreateItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a"}), nil))
+		item(c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a"}), nil))
 		item(c.ReadItem(t.ctx, key("a"), "1", nil))
-		item(c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "a", "v": 1}), nil))
+		item(c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 1}), nil))
 		page, err := c.NewQueryItemsPager("SELECT * FROM c", key("a"), nil).NextPage(t.ctx)
 		want(page.Response, err)
 		item(c.DeleteItem(t.ctx, key("a"), "1", nil))
 	}},
 
-	{"consistency-levels", func(t *T) {
+	{"consistency-levels", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a"})
+		c.create(Object{"id": "1", "pk": "a"})
 		for _, level := range []azcosmos.ConsistencyLevel{azcosmos.ConsistencyLevelConsistentPrefix, azcosmos.ConsistencyLevelEventual} {
 			_, err := c.ReadItem(t.ctx, key("a"), "1", &azcosmos.ItemOptions{ConsistencyLevel: &level})
 			t.must(err)
@@ -63,7 +63,7 @@ var account = []scenario{
 		}
 	}},
 
-	{"database-lifecycle", func(t *T) {
+	{"database-lifecycle", func(t *ScenarioRun) {
 		created, err := t.client.CreateDatabase(t.ctx, azcosmos.DatabaseProperties{ID: t.name}, nil)
 		t.must(err)
 		t.equal(created.RawResponse.StatusCode, 201)
@@ -74,14 +74,14 @@ var account = []scenario{
 		read, err := db.Read(t.ctx, nil)
 		t.must(err)
 		t.equal(read.DatabaseProperties.ID, t.name)
-		t.equal(t.databases("SELECT * FROM d WHERE d.id = @p", t.name), L{t.name})
+		t.equal(t.databases("SELECT * FROM d WHERE d.id = @p", t.name), Array{t.name})
 		_, err = db.Delete(t.ctx, nil)
 		t.must(err)
 		_, err = db.Read(t.ctx, nil)
 		t.fails(err, 404)
 	}},
 
-	{"database-listing", func(t *T) {
+	{"database-listing", func(t *ScenarioRun) {
 		want := []string{t.name + "-x", t.name + "-y", t.name + "-z"}
 		for _, id := range want {
 			_, err := t.client.CreateDatabase(t.ctx, azcosmos.DatabaseProperties{ID: id}, nil)
@@ -96,7 +96,7 @@ var account = []scenario{
 		}
 	}},
 
-	{"container-lifecycle", func(t *T) {
+	{"container-lifecycle", func(t *ScenarioRun) {
 		db := t.database(nil)
 		p := azcosmos.ContainerProperties{ID: "c", PartitionKeyDefinition: byPath("/pk")}
 		created, err := db.CreateContainer(t.ctx, p, nil)
@@ -119,7 +119,7 @@ var account = []scenario{
 		t.fails(err, 404)
 	}},
 
-	{"container-listing", func(t *T) {
+	{"container-listing", func(t *ScenarioRun) {
 		for _, id := range []string{"x", "y", "z"} {
 			t.container(azcosmos.ContainerProperties{ID: id})
 		}
@@ -134,10 +134,10 @@ var account = []scenario{
 			return ids
 		}
 		t.same(list("SELECT * FROM c"), []string{"x", "y", "z"})
-		t.equal(list("SELECT * FROM c WHERE c.id = @id", azcosmos.QueryParameter{Name: "@id", Value: "y"}), L{"y"})
+		t.equal(list("SELECT * FROM c WHERE c.id = @id", azcosmos.QueryParameter{Name: "@id", Value: "y"}), Array{"y"})
 	}},
 
-	{"container-replace", func(t *T) {
+	{"container-replace", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		was := c.properties()
 		p := was
@@ -158,10 +158,10 @@ var account = []scenario{
 		t.fails(err, 400)
 	}},
 
-	{"container-quota", func(t *T) {
+	{"container-quota", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"1", "2", "3"} {
-			c.create(M{"id": id, "pk": id})
+			c.create(Object{"id": id, "pk": id})
 		}
 		read, err := c.Read(t.ctx, &azcosmos.ReadContainerOptions{PopulateQuotaInfo: true})
 		t.must(err)
@@ -170,7 +170,7 @@ var account = []scenario{
 		t.check(strings.Contains(usage, "documentsCount=3;"), "usage %q", usage)
 	}},
 
-	{"indexing-policy", func(t *T) {
+	{"indexing-policy", func(t *ScenarioRun) {
 		policy := azcosmos.IndexingPolicy{
 			Automatic: true, IndexingMode: azcosmos.IndexingModeConsistent,
 			IncludedPaths: []azcosmos.IncludedPath{{Path: "/*"}},
@@ -183,13 +183,13 @@ var account = []scenario{
 		got := t.container(azcosmos.ContainerProperties{IndexingPolicy: &policy}).properties().IndexingPolicy
 		t.equal(got.IndexingMode, "consistent")
 		t.equal(got.IncludedPaths, policy.IncludedPaths)
-		t.equal(got.ExcludedPaths, L{M{"path": "/big/*"}, M{"path": `/"_etag"/?`}})
+		t.equal(got.ExcludedPaths, Array{Object{"path": "/big/*"}, Object{"path": `/"_etag"/?`}})
 		t.equal(got.CompositeIndexes, policy.CompositeIndexes)
 		t.equal(got.SpatialIndexes[0].Path, "/at/*")
 		t.equal(len(got.SpatialIndexes[0].SpatialTypes), 4)
 	}},
 
-	{"indexing-none", func(t *T) {
+	{"indexing-none", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{IndexingPolicy: &azcosmos.IndexingPolicy{IndexingMode: azcosmos.IndexingModeNone}})
 		got := c.properties().IndexingPolicy
 		t.equal(got.IndexingMode, "none")
@@ -197,7 +197,7 @@ var account = []scenario{
 		t.same(c.ids(" WHERE c.n > 17", across), []string{"i18", "i19"})
 	}},
 
-	{"indexing-change", func(t *T) {
+	{"indexing-change", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		want := []string{"i01", "i04", "i07", "i10", "i13", "i16", "i19"}
 		t.same(c.ids(" WHERE c.g = 'g1'", across), want)
@@ -210,11 +210,11 @@ var account = []scenario{
 		}
 	}},
 
-	{"unique-keys", func(t *T) {
+	{"unique-keys", func(t *ScenarioRun) {
 		policy := &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/name", "/o/x"}}}}
 		c := t.container(azcosmos.ContainerProperties{UniqueKeyPolicy: policy})
 		t.equal(c.properties().UniqueKeyPolicy, policy)
-		named := func(id, pk, name string) M { return M{"id": id, "pk": pk, "name": name, "o": M{"x": 1}} }
+		named := func(id, pk, name string) Object { return Object{"id": id, "pk": pk, "name": name, "o": Object{"x": 1}} }
 		c.create(named("1", "a", "ada"))
 		c.create(named("2", "a", "bob"))
 		_, err := c.CreateItem(t.ctx, key("a"), raw(named("3", "a", "ada")), nil)
@@ -234,7 +234,7 @@ var account = []scenario{
 	without("computed-properties", "container properties without computed properties"),
 	without("conflict-feed", "no conflicts"),
 
-	{"throughput-manual", func(t *T) {
+	{"throughput-manual", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{}, azcosmos.NewManualThroughputProperties(600))
 		t.equal(c.throughput(), "manual 600")
 		_, err := c.ReplaceThroughput(t.ctx, azcosmos.NewManualThroughputProperties(1000), nil)
@@ -242,7 +242,7 @@ var account = []scenario{
 		t.equal(c.throughput(), "manual 1000")
 	}},
 
-	{"throughput-autoscale", func(t *T) {
+	{"throughput-autoscale", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{}, azcosmos.NewAutoscaleThroughputProperties(4000))
 		t.equal(c.throughput(), "autoscale 4000")
 		_, err := c.ReplaceThroughput(t.ctx, azcosmos.NewAutoscaleThroughputProperties(8000), nil)
@@ -250,7 +250,7 @@ var account = []scenario{
 		t.equal(c.throughput(), "autoscale 8000")
 	}},
 
-	{"throughput-database", func(t *T) {
+	{"throughput-database", func(t *ScenarioRun) {
 		db := t.database(&azcosmos.CreateDatabaseOptions{ThroughputProperties: ptr(azcosmos.NewManualThroughputProperties(800))})
 		read, err := db.ReadThroughput(t.ctx, nil)
 		t.must(err)
@@ -259,13 +259,13 @@ var account = []scenario{
 		t.fails(err, 404)
 	}},
 
-	{"throughput-default", func(t *T) {
+	{"throughput-default", func(t *ScenarioRun) {
 		t.equal(t.container(azcosmos.ContainerProperties{}).throughput(), "manual 400")
 		_, err := t.database(nil).ReadThroughput(t.ctx, nil)
 		t.fails(err, 404)
 	}},
 
-	{"feed-range-list", func(t *T) {
+	{"feed-range-list", func(t *ScenarioRun) {
 		ranges, err := t.container(azcosmos.ContainerProperties{}).ReadFeedRanges(t.ctx, nil)
 		t.must(err)
 		t.equal(len(ranges), t.ranges)
@@ -281,7 +281,7 @@ var account = []scenario{
 var everyShape = []azcosmos.SpatialType{azcosmos.SpatialTypePoint, azcosmos.SpatialTypeLineString, azcosmos.SpatialTypePolygon, azcosmos.SpatialTypeMultiPolygon}
 
 // databases returns the ids of the databases that a query finds; p is the value of its parameter @p.
-func (t *T) databases(query, p string) (ids []string) {
+func (t *ScenarioRun) databases(query, p string) (ids []string) {
 	o := &azcosmos.QueryDatabasesOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@p", Value: p}}}
 	for pager := t.client.NewQueryDatabasesPager(query, o); pager.More(); {
 		page, err := pager.NextPage(t.ctx)
@@ -293,13 +293,13 @@ func (t *T) databases(query, p string) (ids []string) {
 	return ids
 }
 
-func (c C) properties() azcosmos.ContainerProperties {
+func (c ScenarioContainer) properties() azcosmos.ContainerProperties {
 	read, err := c.Read(c.t.ctx, nil)
 	c.t.must(err)
 	return *read.ContainerProperties
 }
 
-func (c C) throughput() string {
+func (c ScenarioContainer) throughput() string {
 	read, err := c.ReadThroughput(c.t.ctx, nil)
 	c.t.must(err)
 	return amount(read)

@@ -8,7 +8,7 @@ import (
 )
 
 var feed = []scenario{
-	{"feed-beginning", func(t *T) {
+	{"feed-beginning", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{})
 		got := f.drain()
@@ -24,21 +24,21 @@ var feed = []scenario{
 				t.equal(t.doc(d), twentieth(7))
 			}
 		}
-		t.equal(inKey, L{"i02", "i07", "i12", "i17"})
+		t.equal(inKey, Array{"i02", "i07", "i12", "i17"})
 		t.equal(len(f.drain()), 0)
-		c.create(M{"id": "new", "pk": "p3"})
-		t.equal(t.names(f.drain()), L{"new"})
+		c.create(Object{"id": "new", "pk": "p3"})
+		t.equal(t.names(f.drain()), Array{"new"})
 		t.equal(len(f.drain()), 0)
 	}},
 
 	without("feed-now", "no start from now"),
 
-	{"feed-time", func(t *T) {
+	{"feed-time", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.advance(10)
-		mark := t.full(c.create(M{"id": "mark", "pk": "p0"}).Value)["_ts"].(float64)
+		mark := t.full(c.create(Object{"id": "mark", "pk": "p0"}).Value)["_ts"].(float64)
 		t.advance(10)
-		c.create(M{"id": "late", "pk": "p1"})
+		c.create(Object{"id": "late", "pk": "p1"})
 		since := func(seconds int64) azcosmos.ChangeFeedOptions {
 			return azcosmos.ChangeFeedOptions{StartFrom: ptr(time.Unix(int64(mark)+seconds, 0))}
 		}
@@ -46,17 +46,17 @@ var feed = []scenario{
 		t.same(t.names(c.feed(since(-5)).drain()), []string{"mark", "late"})
 	}},
 
-	{"feed-partition", func(t *T) {
+	{"feed-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{PartitionKey: ptr(key("p4"))})
-		t.equal(t.names(f.drain()), L{"i04", "i09", "i14", "i19"})
-		c.create(M{"id": "other", "pk": "p3"})
+		t.equal(t.names(f.drain()), Array{"i04", "i09", "i14", "i19"})
+		c.create(Object{"id": "other", "pk": "p3"})
 		t.equal(len(f.drain()), 0)
-		c.create(M{"id": "own", "pk": "p4"})
-		t.equal(t.names(f.drain()), L{"own"})
+		c.create(Object{"id": "own", "pk": "p4"})
+		t.equal(t.names(f.drain()), Array{"own"})
 	}},
 
-	{"feed-by-range", func(t *T) {
+	{"feed-by-range", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		ranges, err := c.ReadFeedRanges(t.ctx, nil)
 		t.must(err)
@@ -67,7 +67,7 @@ var feed = []scenario{
 		t.same(got, everything())
 	}},
 
-	{"feed-page-size", func(t *T) {
+	{"feed-page-size", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{MaxItemCount: 4})
 		pages, got := 0, []string{}
@@ -80,7 +80,7 @@ var feed = []scenario{
 		t.same(got, everything())
 	}},
 
-	{"feed-resume", func(t *T) {
+	{"feed-resume", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{MaxItemCount: 4})
 		first := t.names(f.next())
@@ -88,32 +88,32 @@ var feed = []scenario{
 		t.same(append(first, t.names(other.drain())...), everything())
 	}},
 
-	{"feed-latest", func(t *T) {
+	{"feed-latest", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"1", "2", "3"} {
-			c.create(M{"id": id, "pk": "a", "v": 1})
+			c.create(Object{"id": id, "pk": "a", "v": 1})
 		}
 		for _, v := range []int{2, 3} {
-			_, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "a", "v": v}), nil)
+			_, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": v}), nil)
 			t.must(err)
 		}
 		_, err := c.DeleteItem(t.ctx, key("a"), "2", nil)
 		t.must(err)
 		f := c.feed(azcosmos.ChangeFeedOptions{})
 		got := f.drain()
-		t.equal(t.names(got), L{"3", "1"})
+		t.equal(t.names(got), Array{"3", "1"})
 		t.equal(t.doc(got[1])["v"], 3)
 		_, err = c.DeleteItem(t.ctx, key("a"), "3", nil)
 		t.must(err)
 		t.equal(len(f.drain()), 0)
 	}},
 
-	{"feed-expired", func(t *T) {
+	{"feed-expired", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{DefaultTimeToLive: ptr(int32(-1))})
-		c.create(M{"id": "mortal", "pk": "a", "ttl": 5})
-		c.create(M{"id": "lasting", "pk": "a"})
+		c.create(Object{"id": "mortal", "pk": "a", "ttl": 5})
+		c.create(Object{"id": "lasting", "pk": "a"})
 		t.advance(5)
-		t.equal(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), L{"lasting"})
+		t.equal(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), Array{"lasting"})
 	}},
 
 	without("feed-all-versions", "no all-versions mode"),
@@ -124,12 +124,12 @@ var feed = []scenario{
 
 // feedReader reads the change feed of a container, page by page.
 type feedReader struct {
-	c C
+	c ScenarioContainer
 	o azcosmos.ChangeFeedOptions
 }
 
 // feed returns a reader of the container's change feed. If o has no feed range, it reads the whole container.
-func (c C) feed(o azcosmos.ChangeFeedOptions) *feedReader {
+func (c ScenarioContainer) feed(o azcosmos.ChangeFeedOptions) *feedReader {
 	if o.FeedRange == nil && o.Continuation == nil {
 		o.FeedRange = &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
 	}

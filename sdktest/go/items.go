@@ -8,9 +8,9 @@ import (
 )
 
 var items = []scenario{
-	{"item-create", func(t *T) {
+	{"item-create", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		sent := M{"id": "1", "pk": "a", "v": 1, "o": M{"a": L{1, nil, true}}}
+		sent := Object{"id": "1", "pk": "a", "v": 1, "o": Object{"a": Array{1, nil, true}}}
 		res := c.create(sent)
 		t.equal(t.doc(res.Value), sent)
 		full := t.full(res.Value)
@@ -24,39 +24,39 @@ var items = []scenario{
 		t.equal(t.full(read.Value), full)
 	}},
 
-	{"item-create-again", func(t *T) {
+	{"item-create-again", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a"})
-		_, err := c.CreateItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a", "v": 2}), nil)
+		c.create(Object{"id": "1", "pk": "a"})
+		_, err := c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": 2}), nil)
 		t.fails(err, 409)
-		t.equal(c.read("a", "1"), M{"id": "1", "pk": "a"})
+		t.equal(c.read("a", "1"), Object{"id": "1", "pk": "a"})
 	}},
 
-	{"item-read-absent", func(t *T) { t.container(azcosmos.ContainerProperties{}).gone("a", "none") }},
+	{"item-read-absent", func(t *ScenarioRun) { t.container(azcosmos.ContainerProperties{}).gone("a", "none") }},
 
 	without("item-read-unchanged", "no If-None-Match"),
 
-	{"item-replace", func(t *T) {
+	{"item-replace", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		was := t.full(c.create(M{"id": "1", "pk": "a"}).Value)
-		res, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "a", "v": 2}), content)
+		was := t.full(c.create(Object{"id": "1", "pk": "a"}).Value)
+		res, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), content)
 		t.must(err)
 		t.equal(res.RawResponse.StatusCode, 200)
-		t.equal(t.doc(res.Value), M{"id": "1", "pk": "a", "v": 2})
+		t.equal(t.doc(res.Value), Object{"id": "1", "pk": "a", "v": 2})
 		is := t.full(res.Value)
 		t.equal(is["_rid"], was["_rid"])
 		t.check(is["_etag"] != was["_etag"], "the etag stays")
-		_, err = c.ReplaceItem(t.ctx, key("a"), "none", raw(M{"id": "none", "pk": "a"}), nil)
+		_, err = c.ReplaceItem(t.ctx, key("a"), "none", raw(Object{"id": "none", "pk": "a"}), nil)
 		t.fails(err, 404)
 	}},
 
-	{"item-replace-stale", func(t *T) {
+	{"item-replace-stale", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		match := func(e azcore.ETag) *azcosmos.ItemOptions { return &azcosmos.ItemOptions{IfMatchEtag: &e} }
-		first := c.create(M{"id": "1", "pk": "a", "v": 1})
-		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "a", "v": 2}), match(first.ETag))
+		first := c.create(Object{"id": "1", "pk": "a", "v": 1})
+		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), match(first.ETag))
 		t.must(err)
-		third := raw(M{"id": "1", "pk": "a", "v": 3})
+		third := raw(Object{"id": "1", "pk": "a", "v": 3})
 		_, err = c.ReplaceItem(t.ctx, key("a"), "1", third, match(first.ETag))
 		t.fails(err, 412)
 		_, err = c.UpsertItem(t.ctx, key("a"), third, match(first.ETag))
@@ -68,19 +68,19 @@ var items = []scenario{
 		t.must(err)
 	}},
 
-	{"item-upsert", func(t *T) {
+	{"item-upsert", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for v, want := range []int{201, 200} {
-			res, err := c.UpsertItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a", "v": v}), content)
+			res, err := c.UpsertItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": v}), content)
 			t.must(err)
 			t.equal(res.RawResponse.StatusCode, want)
-			t.equal(t.doc(res.Value), M{"id": "1", "pk": "a", "v": v})
+			t.equal(t.doc(res.Value), Object{"id": "1", "pk": "a", "v": v})
 		}
 	}},
 
-	{"item-delete", func(t *T) {
+	{"item-delete", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a"})
+		c.create(Object{"id": "1", "pk": "a"})
 		res, err := c.DeleteItem(t.ctx, key("a"), "1", nil)
 		t.must(err)
 		t.equal(res.RawResponse.StatusCode, 204)
@@ -89,9 +89,9 @@ var items = []scenario{
 		t.fails(err, 404)
 	}},
 
-	{"item-no-content", func(t *T) {
+	{"item-no-content", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		body := raw(M{"id": "1", "pk": "a", "v": 1})
+		body := raw(Object{"id": "1", "pk": "a", "v": 1})
 		var set azcosmos.PatchOperations
 		set.AppendSet("/v", 3)
 		for _, write := range []func() (azcosmos.ItemResponse, error){
@@ -107,16 +107,16 @@ var items = []scenario{
 		t.equal(c.read("a", "1")["v"], 3)
 	}},
 
-	{"item-ids", func(t *T) {
+	{"item-ids", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		names := []string{
 			"a b", " leading", "trailing ", "a?b", "100%", "a%20b", "a+b", `"quoted"`, ";:@&=$,!*'()", "äöüß", "文档", "😀", "a.b", "[0]",
 			strings.Repeat("a", 255), "a/b", `a\b`, "a#b",
 		}
 		for _, id := range names {
-			t.equal(t.doc(c.create(M{"id": id, "pk": "a"}).Value)["id"], id)
+			t.equal(t.doc(c.create(Object{"id": id, "pk": "a"}).Value)["id"], id)
 			t.equal(c.read("a", id)["id"], id)
-			_, err := c.ReplaceItem(t.ctx, key("a"), id, raw(M{"id": id, "pk": "a", "v": 1}), nil)
+			_, err := c.ReplaceItem(t.ctx, key("a"), id, raw(Object{"id": id, "pk": "a", "v": 1}), nil)
 			t.must(err)
 		}
 		t.same(c.ids("", key("a")), names)
@@ -126,48 +126,48 @@ var items = []scenario{
 		}
 	}},
 
-	{"item-values", func(t *T) {
+	{"item-values", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		deep := any("end")
 		for range 100 {
-			deep = M{"d": deep}
+			deep = Object{"d": deep}
 		}
-		sent := M{
+		sent := Object{
 			"id": "1", "pk": "a",
-			"numbers": L{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
-			"texts":   L{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028", "<&>"},
-			"empty":   M{"object": M{}, "array": L{}, "nested": L{L{}, L{M{}}}},
-			"deep":    deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": L{true, false, nil},
+			"numbers": Array{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
+			"texts":   Array{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028", "<&>"},
+			"empty":   Object{"object": Object{}, "array": Array{}, "nested": Array{Array{}, Array{Object{}}}},
+			"deep":    deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": Array{true, false, nil},
 		}
 		_, err := c.CreateItem(t.ctx, key("a"), unescaped(sent), nil)
 		t.must(err)
 		t.equal(c.read("a", "1"), sent)
 		t.equal(t.doc(c.pages("SELECT * FROM c", key("a"), nil)[0][0]), sent)
-		t.equal(c.rows(`SELECT VALUE c["name.with.dots"] FROM c`, key("a"), nil), L{2})
+		t.equal(c.rows(`SELECT VALUE c["name.with.dots"] FROM c`, key("a"), nil), Array{2})
 	}},
 
-	{"item-too-large", func(t *T) {
+	{"item-too-large", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		_, err := c.CreateItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
+		_, err := c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
 		t.fails(err, 413)
 		c.gone("a", "1")
-		c.create(M{"id": "1", "pk": "a", "v": strings.Repeat("x", 1900<<10)})
+		c.create(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 1900<<10)})
 	}},
 
-	{"item-wrong-partition", func(t *T) {
+	{"item-wrong-partition", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		_, err := c.CreateItem(t.ctx, key("b"), raw(M{"id": "1", "pk": "a"}), nil)
+		_, err := c.CreateItem(t.ctx, key("b"), raw(Object{"id": "1", "pk": "a"}), nil)
 		t.fails(err, 400)
-		c.create(M{"id": "1", "pk": "a"})
-		_, err = c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "b"}), nil)
+		c.create(Object{"id": "1", "pk": "a"})
+		_, err = c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "b"}), nil)
 		t.fails(err, 400)
 		t.equal(c.read("a", "1")["pk"], "a")
 	}},
 
-	{"item-same-id", func(t *T) {
+	{"item-same-id", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a", "v": 1})
-		c.create(M{"id": "1", "pk": "b", "v": 2})
+		c.create(Object{"id": "1", "pk": "a", "v": 1})
+		c.create(Object{"id": "1", "pk": "b", "v": 2})
 		_, err := c.DeleteItem(t.ctx, key("a"), "1", nil)
 		t.must(err)
 		t.equal(c.read("b", "1")["v"], 2)

@@ -14,36 +14,36 @@ var keys = []scenario{
 	{"key-null", lives(nil)},
 	without("key-none", "no key for an absent property"),
 
-	{"key-kinds-apart", func(t *T) {
+	{"key-kinds-apart", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		kinds := L{"1", 1, true, "true", nil, ""}
+		kinds := Array{"1", 1, true, "true", nil, ""}
 		for v, pk := range kinds {
-			c.create(M{"id": "1", "pk": pk, "v": v})
+			c.create(Object{"id": "1", "pk": pk, "v": v})
 		}
 		for v, pk := range kinds {
 			t.equal(c.read(pk, "1")["v"], v)
-			t.equal(c.rows("SELECT VALUE c.v FROM c", key(pk), nil), L{v})
+			t.equal(c.rows("SELECT VALUE c.v FROM c", key(pk), nil), Array{v})
 		}
 	}},
 
-	{"key-long", func(t *T) {
+	{"key-long", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		long := strings.Repeat("k", 1999)
-		c.create(M{"id": "1", "pk": long + "1", "v": 1})
-		c.create(M{"id": "1", "pk": long + "2", "v": 2})
+		c.create(Object{"id": "1", "pk": long + "1", "v": 1})
+		c.create(Object{"id": "1", "pk": long + "2", "v": 2})
 		t.equal(c.read(long+"1", "1")["v"], 1)
-		t.equal(c.rows("SELECT VALUE c.v FROM c", key(long+"2"), nil), L{2})
+		t.equal(c.rows("SELECT VALUE c.v FROM c", key(long+"2"), nil), Array{2})
 	}},
 
-	{"key-nested", func(t *T) {
+	{"key-nested", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: byPath("/a/b")})
-		c.life(key("x"), M{"id": "1", "a": M{"b": "x", "c": 1}})
+		c.life(key("x"), Object{"id": "1", "a": Object{"b": "x", "c": 1}})
 	}},
 
-	{"key-hierarchical", func(t *T) {
+	{"key-hierarchical", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 		pk := key("de", "berlin", "a")
-		sent := M{"id": "1", "country": "de", "city": "berlin", "street": "a"}
+		sent := Object{"id": "1", "country": "de", "city": "berlin", "street": "a"}
 		c.life(pk, sent)
 		_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
 		t.must(err)
@@ -56,10 +56,10 @@ var keys = []scenario{
 		t.fails(err, 404)
 	}},
 
-	{"key-hierarchical-query", func(t *T) {
+	{"key-hierarchical-query", func(t *ScenarioRun) {
 		c := t.atlas()
 		for _, prefix := range [][]string{{"de", "berlin", "a"}, {"de", "berlin"}, {"de"}, {"fr"}, {"it"}} {
-			values := L{}
+			values := Array{}
 			for _, v := range prefix {
 				values = append(values, v)
 			}
@@ -67,12 +67,12 @@ var keys = []scenario{
 		}
 	}},
 
-	{"key-hierarchical-partial", func(t *T) {
+	{"key-hierarchical-partial", func(t *ScenarioRun) {
 		_, err := t.atlas().ReadItem(t.ctx, key("de", "berlin"), "de-berlin-a-1", nil)
 		t.fails(err, 400)
 	}},
 
-	{"key-hierarchical-feed", func(t *T) {
+	{"key-hierarchical-feed", func(t *ScenarioRun) {
 		f := t.atlas().feed(azcosmos.ChangeFeedOptions{PartitionKey: ptr(key("de"))})
 		t.same(t.names(f.drain()), under("de"))
 	}},
@@ -82,7 +82,7 @@ var keys = []scenario{
 
 // life creates, reads, replaces and deletes a document with the id "1" under the partition key pk. sent is
 // the document as it is created.
-func (c C) life(pk azcosmos.PartitionKey, sent M) {
+func (c ScenarioContainer) life(pk azcosmos.PartitionKey, sent Object) {
 	t := c.t
 	_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
 	t.must(err)
@@ -99,11 +99,11 @@ func (c C) life(pk azcosmos.PartitionKey, sent M) {
 	t.must(err)
 }
 
-func lives(values ...any) func(t *T) {
-	return func(t *T) {
+func lives(values ...any) func(t *ScenarioRun) {
+	return func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, pk := range values {
-			c.life(key(pk), M{"id": "1", "pk": pk})
+			c.life(key(pk), Object{"id": "1", "pk": pk})
 		}
 	}
 }
@@ -115,11 +115,11 @@ var threeLevels = azcosmos.PartitionKeyDefinition{
 var places = [][]string{{"de", "berlin", "a"}, {"de", "berlin", "b"}, {"de", "bonn", "a"}, {"fr", "paris", "a"}, {"fr", "berlin", "a"}}
 
 // atlas creates a container with a hierarchical partition key and two documents under each key.
-func (t *T) atlas() C {
+func (t *ScenarioRun) atlas() ScenarioContainer {
 	c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 	for _, p := range places {
 		for _, n := range []string{"-1", "-2"} {
-			body := M{"id": strings.Join(p, "-") + n, "country": p[0], "city": p[1], "street": p[2]}
+			body := Object{"id": strings.Join(p, "-") + n, "country": p[0], "city": p[1], "street": p[2]}
 			_, err := c.CreateItem(t.ctx, key(p[0], p[1], p[2]), raw(body), nil)
 			t.must(err)
 		}

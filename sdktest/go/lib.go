@@ -34,7 +34,7 @@ type settings struct {
 // scenario is one of the scenarios that scenarios.md lists.
 type scenario struct {
 	name string
-	run  func(t *T)
+	run  func(t *ScenarioRun)
 }
 
 // noAPI is the result of a scenario for which the SDK has no call; the text says what is missing.
@@ -44,12 +44,12 @@ func (e noAPI) Error() string { return string(e) }
 
 // without returns a scenario that is skipped because the SDK has no call for it.
 func without(name, reason string) scenario {
-	return scenario{name, func(*T) { panic(noAPI(reason)) }}
+	return scenario{name, func(*ScenarioRun) { panic(noAPI(reason)) }}
 }
 
-// T is one run of a scenario, with a client and a database of its own, which is created by the first call of
+// ScenarioRun is one run of a scenario, with a client and a database of its own, which is created by the first call of
 // database. Methods that check something end the scenario if the check fails.
-type T struct {
+type ScenarioRun struct {
 	settings
 	name   string
 	ctx    context.Context
@@ -60,7 +60,7 @@ type T struct {
 
 // one runs a scenario, deletes its database afterwards, and returns why the scenario failed.
 func one(f settings, s scenario) (err error) {
-	t := &T{settings: f, name: s.name, ctx: context.Background()}
+	t := &ScenarioRun{settings: f, name: s.name, ctx: context.Background()}
 	defer func() {
 		if t.db != nil {
 			_, e := t.db.Delete(t.ctx, nil)
@@ -93,7 +93,7 @@ type failure string
 func (e failure) Error() string { return string(e) }
 
 // fatalf ends the scenario with a message that names the line of the scenario that has failed.
-func (t *T) fatalf(format string, args ...any) {
+func (t *ScenarioRun) fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for skip := 1; ; skip++ {
 		_, file, line, ok := runtime.Caller(skip)
@@ -108,21 +108,21 @@ func (t *T) fatalf(format string, args ...any) {
 	panic(failure(text))
 }
 
-func (t *T) must(err error) {
+func (t *ScenarioRun) must(err error) {
 	if err != nil {
 		t.fatalf("%v", err)
 	}
 }
 
 // check ends the scenario unless ok is true. what and args describe the failure.
-func (t *T) check(ok bool, what string, args ...any) {
+func (t *ScenarioRun) check(ok bool, what string, args ...any) {
 	if !ok {
 		t.fatalf(what, args...)
 	}
 }
 
 // equal ends the scenario unless got and want have the same JSON encoding.
-func (t *T) equal(got, want any) {
+func (t *ScenarioRun) equal(got, want any) {
 	if !reflect.DeepEqual(plain(t, got), plain(t, want)) {
 		t.fatalf("got %s, want %s", spell(got), spell(want))
 	}
@@ -136,7 +136,7 @@ func spell(v any) string {
 	return string(b)
 }
 
-func plain(t *T, v any) any {
+func plain(t *ScenarioRun, v any) any {
 	var p any
 	t.must(json.Unmarshal([]byte(spell(v)), &p))
 	return p
@@ -144,7 +144,7 @@ func plain(t *T, v any) any {
 
 // options returns the options of a client that does not retry, so that a scenario sees each failure. Over
 // https the client trusts the certificates in the file SSL_CERT_FILE, on every operating system.
-func (t *T) options() *azcosmos.ClientOptions {
+func (t *ScenarioRun) options() *azcosmos.ClientOptions {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	if file := os.Getenv("SSL_CERT_FILE"); file != "" {
 		pem, err := os.ReadFile(file)
@@ -161,7 +161,7 @@ func (t *T) options() *azcosmos.ClientOptions {
 }
 
 // connect returns a new client.
-func (t *T) connect() *azcosmos.Client {
+func (t *ScenarioRun) connect() *azcosmos.Client {
 	cred, err := azcosmos.NewKeyCredential(masterKey)
 	t.must(err)
 	client, err := azcosmos.NewClientWithKey(t.endpoint, cred, t.options())
@@ -170,7 +170,7 @@ func (t *T) connect() *azcosmos.Client {
 }
 
 // database returns the scenario's database. The first call creates it with the options o.
-func (t *T) database(o *azcosmos.CreateDatabaseOptions) *azcosmos.DatabaseClient {
+func (t *ScenarioRun) database(o *azcosmos.CreateDatabaseOptions) *azcosmos.DatabaseClient {
 	if t.db == nil {
 		_, err := t.client.CreateDatabase(t.ctx, azcosmos.DatabaseProperties{ID: t.name}, o)
 		t.must(err)
@@ -180,14 +180,14 @@ func (t *T) database(o *azcosmos.CreateDatabaseOptions) *azcosmos.DatabaseClient
 	return t.db
 }
 
-// C is a container of a scenario.
-type C struct {
+// ScenarioContainer is a container of a scenario.
+type ScenarioContainer struct {
 	*azcosmos.ContainerClient
-	t *T
+	t *ScenarioRun
 }
 
 // container creates a container with the id "c", partitioned by /pk, unless the properties say otherwise.
-func (t *T) container(p azcosmos.ContainerProperties, throughput ...azcosmos.ThroughputProperties) C {
+func (t *ScenarioRun) container(p azcosmos.ContainerProperties, throughput ...azcosmos.ThroughputProperties) ScenarioContainer {
 	if p.ID == "" {
 		p.ID = "c"
 	}
@@ -203,7 +203,7 @@ func (t *T) container(p azcosmos.ContainerProperties, throughput ...azcosmos.Thr
 	t.must(err)
 	c, err := db.NewContainer(p.ID)
 	t.must(err)
-	return C{c, t}
+	return ScenarioContainer{c, t}
 }
 
 func byPath(path string) azcosmos.PartitionKeyDefinition {
@@ -211,22 +211,22 @@ func byPath(path string) azcosmos.PartitionKeyDefinition {
 }
 
 // seen returns the same container as accessed by another client.
-func (c C) seen(client *azcosmos.Client) C {
+func (c ScenarioContainer) seen(client *azcosmos.Client) ScenarioContainer {
 	other, err := client.NewContainer(c.t.name, c.ID())
 	c.t.must(err)
-	return C{other, c.t}
+	return ScenarioContainer{other, c.t}
 }
 
-// M is a document.
-type M = map[string]any
+// Object is a document.
+type Object = map[string]any
 
-// L is a list of values.
-type L = []any
+// Array is a list of values.
+type Array = []any
 
 func raw(v any) []byte { return []byte(spell(v)) }
 
 // doc decodes a document and removes the properties that the server has added.
-func (t *T) doc(body []byte) M {
+func (t *ScenarioRun) doc(body []byte) Object {
 	m := t.full(body)
 	for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"} {
 		delete(m, name)
@@ -234,8 +234,8 @@ func (t *T) doc(body []byte) M {
 	return m
 }
 
-func (t *T) full(body []byte) M {
-	var m M
+func (t *ScenarioRun) full(body []byte) Object {
+	var m Object
 	t.must(json.Unmarshal(body, &m))
 	return m
 }
@@ -266,7 +266,7 @@ func key(values ...any) azcosmos.PartitionKey {
 var across = azcosmos.NewPartitionKey()
 
 // create creates a document under the partition key in its property pk.
-func (c C) create(m M) azcosmos.ItemResponse {
+func (c ScenarioContainer) create(m Object) azcosmos.ItemResponse {
 	res, err := c.CreateItem(c.t.ctx, key(m["pk"]), raw(m), content)
 	c.t.must(err)
 	c.t.equal(res.RawResponse.StatusCode, 201)
@@ -274,20 +274,20 @@ func (c C) create(m M) azcosmos.ItemResponse {
 }
 
 // read reads a document and returns it without the properties that the server has added.
-func (c C) read(pk any, id string) M {
+func (c ScenarioContainer) read(pk any, id string) Object {
 	res, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.must(err)
 	return c.t.doc(res.Value)
 }
 
 // gone ends the scenario as a failure if the document exists.
-func (c C) gone(pk any, id string) {
+func (c ScenarioContainer) gone(pk any, id string) {
 	_, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.fails(err, 404)
 }
 
 // pages runs a query to its end and returns its pages.
-func (c C) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) (pages [][][]byte) {
+func (c ScenarioContainer) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) (pages [][][]byte) {
 	for p := c.NewQueryItemsPager(text, pk, o); p.More(); {
 		page, err := p.NextPage(c.t.ctx)
 		c.t.must(err)
@@ -297,8 +297,8 @@ func (c C) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions
 }
 
 // rows runs a query to its end and returns its rows as decoded values.
-func (c C) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) L {
-	rows := L{}
+func (c ScenarioContainer) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) Array {
+	rows := Array{}
 	for _, r := range slices.Concat(c.pages(text, pk, o)...) {
 		var v any
 		c.t.must(json.Unmarshal(r, &v))
@@ -308,13 +308,13 @@ func (c C) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions)
 }
 
 // refused returns the error of the first page of a query.
-func (c C) refused(text string, pk azcosmos.PartitionKey) error {
+func (c ScenarioContainer) refused(text string, pk azcosmos.PartitionKey) error {
 	_, err := c.NewQueryItemsPager(text, pk, nil).NextPage(c.t.ctx)
 	return err
 }
 
 // names returns the ids of documents.
-func (t *T) names(docs [][]byte) []string {
+func (t *ScenarioRun) names(docs [][]byte) []string {
 	ids := []string{}
 	for _, d := range docs {
 		id, _ := t.full(d)["id"].(string)
@@ -324,18 +324,18 @@ func (t *T) names(docs [][]byte) []string {
 }
 
 // same ends the scenario unless got contains exactly the ids in want, in any order.
-func (t *T) same(got, want []string) {
+func (t *ScenarioRun) same(got, want []string) {
 	t.equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want)))
 }
 
 // ids returns the ids of all documents that a query finds. where is the part of the query after "FROM c".
-func (c C) ids(where string, pk azcosmos.PartitionKey) []string {
+func (c ScenarioContainer) ids(where string, pk azcosmos.PartitionKey) []string {
 	return c.t.names(slices.Concat(c.pages("SELECT * FROM c"+where, pk, nil)...))
 }
 
 // fails ends the scenario unless err is a response with one of these statuses. It returns the text of the
 // error.
-func (t *T) fails(err error, statuses ...int) string {
+func (t *ScenarioRun) fails(err error, statuses ...int) string {
 	var r *azcore.ResponseError
 	if !errors.As(err, &r) || !slices.Contains(statuses, r.StatusCode) {
 		t.fatalf("not refused with %v: %v", statuses, err)
@@ -344,10 +344,10 @@ func (t *T) fails(err error, statuses ...int) string {
 }
 
 // twentieth returns the i-th of the twenty documents that scenarios.md defines.
-func twentieth(i int) M {
-	return M{
+func twentieth(i int) Object {
+	return Object{
 		"id": fmt.Sprintf("i%02d", i), "pk": fmt.Sprintf("p%d", i%5), "n": i, "g": fmt.Sprintf("g%d", i%3),
-		"tags": L{fmt.Sprintf("t%d", i%4), "all"}, "o": M{"x": i},
+		"tags": Array{fmt.Sprintf("t%d", i%4), "all"}, "o": Object{"x": i},
 	}
 }
 
@@ -360,7 +360,7 @@ func everything() (ids []string) {
 }
 
 // twenty creates a container with the twenty documents that scenarios.md defines.
-func (t *T) twenty(p azcosmos.ContainerProperties) C {
+func (t *ScenarioRun) twenty(p azcosmos.ContainerProperties) ScenarioContainer {
 	c := t.container(p)
 	for i := range 20 {
 		c.create(twentieth(i))

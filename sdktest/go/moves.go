@@ -10,7 +10,7 @@ import (
 // moves are the scenarios about events that a client must not notice: splits of ranges, changes by other
 // clients, restarts of the server.
 var moves = []scenario{
-	{"split-items", func(t *T) {
+	{"split-items", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE c.n >= 0", across), everything())
 		c.split()
@@ -22,7 +22,7 @@ var moves = []scenario{
 			t.must(err)
 		}
 		for i := range 10 {
-			c.create(M{"id": fmt.Sprint("new", i), "pk": fmt.Sprint("q", i), "n": 0})
+			c.create(Object{"id": fmt.Sprint("new", i), "pk": fmt.Sprint("q", i), "n": 0})
 		}
 		t.equal(len(c.ids(" WHERE c.n >= 100", across)), 20)
 		t.equal(len(c.ids("", across)), 30)
@@ -31,28 +31,28 @@ var moves = []scenario{
 		t.equal(len(ranges), t.ranges+1)
 	}},
 
-	{"split-while-paging", func(t *T) {
+	{"split-while-paging", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.interrupted("SELECT * FROM c", across), everything())
 	}},
 
 	without("split-while-ordering", merges),
 
-	{"split-partition-paging", func(t *T) {
+	{"split-partition-paging", func(t *ScenarioRun) {
 		c := t.ten()
 		for i := range 20 {
-			c.create(M{"id": "x", "pk": fmt.Sprint("b", i)})
+			c.create(Object{"id": "x", "pk": fmt.Sprint("b", i)})
 		}
 		t.equal(strings.Join(c.interrupted("SELECT * FROM c", key("a")), ""), "0123456789")
 	}},
 
-	{"split-feed", func(t *T) {
+	{"split-feed", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{MaxItemCount: 4})
 		first := t.names(f.next())
 		c.split()
 		t.same(append(first, t.names(f.drain())...), everything())
-		c.create(M{"id": "new", "pk": "p0"})
+		c.create(Object{"id": "new", "pk": "p0"})
 		_, err := c.ReplaceItem(t.ctx, key("p1"), "i01", raw(twentieth(1)), nil)
 		t.must(err)
 		t.same(t.names(f.drain()), []string{"new", "i01"})
@@ -60,16 +60,16 @@ var moves = []scenario{
 
 	without("split-aggregates", merges),
 
-	{"split-batch", func(t *T) {
+	{"split-batch", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		batches := func(id string) {
 			for i := range 20 {
 				pk := fmt.Sprint("p", i)
 				res := c.batch(pk, func(b *azcosmos.TransactionalBatch) {
-					b.CreateItem(raw(M{"id": id, "pk": pk}), nil)
+					b.CreateItem(raw(Object{"id": id, "pk": pk}), nil)
 					b.ReadItem(id, nil)
 				})
-				t.equal(statuses(res), L{201, 200})
+				t.equal(statuses(res), Array{201, 200})
 			}
 		}
 		batches("before")
@@ -78,7 +78,7 @@ var moves = []scenario{
 		t.equal(len(c.ids("", across)), 40)
 	}},
 
-	{"container-recreated", func(t *T) {
+	{"container-recreated", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids("", across), everything())
 		for round, how := range recreations {
@@ -102,24 +102,24 @@ var moves = []scenario{
 		}
 	}},
 
-	{"session-other-client", func(t *T) {
+	{"session-other-client", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		other := c.seen(t.connect())
 		for v := range 10 {
-			written, err := c.UpsertItem(t.ctx, key("a"), raw(M{"id": "1", "pk": "a", "v": v}), nil)
+			written, err := c.UpsertItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": v}), nil)
 			t.must(err)
 			read, err := other.ReadItem(t.ctx, key("a"), "1", &azcosmos.ItemOptions{SessionToken: written.SessionToken})
 			t.must(err)
 			t.equal(t.doc(read.Value)["v"], v)
 			o := &azcosmos.QueryOptions{SessionToken: written.SessionToken}
-			t.equal(other.rows("SELECT VALUE c.v FROM c", key("a"), o), L{v})
+			t.equal(other.rows("SELECT VALUE c.v FROM c", key("a"), o), Array{v})
 		}
 	}},
 
-	{"session-restart", func(t *T) { t.over("stop") }},
-	{"session-kill", func(t *T) { t.over("kill") }},
+	{"session-restart", func(t *ScenarioRun) { t.over("stop") }},
+	{"session-kill", func(t *ScenarioRun) { t.over("kill") }},
 
-	{"restart-paging", func(t *T) {
+	{"restart-paging", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		page, err := c.NewQueryItemsPager("SELECT * FROM c", across, &azcosmos.QueryOptions{PageSizeHint: 3}).NextPage(t.ctx)
 		t.must(err)
@@ -132,20 +132,20 @@ var moves = []scenario{
 		t.same(all, everything())
 	}},
 
-	{"restart-feed", func(t *T) {
+	{"restart-feed", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{})
 		t.same(t.names(f.drain()), everything())
 		t.restart("kill")
 		t.equal(len(f.drain()), 0)
-		c.create(M{"id": "new", "pk": "p0"})
-		t.equal(t.names(f.drain()), L{"new"})
+		c.create(Object{"id": "new", "pk": "p0"})
+		t.equal(t.names(f.drain()), Array{"new"})
 	}},
 }
 
 // interrupted runs a query with pages of 3 rows, splits the range after the first page, and returns the ids
 // of all rows.
-func (c C) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
+func (c ScenarioContainer) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
 	for p := c.NewQueryItemsPager(query, pk, &azcosmos.QueryOptions{PageSizeHint: 3}); p.More(); {
 		page, err := p.NextPage(c.t.ctx)
 		c.t.must(err)
@@ -158,7 +158,7 @@ func (c C) interrupted(query string, pk azcosmos.PartitionKey) (ids []string) {
 }
 
 // over is a scenario that restarts the server, by "stop" or "kill", and continues with the same client.
-func (t *T) over(how string) {
+func (t *ScenarioRun) over(how string) {
 	c := t.twenty(azcosmos.ContainerProperties{})
 	m := twentieth(7)
 	m["n"] = 700
@@ -171,7 +171,7 @@ func (t *T) over(how string) {
 	t.same(c.ids("", across), everything())
 	_, err = c.ReplaceItem(t.ctx, key("p2"), "i07", raw(m), &azcosmos.ItemOptions{IfMatchEtag: &written.ETag})
 	t.must(err)
-	c.create(M{"id": "new", "pk": "p2"})
+	c.create(Object{"id": "new", "pk": "p2"})
 }
 
 // recreations are the ways in which another client deletes the container and creates it again, in the order

@@ -9,23 +9,23 @@ import (
 )
 
 var queries = []scenario{
-	{"paging-partition", func(t *T) {
+	{"paging-partition", func(t *ScenarioRun) {
 		c := t.ten()
 		sizes, all := []int{}, []string{}
 		c.resume("SELECT * FROM c", key("a"), nil, func(page [][]byte, _ string) {
 			sizes = append(sizes, len(page))
 			all = append(all, t.names(page)...)
 		})
-		t.equal(sizes, L{3, 3, 3, 1})
+		t.equal(sizes, Array{3, 3, 3, 1})
 		t.equal(strings.Join(all, ""), "0123456789")
 		sizes = nil
 		for _, page := range c.pages("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 3}) {
 			sizes = append(sizes, len(page))
 		}
-		t.equal(sizes, L{3, 3, 3, 1})
+		t.equal(sizes, Array{3, 3, 3, 1})
 	}},
 
-	{"paging-cross", func(t *T) {
+	{"paging-cross", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		all := []string{}
 		c.resume("SELECT * FROM c", across, nil, func(page [][]byte, _ string) {
@@ -38,7 +38,7 @@ var queries = []scenario{
 	without("paging-ordered", merges),
 	without("paging-all", "no read feed"),
 
-	{"read-many", func(t *T) {
+	{"read-many", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		asked := []azcosmos.ItemIdentity{{ID: "none", PartitionKey: key("p1")}}
 		want := everything()[5:16]
@@ -51,7 +51,7 @@ var queries = []scenario{
 		t.same(t.names(res.Items), want)
 	}},
 
-	{"query-partition", func(t *T) {
+	{"query-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		for _, test := range []struct {
 			where string
@@ -71,54 +71,54 @@ var queries = []scenario{
 		}
 	}},
 
-	{"query-parameters", func(t *T) {
+	{"query-parameters", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		values := L{"it's", 1.5, true, nil, L{1, "two"}, M{"a": M{"b": 1}}}
+		values := Array{"it's", 1.5, true, nil, Array{1, "two"}, Object{"a": Object{"b": 1}}}
 		for i, v := range values {
-			c.create(M{"id": fmt.Sprint(i), "pk": "a", "v": v})
+			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
 		for i, v := range values {
 			o := &azcosmos.QueryOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@v", Value: v}}}
-			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", key("a"), o), L{fmt.Sprint(i)})
-			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", across, o), L{fmt.Sprint(i)})
+			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", key("a"), o), Array{fmt.Sprint(i)})
+			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", across, o), Array{fmt.Sprint(i)})
 		}
 	}},
 
-	{"query-cross", func(t *T) {
+	{"query-cross", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE c.n >= 15", across), everything()[15:])
 		t.same(c.ids(" WHERE c.g = 'g2' AND c.n < 9", across), []string{"i02", "i05", "i08"})
 		t.same(c.ids(" WHERE c.pk = 'p3'", across), []string{"i03", "i08", "i13", "i18"})
-		t.equal(c.ids(" WHERE c.n > 100", across), L{})
+		t.equal(c.ids(" WHERE c.n > 100", across), Array{})
 	}},
 
-	{"query-projection", func(t *T) {
+	{"query-projection", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		for _, test := range []struct {
 			selected string
 			want     any
 		}{
-			{"c.id, c.o.x", M{"id": "i07", "x": 7}},
-			{"c.id AS name, c.n * 2 + 1 AS m", M{"name": "i07", "m": 15}},
-			{"VALUE { k: c.n, l: [c.g, c.n] }", M{"k": 7, "l": L{"g1", 7}}},
-			{"VALUE c.tags", L{"t3", "all"}},
-			{"c.id, c.none, c.n = 7 AS same", M{"id": "i07", "same": true}},
+			{"c.id, c.o.x", Object{"id": "i07", "x": 7}},
+			{"c.id AS name, c.n * 2 + 1 AS m", Object{"name": "i07", "m": 15}},
+			{"VALUE { k: c.n, l: [c.g, c.n] }", Object{"k": 7, "l": Array{"g1", 7}}},
+			{"VALUE c.tags", Array{"t3", "all"}},
+			{"c.id, c.none, c.n = 7 AS same", Object{"id": "i07", "same": true}},
 			{"VALUE c.tags[1]", "all"},
-			{`c["id"], c.g || "!" AS loud`, M{"id": "i07", "loud": "g1!"}},
+			{`c["id"], c.g || "!" AS loud`, Object{"id": "i07", "loud": "g1!"}},
 		} {
-			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil), L{test.want})
+			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil), Array{test.want})
 		}
-		t.equal(c.rows("SELECT VALUE c.none FROM c", key("p2"), nil), L{})
+		t.equal(c.rows("SELECT VALUE c.none FROM c", key("p2"), nil), Array{})
 		t.equal(t.doc(c.pages("SELECT * FROM c WHERE c.n = 7", key("p2"), nil)[0][0]), twentieth(7))
 	}},
 
-	{"query-order-by-partition", func(t *T) {
+	{"query-order-by-partition", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		for i, v := range (L{3, "b", nil, true, -1, "a", false, 2.5}) {
-			c.create(M{"id": fmt.Sprint(i), "pk": "a", "v": v})
+		for i, v := range (Array{3, "b", nil, true, -1, "a", false, 2.5}) {
+			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
-		c.create(M{"id": "missing", "pk": "a"})
-		up := L{"missing", nil, false, true, -1, 2.5, 3, "a", "b"}
+		c.create(Object{"id": "missing", "pk": "a"})
+		up := Array{"missing", nil, false, true, -1, 2.5, 3, "a", "b"}
 		query := "SELECT VALUE IS_DEFINED(c.v) ? c.v : 'missing' FROM c ORDER BY c.v"
 		t.equal(c.rows(query, key("a"), nil), up)
 		slices.Reverse(up)
@@ -129,7 +129,7 @@ var queries = []scenario{
 	without("query-order-by-string-cross", merges),
 	without("query-order-by-composite", merges),
 
-	{"query-order-by-refused", func(t *T) {
+	{"query-order-by-refused", func(t *ScenarioRun) {
 		policy := indexAll()
 		policy.CompositeIndexes = [][]azcosmos.CompositeIndex{{
 			{Path: "/g", Order: azcosmos.CompositeIndexAscending}, {Path: "/n", Order: azcosmos.CompositeIndexDescending},
@@ -139,28 +139,28 @@ var queries = []scenario{
 		t.check(strings.Contains(text, "composite index"), "says %s", text)
 	}},
 
-	{"query-aggregates-partition", func(t *T) {
+	{"query-aggregates-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		for f, want := range (M{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1, "MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
-			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), L{want})
+		for f, want := range (Object{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1, "MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
+			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), Array{want})
 		}
-		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil), L{M{"k": 3, "s": 33}})
+		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil), Array{Object{"k": 3, "s": 33}})
 	}},
 
 	without("query-aggregates-cross", merges),
 	without("query-aggregates-many-cross", merges),
 	without("query-aggregates-empty", merges),
 
-	{"query-group-by-partition", func(t *T) {
+	{"query-group-by-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		rows := c.rows("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g", key("p1"), nil)
-		slices.SortFunc(rows, func(a, b any) int { return strings.Compare(a.(M)["g"].(string), b.(M)["g"].(string)) })
-		t.equal(rows, L{M{"g": "g0", "k": 1, "s": 6}, M{"g": "g1", "k": 2, "s": 17}, M{"g": "g2", "k": 1, "s": 11}})
+		slices.SortFunc(rows, func(a, b any) int { return strings.Compare(a.(Object)["g"].(string), b.(Object)["g"].(string)) })
+		t.equal(rows, Array{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17}, Object{"g": "g2", "k": 1, "s": 11}})
 	}},
 
 	without("query-group-by-cross", merges),
 
-	{"query-distinct-partition", func(t *T) {
+	{"query-distinct-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(text(c.rows("SELECT DISTINCT VALUE c.g FROM c", key("p1"), nil)), []string{"g0", "g1", "g2"})
 		t.equal(len(c.rows("SELECT DISTINCT c.g FROM c", key("p1"), nil)), 3)
@@ -169,62 +169,62 @@ var queries = []scenario{
 	without("query-distinct-cross", merges),
 	without("query-count-distinct-cross", merges),
 
-	{"query-top-partition", func(t *T) {
+	{"query-top-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), L{"i19", "i14"})
-		t.equal(c.ids(" ORDER BY c.n OFFSET 1 LIMIT 2", key("p4")), L{"i09", "i14"})
-		t.equal(c.ids(" OFFSET 3 LIMIT 5", key("p4")), L{"i19"})
-		t.equal(c.rows("SELECT TOP 0 * FROM c", key("p4"), nil), L{})
+		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), Array{"i19", "i14"})
+		t.equal(c.ids(" ORDER BY c.n OFFSET 1 LIMIT 2", key("p4")), Array{"i09", "i14"})
+		t.equal(c.ids(" OFFSET 3 LIMIT 5", key("p4")), Array{"i19"})
+		t.equal(c.rows("SELECT TOP 0 * FROM c", key("p4"), nil), Array{})
 	}},
 
 	without("query-top-cross", merges),
 	without("query-offset-limit-cross", merges),
 
-	{"query-join", func(t *T) {
+	{"query-join", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		rows := c.rows("SELECT VALUE c.id FROM c JOIN tag IN c.tags WHERE tag = 't1'", across, nil)
 		t.same(text(rows), []string{"i01", "i05", "i09", "i13", "i17"})
 		t.equal(len(c.rows("SELECT VALUE tag FROM c JOIN tag IN c.tags", key("p0"), nil)), 8)
-		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil), L{"t0", "t1", "t2", "t3"})
+		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil), Array{"t0", "t1", "t2", "t3"})
 	}},
 
-	{"query-arrays", func(t *T) {
+	{"query-arrays", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE ARRAY_CONTAINS(c.tags, 't2')", key("p2")), []string{"i02"})
 		query := `SELECT VALUE [ARRAY_LENGTH(c.tags), ARRAY_SLICE(c.tags, 1), ARRAY_CONCAT(c.tags, [c.n]),
 			ARRAY(SELECT VALUE x FROM x IN c.tags WHERE x != 'all')] FROM c WHERE c.id = 'i07'`
-		t.equal(c.rows(query, key("p2"), nil), L{L{2, L{"all"}, L{"t3", "all", 7}, L{"t3"}}})
+		t.equal(c.rows(query, key("p2"), nil), Array{Array{2, Array{"all"}, Array{"t3", "all", 7}, Array{"t3"}}})
 	}},
 
-	{"query-subqueries", func(t *T) {
+	{"query-subqueries", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE EXISTS(SELECT VALUE x FROM x IN c.tags WHERE x = 't3')", key("p2")), []string{"i07"})
-		t.equal(c.rows("SELECT VALUE (SELECT VALUE COUNT(1) FROM x IN c.tags) FROM c WHERE c.n = 7", key("p2"), nil), L{2})
-		t.equal(c.rows("SELECT VALUE s.m FROM (SELECT c.n * 2 AS m FROM c WHERE c.n > 10) AS s", key("p2"), nil), L{24, 34})
+		t.equal(c.rows("SELECT VALUE (SELECT VALUE COUNT(1) FROM x IN c.tags) FROM c WHERE c.n = 7", key("p2"), nil), Array{2})
+		t.equal(c.rows("SELECT VALUE s.m FROM (SELECT c.n * 2 AS m FROM c WHERE c.n > 10) AS s", key("p2"), nil), Array{24, 34})
 	}},
 
-	{"query-strings", func(t *T) {
+	{"query-strings", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a", "s": "Hello World"})
+		c.create(Object{"id": "1", "pk": "a", "s": "Hello World"})
 		query := `SELECT VALUE [CONTAINS(c.s, "world", true), STARTSWITH(c.s, "Hell"), ENDSWITH(c.s, "x"), UPPER(c.s), CONCAT(c.s, "!"),
 			c.s LIKE "%o W%", RegexMatch(c.s, "^H.*d$"), SUBSTRING(c.s, 6, 5), REPLACE(c.s, "l", "L"), INDEX_OF(c.s, "o"), LENGTH(c.s)] FROM c`
-		t.equal(c.rows(query, key("a"), nil), L{L{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World", "HeLLo WorLd", 4, 11}})
+		t.equal(c.rows(query, key("a"), nil), Array{Array{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World", "HeLLo WorLd", 4, 11}})
 	}},
 
-	{"query-types", func(t *T) {
+	{"query-types", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": L{}, "o": M{}})
+		c.create(Object{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": Array{}, "o": Object{}})
 		query := `SELECT VALUE [IS_DEFINED(c.none), IS_DEFINED(c.z), IS_NULL(c.z), IS_NUMBER(c.n), IS_STRING(c.n), IS_ARRAY(c.a), IS_OBJECT(c.o),
 			c.none ?? "else", IIF(c.n < 0, "minus", "plus"), ABS(c.n), FLOOR(c.n), ROUND(2.5), POWER(2, 10), SQRT(16), 7 % 4, 6 & 3] FROM c`
-		t.equal(c.rows(query, key("a"), nil), L{L{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3, 1024, 4, 3, 2}})
+		t.equal(c.rows(query, key("a"), nil), Array{Array{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3, 1024, 4, 3, 2}})
 	}},
 
-	{"query-spatial", func(t *T) {
+	{"query-spatial", func(t *ScenarioRun) {
 		policy := indexAll()
 		policy.SpatialIndexes = []azcosmos.SpatialIndex{{Path: "/at/*", SpatialTypes: everyShape}}
 		c := t.container(azcosmos.ContainerProperties{IndexingPolicy: policy})
-		for id, at := range map[string]L{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4}, "paris": {2.352, 48.857}} {
-			c.create(M{"id": id, "pk": id, "at": M{"type": "Point", "coordinates": at}})
+		for id, at := range map[string]Array{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4}, "paris": {2.352, 48.857}} {
+			c.create(Object{"id": id, "pk": id, "at": Object{"type": "Point", "coordinates": at}})
 		}
 		t.same(c.ids(` WHERE ST_DISTANCE(c.at, {"type": "Point", "coordinates": [13.4, 52.5]}) < 40000`, across), []string{"berlin", "potsdam"})
 		within := ` WHERE ST_WITHIN(c.at, {"type": "Polygon", "coordinates": [[[0, 45], [5, 45], [5, 50], [0, 50], [0, 45]]]})`
@@ -233,14 +233,14 @@ var queries = []scenario{
 
 	without("query-vector", merges),
 
-	{"query-full-text", func(t *T) {
+	{"query-full-text", func(t *ScenarioRun) {
 		policy := indexAll()
 		policy.FullTextIndexes = []azcosmos.FullTextIndex{{Path: "/text"}}
 		c := t.container(azcosmos.ContainerProperties{IndexingPolicy: policy, FullTextPolicy: &azcosmos.FullTextPolicy{
 			DefaultLanguage: "en-US", FullTextPaths: []azcosmos.FullTextPath{{Path: "/text", Language: "en-US"}},
 		}})
 		for i, text := range []string{"a red bicycle on a mountain road", "a blue car in the city", "a bicycle on every mountain", "red wine and cheese"} {
-			c.create(M{"id": fmt.Sprint(i + 1), "pk": fmt.Sprint(i), "text": text})
+			c.create(Object{"id": fmt.Sprint(i + 1), "pk": fmt.Sprint(i), "text": text})
 		}
 		t.same(c.ids(" WHERE FullTextContains(c.text, 'bicycle')", across), []string{"1", "3"})
 		t.same(c.ids(" WHERE FullTextContainsAll(c.text, 'red', 'bicycle')", across), []string{"1"})
@@ -250,7 +250,7 @@ var queries = []scenario{
 	without("query-full-text-rank", merges),
 	without("query-hybrid", merges),
 
-	{"query-syntax-error", func(t *T) {
+	{"query-syntax-error", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, pk := range []azcosmos.PartitionKey{key("a"), across} {
 			text := t.fails(c.refused("SELECT * FROM c WHERE c.n = = 1", pk), 400)
@@ -258,7 +258,7 @@ var queries = []scenario{
 		}
 	}},
 
-	{"query-metrics", func(t *T) {
+	{"query-metrics", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		page := func(o *azcosmos.QueryOptions) azcosmos.QueryItemsResponse {
 			page, err := c.NewQueryItemsPager("SELECT * FROM c WHERE c.n > 3", key("p1"), o).NextPage(t.ctx)
@@ -281,17 +281,17 @@ func indexAll() *azcosmos.IndexingPolicy {
 }
 
 // ten creates a container with the items 0 to 9 in the partition "a".
-func (t *T) ten() C {
+func (t *ScenarioRun) ten() ScenarioContainer {
 	c := t.container(azcosmos.ContainerProperties{})
 	for i := range 10 {
-		c.create(M{"id": fmt.Sprint(i), "pk": "a"})
+		c.create(Object{"id": fmt.Sprint(i), "pk": "a"})
 	}
 	return c
 }
 
 // resume runs a query with pages of 3 rows, beginning at the continuation from, with a new pager for each
 // page. It calls each with every page and the continuation after it.
-func (c C) resume(query string, pk azcosmos.PartitionKey, from *string,
+func (c ScenarioContainer) resume(query string, pk azcosmos.PartitionKey, from *string,
 	each func(page [][]byte, continuation string)) {
 	for {
 		o := &azcosmos.QueryOptions{PageSizeHint: 3, ContinuationToken: from}
@@ -307,7 +307,7 @@ func (c C) resume(query string, pk azcosmos.PartitionKey, from *string,
 }
 
 // text returns the values as strings.
-func text(values L) []string {
+func text(values Array) []string {
 	s := []string{}
 	for _, v := range values {
 		s = append(s, v.(string))

@@ -32,17 +32,17 @@ func changeClock(endpoint, change string) error {
 }
 
 // advance moves the server's clock forward.
-func (t *T) advance(seconds int) {
+func (t *ScenarioRun) advance(seconds int) {
 	t.must(changeClock(t.endpoint, fmt.Sprintf(`{"advance": "%ds"}`, seconds)))
 }
 
 // split splits the container's range 0, which must not have been split before.
-func (c C) split() {
+func (c ScenarioContainer) split() {
 	c.t.must(own(http.MethodPost, c.t.endpoint, "_mayfly/dbs/"+c.t.name+"/colls/"+c.ID()+"/split", `{"range": "0"}`))
 }
 
 // restart ends the server, by "stop" or "kill", and returns when the next one is ready.
-func (t *T) restart(how string) {
+func (t *ScenarioRun) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control, how, ""))
 }

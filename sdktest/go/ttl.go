@@ -9,7 +9,7 @@ import (
 )
 
 var ttl = []scenario{
-	{"ttl-default", func(t *T) {
+	{"ttl-default", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		t.equal(*c.properties().DefaultTimeToLive, 10)
 		_, has := t.doc(c.create(doc("1", nil)).Value)["ttl"]
@@ -20,7 +20,7 @@ var ttl = []scenario{
 		c.alive("1", "")
 	}},
 
-	{"ttl-item", func(t *T) {
+	{"ttl-item", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		c.create(doc("short", 5))
 		c.create(doc("long", 20))
@@ -34,7 +34,7 @@ var ttl = []scenario{
 		}
 	}},
 
-	{"ttl-on", func(t *T) {
+	{"ttl-on", func(t *ScenarioRun) {
 		c := t.mortal(-1)
 		c.create(doc("plain", nil))
 		c.create(doc("own", 5))
@@ -44,7 +44,7 @@ var ttl = []scenario{
 		c.alive("plain own", "plain")
 	}},
 
-	{"ttl-off", func(t *T) {
+	{"ttl-off", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		c.create(doc("own", 5))
 		t.advance(1000)
@@ -52,7 +52,7 @@ var ttl = []scenario{
 		t.equal(c.read("a", "own")["ttl"], 5)
 	}},
 
-	{"ttl-invalid", func(t *T) {
+	{"ttl-invalid", func(t *ScenarioRun) {
 		for _, bad := range []int32{0, -10} {
 			p := azcosmos.ContainerProperties{ID: "bad", PartitionKeyDefinition: byPath("/pk"), DefaultTimeToLive: &bad}
 			_, err := t.database(nil).CreateContainer(t.ctx, p, nil)
@@ -76,7 +76,7 @@ var ttl = []scenario{
 		t.equal(c.read("a", "there")["ttl"], 5)
 	}},
 
-	{"ttl-write-restarts", func(t *T) {
+	{"ttl-write-restarts", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		all := "left read replaced upserted patched"
 		for id := range strings.FieldsSeq(all) {
@@ -96,7 +96,7 @@ var ttl = []scenario{
 		c.alive(all, "")
 	}},
 
-	{"ttl-again", func(t *T) {
+	{"ttl-again", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		c.create(doc("1", nil))
 		c.create(doc("2", nil))
@@ -114,7 +114,7 @@ var ttl = []scenario{
 		c.alive("1 2", "1 2")
 	}},
 
-	{"ttl-patch", func(t *T) {
+	{"ttl-patch", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		all := "plain shorter longer"
 		for id := range strings.FieldsSeq(all) {
@@ -133,7 +133,7 @@ var ttl = []scenario{
 		}
 	}},
 
-	{"ttl-batch", func(t *T) {
+	{"ttl-batch", func(t *ScenarioRun) {
 		c := t.mortal(10)
 		made := c.batch("a", func(b *azcosmos.TransactionalBatch) {
 			b.CreateItem(raw(doc("1", nil)), nil)
@@ -147,12 +147,12 @@ var ttl = []scenario{
 			b.ReadItem("2", nil)
 			b.ReadItem("1", nil)
 		})
-		t.equal(statuses(reads), L{404, 424})
+		t.equal(statuses(reads), Array{404, 424})
 		t.advance(5)
 		c.alive("1 2 3", "3")
 	}},
 
-	{"ttl-default-changes", func(t *T) {
+	{"ttl-default-changes", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		all := "old own new"
 		c.create(doc("old", nil))
@@ -172,28 +172,28 @@ var ttl = []scenario{
 		c.alive(all, "new")
 	}},
 
-	{"ttl-counts", func(t *T) {
+	{"ttl-counts", func(t *ScenarioRun) {
 		c := t.mortal(-1)
 		for i := range 10 {
 			c.create(doc(fmt.Sprint(i), []any{nil, 5}[i%2]))
 		}
 		t.advance(5)
-		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), L{5})
+		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), Array{5})
 		got := []string{}
 		for _, page := range c.pages("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 2}) {
 			t.check(len(page) <= 2, "a page of %d", len(page))
 			got = append(got, t.names(page)...)
 		}
-		t.equal(got, L{"0", "2", "4", "6", "8"})
+		t.equal(got, Array{"0", "2", "4", "6", "8"})
 	}},
 
-	{"ttl-unique-key", func(t *T) {
+	{"ttl-unique-key", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{
 			DefaultTimeToLive: ptr(int32(-1)),
 			UniqueKeyPolicy:   &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/name"}}}},
 		})
-		c.create(M{"id": "1", "pk": "a", "ttl": 5, "name": "ada"})
-		second := M{"id": "2", "pk": "a", "name": "ada"}
+		c.create(Object{"id": "1", "pk": "a", "ttl": 5, "name": "ada"})
+		second := Object{"id": "2", "pk": "a", "name": "ada"}
 		t.advance(4)
 		_, err := c.CreateItem(t.ctx, key("a"), raw(second), nil)
 		t.fails(err, 409)
@@ -203,13 +203,13 @@ var ttl = []scenario{
 }
 
 // mortal creates a container with a default TTL.
-func (t *T) mortal(seconds int32) C {
+func (t *ScenarioRun) mortal(seconds int32) ScenarioContainer {
 	return t.container(azcosmos.ContainerProperties{DefaultTimeToLive: &seconds})
 }
 
 // doc returns a document of the partition "a"; if ttl is nil, it has no ttl of its own.
-func doc(id string, ttl any) M {
-	m := M{"id": id, "pk": "a"}
+func doc(id string, ttl any) Object {
+	m := Object{"id": id, "pk": "a"}
 	if ttl != nil {
 		m["ttl"] = ttl
 	}
@@ -217,7 +217,7 @@ func doc(id string, ttl any) M {
 }
 
 // setDefault replaces the container's default TTL.
-func (c C) setDefault(ttl *int32) {
+func (c ScenarioContainer) setDefault(ttl *int32) {
 	p := c.properties()
 	p.DefaultTimeToLive = ttl
 	_, err := c.Replace(c.t.ctx, p, nil)
@@ -226,7 +226,7 @@ func (c C) setDefault(ttl *int32) {
 
 // alive checks by a query and by reads which documents of the partition "a" exist. all are the ids that have
 // ever existed, want those that must exist now, both separated by spaces.
-func (c C) alive(all, want string) {
+func (c ScenarioContainer) alive(all, want string) {
 	c.t.same(c.ids("", key("a")), strings.Fields(want))
 	for id := range strings.FieldsSeq(all) {
 		if slices.Contains(strings.Fields(want), id) {

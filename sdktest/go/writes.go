@@ -9,39 +9,39 @@ import (
 )
 
 var writes = []scenario{
-	{"patch-add", func(t *T) {
-		p := t.patching(M{"o": M{"x": 1}, "l": L{1, 3}})
-		p.must(add("/n", 5), add("/o/y", M{"z": 2}), add("/l/1", 2), add("/l/-", 4))
-		p.is(M{"o": M{"x": 1, "y": M{"z": 2}}, "l": L{1, 2, 3, 4}, "n": 5})
+	{"patch-add", func(t *ScenarioRun) {
+		p := t.patching(Object{"o": Object{"x": 1}, "l": Array{1, 3}})
+		p.must(add("/n", 5), add("/o/y", Object{"z": 2}), add("/l/1", 2), add("/l/-", 4))
+		p.is(Object{"o": Object{"x": 1, "y": Object{"z": 2}}, "l": Array{1, 2, 3, 4}, "n": 5})
 		p.fails(400, add("/none/deep", 1))
 		p.fails(400, add("/l/9", 1))
 	}},
 
-	{"patch-set", func(t *T) {
-		p := t.patching(M{"v": 1, "l": L{1, 2}})
+	{"patch-set", func(t *ScenarioRun) {
+		p := t.patching(Object{"v": 1, "l": Array{1, 2}})
 		p.must(set("/v", "new"), set("/w", nil), set("/l/0", 9), set("/l/-", 3))
-		p.is(M{"v": "new", "l": L{9, 2, 3}, "w": nil})
+		p.is(Object{"v": "new", "l": Array{9, 2, 3}, "w": nil})
 	}},
 
-	{"patch-replace", func(t *T) {
-		p := t.patching(M{"v": 1, "o": M{"x": 1}})
-		p.must(replace("/v", L{1}), replace("/o/x", true))
-		p.is(M{"v": L{1}, "o": M{"x": true}})
+	{"patch-replace", func(t *ScenarioRun) {
+		p := t.patching(Object{"v": 1, "o": Object{"x": 1}})
+		p.must(replace("/v", Array{1}), replace("/o/x", true))
+		p.is(Object{"v": Array{1}, "o": Object{"x": true}})
 		p.fails(400, replace("/none", 1))
 	}},
 
-	{"patch-remove", func(t *T) {
-		p := t.patching(M{"v": 1, "l": L{1, 2, 3}})
+	{"patch-remove", func(t *ScenarioRun) {
+		p := t.patching(Object{"v": 1, "l": Array{1, 2, 3}})
 		p.must(remove("/v"), remove("/l/1"))
-		p.is(M{"l": L{1, 3}})
+		p.is(Object{"l": Array{1, 3}})
 		p.fails(400, remove("/none"))
 	}},
 
-	{"patch-increment", func(t *T) {
-		p := t.patching(M{"n": 1, "s": "x"})
+	{"patch-increment", func(t *ScenarioRun) {
+		p := t.patching(Object{"n": 1, "s": "x"})
 		p.must(incr("/n", 41), incr("/m", 5))
 		p.must(incr("/m", -7))
-		p.is(M{"n": 42, "s": "x", "m": -2})
+		p.is(Object{"n": 42, "s": "x", "m": -2})
 		var item struct{ N int }
 		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the number is encoded as an integer
 		t.equal(item.N, 42)
@@ -50,19 +50,19 @@ var writes = []scenario{
 
 	without("patch-move", "no move"),
 
-	{"patch-condition", func(t *T) {
-		p := t.patching(M{"n": 1})
-		when := func(condition string) patchStep {
+	{"patch-condition", func(t *ScenarioRun) {
+		p := t.patching(Object{"n": 1})
+		when := func(condition string) patchOption {
 			return func(o *azcosmos.PatchOperations) { o.SetCondition(condition) }
 		}
 		p.must(when("FROM c WHERE c.n = 1 AND NOT IS_DEFINED(c.m)"), set("/n", 2))
 		p.fails(412, when("FROM c WHERE c.n = 1"), set("/n", 3))
-		p.is(M{"n": 2})
+		p.is(Object{"n": 2})
 		p.fails(400, when("FROM c WHERE c.n = = 1"), set("/n", 3))
 	}},
 
-	{"patch-etag", func(t *T) {
-		p := t.patching(M{"n": 1})
+	{"patch-etag", func(t *ScenarioRun) {
+		p := t.patching(Object{"n": 1})
 		first := p.read().ETag
 		res, err := p.patch(&first, set("/n", 2))
 		t.must(err)
@@ -72,32 +72,32 @@ var writes = []scenario{
 		t.fails(err, 412)
 	}},
 
-	{"patch-key", func(t *T) {
-		p := t.patching(M{"n": 1})
+	{"patch-key", func(t *ScenarioRun) {
+		p := t.patching(Object{"n": 1})
 		for _, path := range []string{"/id", "/pk", "/_ts", "/_rid"} {
 			p.fails(400, set(path, "z"))
 		}
-		p.is(M{"n": 1})
+		p.is(Object{"n": 1})
 	}},
 
-	{"patch-atomic", func(t *T) {
-		p := t.patching(M{"n": 1})
+	{"patch-atomic", func(t *ScenarioRun) {
+		p := t.patching(Object{"n": 1})
 		p.fails(400, set("/n", 2), set("/m", 1), remove("/none"))
-		p.is(M{"n": 1})
-		many := []patchStep{}
+		p.is(Object{"n": 1})
+		many := []patchOption{}
 		for i := range 11 {
 			many = append(many, set(fmt.Sprint("/v", i), i))
 		}
 		p.fails(400, many...)
-		p.is(M{"n": 1})
+		p.is(Object{"n": 1})
 	}},
 
-	{"batch-all-kinds", func(t *T) {
+	{"batch-all-kinds", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"upsert", "read", "replace", "patch", "delete"} {
-			c.create(M{"id": id, "pk": "a", "v": 1})
+			c.create(Object{"id": id, "pk": "a", "v": 1})
 		}
-		body := func(id string) []byte { return raw(M{"id": id, "pk": "a", "v": 2}) }
+		body := func(id string) []byte { return raw(Object{"id": id, "pk": "a", "v": 2}) }
 		res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
 			b.CreateItem(body("create"), nil)
 			b.UpsertItem(body("upsert-new"), nil)
@@ -108,22 +108,22 @@ var writes = []scenario{
 			b.DeleteItem("delete", nil)
 		})
 		t.check(res.Success, "no success")
-		t.equal(statuses(res), L{201, 201, 200, 200, 200, 200, 204})
+		t.equal(statuses(res), Array{201, 201, 200, 200, 200, 200, 204})
 		t.equal(t.doc(res.OperationResults[0].ResourceBody)["id"], "create")
 		t.equal(t.doc(res.OperationResults[3].ResourceBody)["v"], 1)
 		for _, r := range res.OperationResults {
 			t.check(r.RequestCharge > 0, "no charge")
 		}
 		t.check(res.OperationResults[0].ETag != "", "no etag")
-		t.equal(c.rows("SELECT VALUE c.v FROM c WHERE c.id != 'read'", key("a"), nil), L{2, 2, 2, 2, 2})
+		t.equal(c.rows("SELECT VALUE c.v FROM c WHERE c.id != 'read'", key("a"), nil), Array{2, 2, 2, 2, 2})
 		t.same(c.ids("", key("a")), []string{"create", "upsert-new", "upsert", "read", "replace", "patch"})
 	}},
 
-	{"batch-fails-at-each-place", func(t *T) {
+	{"batch-fails-at-each-place", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(M{"id": "there", "pk": "a"})
+		c.create(Object{"id": "there", "pk": "a"})
 		for at := range 5 {
-			want := L{424, 424, 424, 424, 424}
+			want := Array{424, 424, 424, 424, 424}
 			want[at] = 409
 			res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
 				for i := range 5 {
@@ -131,52 +131,52 @@ var writes = []scenario{
 					if i == at {
 						id = "there"
 					}
-					b.CreateItem(raw(M{"id": id, "pk": "a"}), nil)
+					b.CreateItem(raw(Object{"id": id, "pk": "a"}), nil)
 				}
 			})
 			t.check(!res.Success, "success")
 			t.equal(res.RawResponse.StatusCode, 207)
 			t.equal(statuses(res), want)
 		}
-		t.equal(c.ids("", key("a")), L{"there"})
+		t.equal(c.ids("", key("a")), Array{"there"})
 	}},
 
-	{"batch-etag", func(t *T) {
+	{"batch-etag", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		stale := c.create(M{"id": "1", "pk": "a", "v": 1}).ETag
-		replaced, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(M{"id": "1", "pk": "a", "v": 2}), nil)
+		stale := c.create(Object{"id": "1", "pk": "a", "v": 1}).ETag
+		replaced, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), nil)
 		t.must(err)
-		replacing := func(etag azcore.ETag) L {
+		replacing := func(etag azcore.ETag) Array {
 			return statuses(c.batch("a", func(b *azcosmos.TransactionalBatch) {
-				b.CreateItem(raw(M{"id": "2", "pk": "a"}), nil)
-				b.ReplaceItem("1", raw(M{"id": "1", "pk": "a", "v": 3}), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
+				b.CreateItem(raw(Object{"id": "2", "pk": "a"}), nil)
+				b.ReplaceItem("1", raw(Object{"id": "1", "pk": "a", "v": 3}), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 			}))
 		}
-		t.equal(replacing(stale), L{424, 412})
+		t.equal(replacing(stale), Array{424, 412})
 		c.gone("a", "2")
-		t.equal(replacing(replaced.ETag), L{201, 200})
+		t.equal(replacing(replaced.ETag), Array{201, 200})
 	}},
 
-	{"batch-own-writes", func(t *T) {
+	{"batch-own-writes", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
-			b.CreateItem(raw(M{"id": "1", "pk": "a", "v": 1}), nil)
+			b.CreateItem(raw(Object{"id": "1", "pk": "a", "v": 1}), nil)
 			b.PatchItem("1", changes(incr("/v", 1)), nil)
 			b.ReadItem("1", nil)
 			b.DeleteItem("1", nil)
-			b.CreateItem(raw(M{"id": "1", "pk": "a", "v": 9}), nil)
+			b.CreateItem(raw(Object{"id": "1", "pk": "a", "v": 9}), nil)
 		})
-		t.equal(statuses(res), L{201, 200, 200, 204, 201})
+		t.equal(statuses(res), Array{201, 200, 200, 204, 201})
 		t.equal(t.doc(res.OperationResults[2].ResourceBody)["v"], 2)
 		t.equal(c.read("a", "1")["v"], 9)
 	}},
 
-	{"batch-hundred", func(t *T) {
+	{"batch-hundred", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		creates := func(n int) azcosmos.TransactionalBatch {
 			b := c.NewTransactionalBatch(key("a"))
 			for i := range n {
-				b.CreateItem(raw(M{"id": fmt.Sprint(i), "pk": "a"}), nil)
+				b.CreateItem(raw(Object{"id": fmt.Sprint(i), "pk": "a"}), nil)
 			}
 			return b
 		}
@@ -185,31 +185,33 @@ var writes = []scenario{
 		res, err := c.ExecuteTransactionalBatch(t.ctx, creates(100), nil)
 		t.must(err)
 		t.check(res.Success, "no success")
-		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), L{100})
+		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), Array{100})
 	}},
 
 	without("bulk-create", "no bulk"),
 	without("bulk-mixed", "no bulk"),
 }
 
-// patchStep is one operation of a patch.
-type patchStep func(o *azcosmos.PatchOperations)
+// patchOption is one operation of a patch.
+type patchOption func(o *azcosmos.PatchOperations)
 
-func add(path string, v any) patchStep {
+func add(path string, v any) patchOption {
 	return func(o *azcosmos.PatchOperations) { o.AppendAdd(path, v) }
 }
-func set(path string, v any) patchStep {
+func set(path string, v any) patchOption {
 	return func(o *azcosmos.PatchOperations) { o.AppendSet(path, v) }
 }
-func replace(path string, v any) patchStep {
+func replace(path string, v any) patchOption {
 	return func(o *azcosmos.PatchOperations) { o.AppendReplace(path, v) }
 }
-func incr(path string, n int64) patchStep {
+func incr(path string, n int64) patchOption {
 	return func(o *azcosmos.PatchOperations) { o.AppendIncrement(path, n) }
 }
-func remove(path string) patchStep { return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) } }
+func remove(path string) patchOption {
+	return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) }
+}
 
-func changes(steps ...patchStep) (o azcosmos.PatchOperations) {
+func changes(steps ...patchOption) (o azcosmos.PatchOperations) {
 	for _, step := range steps {
 		step(&o)
 	}
@@ -217,26 +219,26 @@ func changes(steps ...patchStep) (o azcosmos.PatchOperations) {
 }
 
 // patchTarget is a document for scenarios about patches: id "1" in the partition "a".
-type patchTarget struct{ c C }
+type patchTarget struct{ c ScenarioContainer }
 
-func (t *T) patching(m M) patchTarget {
+func (t *ScenarioRun) patching(m Object) patchTarget {
 	c := t.container(azcosmos.ContainerProperties{})
 	m["id"], m["pk"] = "1", "a"
 	c.create(m)
 	return patchTarget{c}
 }
 
-func (p patchTarget) patch(match *azcore.ETag, steps ...patchStep) (azcosmos.ItemResponse, error) {
+func (p patchTarget) patch(match *azcore.ETag, steps ...patchOption) (azcosmos.ItemResponse, error) {
 	o := &azcosmos.ItemOptions{IfMatchEtag: match}
 	return p.c.PatchItem(p.c.t.ctx, key("a"), "1", changes(steps...), o)
 }
 
-func (p patchTarget) must(steps ...patchStep) {
+func (p patchTarget) must(steps ...patchOption) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.must(err)
 }
 
-func (p patchTarget) fails(status int, steps ...patchStep) {
+func (p patchTarget) fails(status int, steps ...patchOption) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.fails(err, status)
 }
@@ -248,7 +250,7 @@ func (p patchTarget) read() azcosmos.ItemResponse {
 }
 
 // is ends the scenario unless the document equals want, apart from its id and partition key.
-func (p patchTarget) is(want M) {
+func (p patchTarget) is(want Object) {
 	m := p.c.t.doc(p.read().Value)
 	delete(m, "id")
 	delete(m, "pk")
@@ -256,7 +258,7 @@ func (p patchTarget) is(want M) {
 }
 
 // batch runs a transactional batch whose responses contain the written documents.
-func (c C) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
+func (c ScenarioContainer) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
 	b := c.NewTransactionalBatch(key(pk))
 	fill(&b)
 	res, err := c.ExecuteTransactionalBatch(c.t.ctx, b, &azcosmos.TransactionalBatchOptions{EnableContentResponseOnWrite: true})
@@ -264,8 +266,8 @@ func (c C) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.Tra
 	return res
 }
 
-func statuses(res azcosmos.TransactionalBatchResponse) L {
-	s := L{}
+func statuses(res azcosmos.TransactionalBatchResponse) Array {
+	s := Array{}
 	for _, r := range res.OperationResults {
 		s = append(s, r.StatusCode)
 	}

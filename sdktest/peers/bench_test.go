@@ -20,7 +20,7 @@ func BenchmarkQuestions(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := set{n}
+	s := documentSet{n}
 	at := func(name string) string { return filepath.Join(b.TempDir(), name) }
 	if *keep != "" {
 		at = func(name string) string { return keptAt(name, s) }
@@ -46,7 +46,7 @@ func BenchmarkQuestions(b *testing.B) {
 }
 
 // askAll runs one benchmark for each question, and closes the contestant.
-func askAll(b *testing.B, c contestant, s set, filled bool) {
+func askAll(b *testing.B, c contestant, s documentSet, filled bool) {
 	defer func() {
 		if err := c.close(); err != nil {
 			b.Error(err)

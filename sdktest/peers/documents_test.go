@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// set is the documents that are asked about.
-type set struct{ docs int }
+// documentSet is the documents that are asked about.
+type documentSet struct{ docs int }
 
 const (
 	docBytes   = 1024
@@ -25,17 +25,17 @@ const (
 	strideActive   = 805_306_457
 )
 
-func (s set) shuffled(i, stride int) int { return i * stride % s.docs }
+func (s documentSet) shuffled(i, stride int) int { return i * stride % s.docs }
 
 func id(i int) string { return fmt.Sprintf("%08d", i) }
 
 // price is below 1000, another one for each document.
-func (s set) price(i int) float64 {
+func (s documentSet) price(i int) float64 {
 	return float64(s.shuffled(i, stridePrice)) * 1000 / float64(s.docs)
 }
 
 // partition is "quiet" for the first hundredth of the documents, all of which were written before the others.
-func (s set) partition(i int) string {
+func (s documentSet) partition(i int) string {
 	if i < s.docs/partitions {
 		return "quiet"
 	}
@@ -45,9 +45,9 @@ func (s set) partition(i int) string {
 func category(k int) string { return fmt.Sprintf("category-%02d", k%categories) }
 
 // tag is a word that a hundred documents have.
-func (s set) tag(i int) string { return fmt.Sprintf("tag%06d", i%(s.docs/100)) }
+func (s documentSet) tag(i int) string { return fmt.Sprintf("tag%06d", i%(s.docs/100)) }
 
-func (s set) json(i int) []byte {
+func (s documentSet) json(i int) []byte {
 	r := rand.New(rand.NewPCG(uint64(i), 1))
 	b := make([]byte, 0, docBytes)
 	b = fmt.Appendf(b, `{"id":"%s","pk":"%s","category":"%s","price":%v,"active":%t,`,

@@ -78,7 +78,7 @@ func openMayfly(ctx context.Context, dir string) (s keyStore, err error) {
 	if err != nil {
 		return s, err
 	}
-	list := set{1 << 20}
+	list := documentSet{1 << 20}
 	return keyStore{"Mayfly", func(_ int, body []byte) error {
 		_, err := e.docs.Upsert(ctx, body)
 		return err
@@ -98,7 +98,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []keyStore{mayfly, bolt, badgers}
-	documents := set{1 << 20}
+	documents := documentSet{1 << 20}
 	written := make([]atomic.Int64, len(all))
 	t.Logf("%-24s %12s %12s %12s   operations a second, medians of slices", "", all[0].name, all[1].name, all[2].name)
 	for _, row := range []struct {

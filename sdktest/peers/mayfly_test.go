@@ -27,13 +27,13 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// embedded is Mayfly inside this process.
-type embedded struct {
+// embeddedMayfly is Mayfly inside this process.
+type embeddedMayfly struct {
 	db   *mayfly.DB
 	docs *mayfly.Container
 }
 
-func openEmbedded(ctx context.Context, dir string) (*embedded, error) {
+func openEmbedded(ctx context.Context, dir string) (*embeddedMayfly, error) {
 	db, err := mayfly.Open(dir)
 	if err != nil {
 		return nil, err
@@ -51,12 +51,12 @@ func openEmbedded(ctx context.Context, dir string) (*embedded, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &embedded{db, docs}, nil
+	return &embeddedMayfly{db, docs}, nil
 }
 
-func (*embedded) name() string { return "Mayfly embedded" }
+func (*embeddedMayfly) name() string { return "Mayfly embedded" }
 
-func (e *embedded) fill(ctx context.Context, s set) error {
+func (e *embeddedMayfly) fill(ctx context.Context, s documentSet) error {
 	c, err := e.docs.Store(ctx)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (e *embedded) fill(ctx context.Context, s set) error {
 	return nil
 }
 
-func (e *embedded) ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error) {
+func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
 	args := mayfly.Args{}
 	if q.partition == nil {
 		for i, v := range q.params(s, k) {
@@ -102,19 +102,19 @@ func (e *embedded) ask(ctx context.Context, q *question, s set, k int) (rows [][
 	return rows, nil
 }
 
-func (e *embedded) close() error { return e.db.Close() }
+func (e *embeddedMayfly) close() error { return e.db.Close() }
 
-// served is Mayfly in a process of its own, asked over HTTP with signed requests on one connection. Like the
+// mayflyServer is Mayfly in a process of its own, asked over HTTP with signed requests on one connection. Like the
 // driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not decode
 // rows.
-type served struct {
+type mayflyServer struct {
 	server *sdktest.Server
 	conn   net.Conn
 	in     *bufio.Reader
 }
 
-func serve(ctx context.Context, bin, dir string) (*served, error) {
-	s := &served{server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
+func serve(ctx context.Context, bin, dir string) (*mayflyServer, error) {
+	s := &mayflyServer{server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
 	if err := s.server.Start(ctx); err != nil {
 		return s, err
 	}
@@ -127,14 +127,14 @@ func serve(ctx context.Context, bin, dir string) (*served, error) {
 	return s, err
 }
 
-func (*served) name() string { return "Mayfly over HTTP" }
+func (*mayflyServer) name() string { return "Mayfly over HTTP" }
 
 // fill does nothing: the folder is a copy of that of the embedded store.
-func (*served) fill(context.Context, set) error { return nil }
+func (*mayflyServer) fill(context.Context, documentSet) error { return nil }
 
 const link = "dbs/peers/colls/docs"
 
-func (s *served) ask(ctx context.Context, q *question, docs set, k int) (rows [][]byte, err error) {
+func (s *mayflyServer) ask(ctx context.Context, q *queryCase, docs documentSet, k int) (rows [][]byte, err error) {
 	type parameter struct {
 		Name  string `json:"name"`
 		Value any    `json:"value"`
@@ -167,7 +167,7 @@ func (s *served) ask(ctx context.Context, q *question, docs set, k int) (rows []
 	}
 }
 
-func (s *served) page(ctx context.Context, text []byte, key, continuation string) (rows [][]byte, next string,
+func (s *mayflyServer) page(ctx context.Context, text []byte, key, continuation string) (rows [][]byte, next string,
 	err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.URL("http")+"/"+link+"/docs",
 		bytes.NewReader(text))
@@ -224,7 +224,7 @@ func sign(r *http.Request) error {
 	return nil
 }
 
-func (s *served) close() error {
+func (s *mayflyServer) close() error {
 	err := s.server.Stop()
 	if s.conn != nil {
 		err = errors.Join(err, s.conn.Close())

@@ -73,7 +73,7 @@ func TestMessages(t *testing.T) {
 	}
 	t.Logf("%-10s %-10s %10s %16s   medians of slices", "clients", "", "messages/s", "us of processor")
 	for _, clients := range []int{1, 8, 64} {
-		loads := make([]*load, len(all))
+		loads := make([]*brokerLoad, len(all))
 		for i, b := range all {
 			loads[i] = newLoad(t, b, clients)
 		}
@@ -95,16 +95,16 @@ func middle(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// load is the clients of one broker, and what was measured.
-type load struct {
+// brokerLoad is the clients of one broker, and what was measured.
+type brokerLoad struct {
 	broker             *broker
 	senders, receivers []messageClient
 	rates, cpu         []float64
 }
 
-func newLoad(t *testing.T, b *broker, clients int) *load {
+func newLoad(t *testing.T, b *broker, clients int) *brokerLoad {
 	t.Helper()
-	l := &load{broker: b}
+	l := &brokerLoad{broker: b}
 	for range clients {
 		for _, list := range []*[]messageClient{&l.senders, &l.receivers} {
 			c, err := b.connect(t.Context())
@@ -117,7 +117,7 @@ func newLoad(t *testing.T, b *broker, clients int) *load {
 	return l
 }
 
-func (l *load) close(t *testing.T) {
+func (l *brokerLoad) close(t *testing.T) {
 	t.Helper()
 	for _, c := range slices.Concat(l.senders, l.receivers) {
 		if err := c.close(); err != nil {
@@ -127,7 +127,7 @@ func (l *load) close(t *testing.T) {
 }
 
 // run sends for some time, and receives until all has been received.
-func (l *load) run(t *testing.T, d time.Duration) {
+func (l *brokerLoad) run(t *testing.T, d time.Duration) {
 	t.Helper()
 	body := []byte(strings.Repeat("message ", messageBytes/8))
 	ctx, done := context.WithCancel(t.Context())

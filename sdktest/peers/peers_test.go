@@ -26,7 +26,9 @@ var (
 )
 
 // keptAt returns the path in -folder of the documents of a contestant.
-func keptAt(name string, s set) string { return filepath.Join(*keep, name+strconv.Itoa(s.docs)) }
+func keptAt(name string, s documentSet) string {
+	return filepath.Join(*keep, name+strconv.Itoa(s.docs))
+}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
@@ -36,9 +38,9 @@ func exists(path string) bool {
 // contestant is a store that has the documents.
 type contestant interface {
 	name() string
-	fill(ctx context.Context, s set) error
+	fill(ctx context.Context, s documentSet) error
 	// ask returns whole documents, or values.
-	ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error)
+	ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error)
 	close() error
 }
 
@@ -55,11 +57,11 @@ func TestPeers(t *testing.T) {
 		if err != nil || n < 1000 {
 			t.Fatalf("-docs %s: numbers from 1000 on are needed", *sizes)
 		}
-		t.Run(size, func(t *testing.T) { compare(t, set{n}) })
+		t.Run(size, func(t *testing.T) { compare(t, documentSet{n}) })
 	}
 }
 
-func compare(t *testing.T, s set) {
+func compare(t *testing.T, s documentSet) {
 	all := contestants(t, s)
 	t.Logf("%d documents of %d bytes; medians in ms, and how many times that of PostgreSQL it is", s.docs,
 		docBytes)
@@ -82,7 +84,7 @@ func compare(t *testing.T, s set) {
 }
 
 // contestants are Mayfly embedded, Mayfly over HTTP, SQLite and PostgreSQL, with the documents.
-func contestants(t *testing.T, s set) []contestant {
+func contestants(t *testing.T, s documentSet) []contestant {
 	ctx, dir := t.Context(), t.TempDir()
 	pg, err := startPostgres(ctx)
 	if errors.Is(err, errNoPostgres) {
@@ -133,7 +135,7 @@ func closed(t *testing.T, c contestant) {
 }
 
 // same checks that all give the same answer, and reports how many rows it has.
-func same(t *testing.T, q *question, s set, all []contestant) int {
+func same(t *testing.T, q *queryCase, s documentSet, all []contestant) int {
 	t.Helper()
 	var want []string
 	for i, c := range all {
@@ -176,7 +178,7 @@ func canonical(t *testing.T, row []byte) string {
 }
 
 // measure tells the median of what each took, in milliseconds.
-func measure(t *testing.T, q *question, s set, all []contestant) (medians []float64) {
+func measure(t *testing.T, q *queryCase, s documentSet, all []contestant) (medians []float64) {
 	t.Helper()
 	took := make([][]float64, len(all))
 	spent := make([]time.Duration, len(all))

@@ -4,42 +4,42 @@ package peers
 
 import "fmt"
 
-// question is one query in three dialects. Its parameters have the same order in all.
-type question struct {
+// queryCase is one query in three dialects. Its parameters have the same order in all.
+type queryCase struct {
 	name     string
 	mayfly   string // with parameters @p1, @p2 ...
 	postgres string // with parameters $1, $2 ...
 	sqlite   string // with parameters ?1, ?2 ...
-	params   func(s set, k int) []any
+	params   func(s documentSet, k int) []any
 	// partition is the partition key that Mayfly is told beside the query; the others have a condition.
-	partition func(s set, k int) string
+	partition func(s documentSet, k int) string
 	ordered   bool
 }
 
 // asked is the k-th of 16 numbers below the size of the set.
-func (s set) asked(k int) int { return (k%16*(s.docs/16) + 777) % s.docs }
+func (s documentSet) asked(k int) int { return (k%16*(s.docs/16) + 777) % s.docs }
 
 // ids are a hundred ids from the whole set.
-func ids(s set, k int) (list []string) {
+func ids(s documentSet, k int) (list []string) {
 	for j := range 100 {
 		list = append(list, id((s.asked(k)+j*(s.docs/100)+j)%s.docs))
 	}
 	return list
 }
 
-func price(s set, k int) []any { return []any{s.price(s.asked(k))} }
-func none(set, int) []any      { return nil }
+func price(s documentSet, k int) []any { return []any{s.price(s.asked(k))} }
+func none(documentSet, int) []any      { return nil }
 
 // few bounds a range that 50 documents are in.
-func few(s set, _ int) []any { return []any{s.docs - 50} }
+func few(s documentSet, _ int) []any { return []any{s.docs - 50} }
 
-func activePartition(_ set, k int) string { return fmt.Sprintf("p%02d", k*7%(partitions-1)) }
-func quietPartition(set, int) string      { return "quiet" }
+func activePartition(_ documentSet, k int) string { return fmt.Sprintf("p%02d", k*7%(partitions-1)) }
+func quietPartition(documentSet, int) string      { return "quiet" }
 
 // latest asks for the ten latest documents of a partition.
-func latest(name string, partition func(s set, k int) string) question {
-	return question{
-		name: name, ordered: true, partition: partition, params: func(s set, k int) []any {
+func latest(name string, partition func(s documentSet, k int) string) queryCase {
+	return queryCase{
+		name: name, ordered: true, partition: partition, params: func(s documentSet, k int) []any {
 			return []any{partition(s, k)}
 		},
 		mayfly: `SELECT * FROM c ORDER BY c.ts DESC OFFSET 0 LIMIT 10`,
@@ -49,10 +49,10 @@ func latest(name string, partition func(s set, k int) string) question {
 	}
 }
 
-func questions() []question {
-	return []question{
+func questions() []queryCase {
+	return []queryCase{
 		{
-			name: "by id", params: func(s set, k int) []any { return []any{id(s.asked(k))} },
+			name: "by id", params: func(s documentSet, k int) []any { return []any{id(s.asked(k))} },
 			mayfly:   `SELECT * FROM c WHERE c.id = @p1`,
 			postgres: `SELECT doc::text FROM docs WHERE id = $1`,
 			sqlite:   `SELECT doc FROM docs WHERE id = ?1`,
@@ -97,7 +97,7 @@ func questions() []question {
 				AND (doc->>'seq')::bigint >= $1`,
 			sqlite: `SELECT doc FROM docs WHERE doc->>'$.price' >= 1 AND doc->>'$.seq' >= ?1`,
 		}, {
-			name: "equality + range, 20 documents", params: func(s set, k int) []any {
+			name: "equality + range, 20 documents", params: func(s documentSet, k int) []any {
 				return []any{category(k), 1e6 / float64(s.docs)}
 			},
 			mayfly: `SELECT * FROM c WHERE c.category = @p1 AND c.price < @p2`,
@@ -105,12 +105,12 @@ func questions() []question {
 				AND (doc->>'price')::float8 < $2`,
 			sqlite: `SELECT doc FROM docs WHERE doc->>'$.category' = ?1 AND doc->>'$.price' < ?2`,
 		}, {
-			name: "IN of 100 ids", params: func(s set, k int) []any { return []any{ids(s, k)} },
+			name: "IN of 100 ids", params: func(s documentSet, k int) []any { return []any{ids(s, k)} },
 			mayfly:   `SELECT * FROM c WHERE ARRAY_CONTAINS(@p1, c.id)`,
 			postgres: `SELECT doc::text FROM docs WHERE id = ANY($1)`,
 			sqlite:   `SELECT doc FROM docs WHERE id IN (SELECT value FROM json_each(?1))`,
 		}, {
-			name: "tags contain, 100 documents", params: func(s set, k int) []any {
+			name: "tags contain, 100 documents", params: func(s documentSet, k int) []any {
 				return []any{s.tag(s.asked(k))}
 			},
 			mayfly: `SELECT * FROM c WHERE ARRAY_CONTAINS(c.tags, @p1)`,

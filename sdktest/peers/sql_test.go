@@ -43,7 +43,7 @@ func openSQLite(ctx context.Context, file string) (*sqlite, error) {
 
 func (*sqlite) name() string { return "SQLite" }
 
-func (l *sqlite) fill(ctx context.Context, s set) error {
+func (l *sqlite) fill(ctx context.Context, s documentSet) error {
 	if _, err := l.db.ExecContext(ctx, `CREATE TABLE docs (id TEXT PRIMARY KEY, doc TEXT)`); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (l *sqlite) fill(ctx context.Context, s set) error {
 	return err
 }
 
-func (l *sqlite) ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error) {
+func (l *sqlite) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
 	stmt := l.known[q.sqlite]
 	if stmt == nil {
 		if stmt, err = l.db.PrepareContext(ctx, q.sqlite); err != nil {
@@ -206,7 +206,7 @@ func owner(dir string) (*syscall.SysProcAttr, error) {
 
 func (*postgres) name() string { return "PostgreSQL" }
 
-func (p *postgres) fill(ctx context.Context, s set) error {
+func (p *postgres) fill(ctx context.Context, s documentSet) error {
 	if _, err := p.conn.Exec(ctx, `CREATE TABLE docs (id text PRIMARY KEY, doc jsonb)`); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (p *postgres) fill(ctx context.Context, s set) error {
 	return nil
 }
 
-func (p *postgres) ask(ctx context.Context, q *question, s set, k int) (rows [][]byte, err error) {
+func (p *postgres) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
 	found, err := p.conn.Query(ctx, q.postgres, q.params(s, k)...)
 	if err != nil {
 		return nil, err

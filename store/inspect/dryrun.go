@@ -103,7 +103,7 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 	if err := changed.ValidateTTL(); err != nil {
 		return d, err
 	}
-	n := expiryCensus{state: state, r: r, more: more, limit: o.Exact}
+	n := expiryScan{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
 	var rebased *view.TTLBasisEra // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {

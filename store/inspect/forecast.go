@@ -56,7 +56,7 @@ func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() 
 	if !state.Policy.Active() {
 		return nil
 	}
-	n := expiryCensus{state: state, r: r, more: more, limit: ExactItems}
+	n := expiryScan{state: state, r: r, more: more, limit: ExactItems}
 	n.each = func(l ttl.Lifetime, _ func() ([]byte, error)) error {
 		f.count(state.Policy, l)
 		return nil

@@ -40,8 +40,8 @@ type ResponseFormat struct {
 // JSONKind is the content type of JSON.
 const JSONKind = "application/json"
 
-// Empty is a request without input, or a response without a body.
-type Empty struct{}
+// NoBody is a request without input, or a response without a body.
+type NoBody struct{}
 
 // On returns a route with a handler that is independent of HTTP: a function from a request struct to a
 // response struct.
@@ -51,7 +51,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
 	var answer Answer
 	switch any(answer).(type) {
-	case Empty:
+	case NoBody:
 		r.status = http.StatusNoContent
 	default:
 		r.answers = []ResponseFormat{{Kind: JSONKind, Answer: answer}}
@@ -155,7 +155,7 @@ func Send(w HTTPAdapter, ec echo.Context, status int, out any) error {
 		h.SetHeaders(ec.Response().Header())
 	}
 	switch t := out.(type) {
-	case *Empty:
+	case *NoBody:
 		return w.Answer(ec, status, nil)
 	case *TextResponse:
 		ec.Response().Header()["Content-Type"] = []string{t.Kind}

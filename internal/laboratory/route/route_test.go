@@ -17,19 +17,19 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// shop is the receiver of the routes of the tests, and its own wire.
-type shop struct{ charged []float64 }
+// testServer is the receiver of the routes of the tests, and its own wire.
+type testServer struct{ charged []float64 }
 
-func (s *shop) Wire() HTTPAdapter { return s }
+func (s *testServer) Wire() HTTPAdapter { return s }
 
-func (*shop) Body(ec echo.Context) []byte {
+func (*testServer) Body(ec echo.Context) []byte {
 	b, _ := io.ReadAll(ec.Request().Body) // of a test's own reader
 	return b
 }
 
-func (s *shop) Charge(_ echo.Context, r store.Receipt) { s.charged = append(s.charged, r.Charge) }
+func (s *testServer) Charge(_ echo.Context, r store.Receipt) { s.charged = append(s.charged, r.Charge) }
 
-func (*shop) Answer(ec echo.Context, status int, body []byte) error {
+func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
 	if body == nil {
 		return ec.NoContent(status)
 	}
@@ -40,37 +40,37 @@ func (*shop) Answer(ec echo.Context, status int, body []byte) error {
 	return ec.Blob(status, kind, body)
 }
 
-// Shelf is a part of a request that finds itself.
-type Shelf struct {
+// ShelfPath is a part of a request that finds itself.
+type ShelfPath struct {
 	Shelf string `path:"shelf"`
 }
 
-func (s *Shelf) Find(_ *shop, ec echo.Context) (err error) {
+func (s *ShelfPath) Find(_ *testServer, ec echo.Context) (err error) {
 	if s.Shelf, err = PathParam(ec, "shelf"); err == nil && s.Shelf == "none" {
 		err = NotFound("There is no shelf 'none'.")
 	}
 	return err
 }
 
-// upper is a member that reads itself.
-type upper string
+// upperCaseText is a member that reads itself.
+type upperCaseText string
 
-func (u *upper) DecodeMember(name string, v jsondoc.Value) error {
+func (u *upperCaseText) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Str() != strings.ToUpper(v.Str()) {
 		return BadRequest("'" + name + "' must be in capitals.")
 	}
-	*u = upper(v.Str())
+	*u = upperCaseText(v.Str())
 	return nil
 }
 
 type putRequest struct {
-	Shelf
-	Title RequiredText `json:"title" first:"true"`
-	Code  upper        `json:"code,omitempty"`
-	Count int64        `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
-	Price *float64     `json:"price,omitempty"`
-	Sold  bool         `json:"sold" missing:"The body must have 'sold'."`
-	_     struct{}     `takes:"a book has %" additionalProperties:"false"`
+	ShelfPath
+	Title RequiredText  `json:"title" first:"true"`
+	Code  upperCaseText `json:"code,omitempty"`
+	Count int64         `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
+	Price *float64      `json:"price,omitempty"`
+	Sold  bool          `json:"sold" missing:"The body must have 'sold'."`
+	_     struct{}      `takes:"a book has %" additionalProperties:"false"`
 }
 
 type putAnswer struct {
@@ -89,8 +89,8 @@ func (a *putAnswer) SetHeaders(h http.Header) {
 	h["X-Shelf"] = []string{a.Shelf}
 }
 
-func (*shop) put(_ context.Context, in *putRequest) (putAnswer, error) {
-	out := putAnswer{in.Shelf.Shelf, string(in.Title), string(in.Code), in.Count, in.Price, in.Sold, 7}
+func (*testServer) put(_ context.Context, in *putRequest) (putAnswer, error) {
+	out := putAnswer{in.ShelfPath.Shelf, string(in.Title), string(in.Code), in.Count, in.Price, in.Sold, 7}
 	if in.Title == "burnt" {
 		return out, &Error{http.StatusConflict, "It is burnt."}
 	}
@@ -98,7 +98,7 @@ func (*shop) put(_ context.Context, in *putRequest) (putAnswer, error) {
 }
 
 type listRequest struct {
-	Shelf
+	ShelfPath
 	After string `query:"after"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"10" default:"5"`
 }
@@ -111,29 +111,29 @@ type listAnswer struct {
 // Verbatim implements Verbatim.
 func (*listAnswer) Verbatim() {}
 
-func (*shop) list(_ context.Context, in *listRequest) (listAnswer, error) {
+func (*testServer) list(_ context.Context, in *listRequest) (listAnswer, error) {
 	return listAnswer{in.After, in.Limit}, nil
 }
 
-func (*shop) clear(context.Context, *Empty) (Empty, error) { return Empty{}, nil }
+func (*testServer) clear(context.Context, *NoBody) (NoBody, error) { return NoBody{}, nil }
 
-func (s *shop) sign(ec echo.Context, _ *Empty) error {
+func (s *testServer) sign(ec echo.Context, _ *NoBody) error {
 	return Send(s, ec, http.StatusOK, &TextResponse{"text/plain", []byte("open")})
 }
 
-func table() []Route[*shop] {
-	return []Route[*shop]{
-		On(http.MethodPost, "/shelves/{shelf}", "Put a book on a shelf", (*shop).put).
+func table() []Route[*testServer] {
+	return []Route[*testServer]{
+		On(http.MethodPost, "/shelves/{shelf}", "Put a book on a shelf", (*testServer).put).
 			Answering(http.StatusCreated).Failing(http.StatusConflict),
-		On(http.MethodGet, "/shelves/{shelf}", "The books of a shelf", (*shop).list),
-		On(http.MethodDelete, "/shelves", "Clear the shop", (*shop).clear),
-		Raw(http.MethodGet, "/sign", "The sign", (*shop).sign).Public().
+		On(http.MethodGet, "/shelves/{shelf}", "The books of a shelf", (*testServer).list),
+		On(http.MethodDelete, "/shelves", "Clear the shop", (*testServer).clear),
+		Raw(http.MethodGet, "/sign", "The sign", (*testServer).sign).Public().
 			As(ResponseFormat{Kind: "text/plain", Description: "A word."}),
 	}
 }
 
 // serve runs a request and returns its answer; a request without a key must be for a public route.
-func serve(t *testing.T, s *shop, method, path, body string, key bool) (*httptest.ResponseRecorder, error) {
+func serve(t *testing.T, s *testServer, method, path, body string, key bool) (*httptest.ResponseRecorder, error) {
 	t.Helper()
 	e, failure := echo.New(), error(nil)
 	e.HTTPErrorHandler = func(err error, _ echo.Context) { failure = err }
@@ -182,7 +182,7 @@ func TestRequests(t *testing.T) {
 		{"HEAD", "/shelves/a", "", `{"after":"","limit":5}`, ""},
 		{"DELETE", "/shelves", "", "", ""},
 	} {
-		w, err := serve(t, new(shop), c.method, c.path, c.body, true)
+		w, err := serve(t, new(testServer), c.method, c.path, c.body, true)
 		if c.refusal != "" {
 			var own *Error
 			if !errors.As(err, &own) || !strings.Contains(own.Message, c.refusal) {
@@ -197,7 +197,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestAnswersDecideTheirHead(t *testing.T) {
-	s := new(shop)
+	s := new(testServer)
 	w, err := serve(t, s, "POST", "/shelves/a", `{"title":"Emma","sold":true}`, true)
 	if err != nil || w.Code != http.StatusCreated || w.Header().Get("X-Shelf") != "a" {
 		t.Errorf("%d %v, %v", w.Code, w.Header(), err)
@@ -214,11 +214,11 @@ func TestAnswersDecideTheirHead(t *testing.T) {
 }
 
 func TestOnlyPublicRoutesNeedNoKey(t *testing.T) {
-	if w, err := serve(t, new(shop), "GET", "/sign", "", false); err != nil || w.Body.String() != "open" {
+	if w, err := serve(t, new(testServer), "GET", "/sign", "", false); err != nil || w.Body.String() != "open" {
 		t.Errorf("%s, %v", w.Body, err)
 	}
 	var own *Error
-	if _, err := serve(t, new(shop), "DELETE", "/shelves", "", false); !errors.As(err, &own) ||
+	if _, err := serve(t, new(testServer), "DELETE", "/shelves", "", false); !errors.As(err, &own) ||
 		own.Status != http.StatusUnauthorized {
 		t.Errorf("%v", err)
 	}

@@ -23,7 +23,7 @@ type Database struct {
 	mu       sync.Mutex // guards the following fields; never held while waiting
 	rows     *rowSet
 	version  uint64 // grows with each change of rows
-	locks    map[string]*lock
+	locks    map[string]*scopeLock
 	sessions map[*session]bool    // open transactions
 	awaited  map[string]time.Time // scopes for which a server requests reports, and until when
 	engines  []*Engine            // open, in the order of their opening
@@ -52,7 +52,7 @@ func New(o Options) *Database {
 	if o.Clock == nil {
 		o.Clock = ttl.SystemClock{}
 	}
-	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*lock),
+	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*scopeLock),
 		sessions: make(map[*session]bool), awaited: make(map[string]time.Time),
 		rng: rand.New(&randomSource{clock: o.Clock, seed: o.Seed})}
 	if o.Load.Cores > 0 {

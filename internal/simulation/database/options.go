@@ -41,7 +41,7 @@ const (
 	ExchangePage    ExchangeOperation = "page"    // of a scan that continues after a key
 	ExchangeCommit  ExchangeOperation = "commit"  // of a transaction
 	ExchangeOutcome ExchangeOperation = "outcome" // of a commit, which the server queries
-	ExchangeAwait   ExchangeOperation = "await"   // request for notifications
+	ExchangeAwait   ExchangeOperation = "await"   // pendingUpdate for notifications
 	ExchangeNotify  ExchangeOperation = "notify"  // a notification
 )
 
@@ -89,12 +89,12 @@ type InjectedDefects struct {
 type Commit struct {
 	Server string // the name of the server's engine
 	At     time.Time
-	LSNs   []IssuedLSNs
+	LSNs   []LSNRange
 }
 
-// IssuedLSNs is the range of LSNs that a transaction has taken from an engine scope: from First up to, but
+// LSNRange is the range of LSNs that a transaction has taken from an engine scope: from First up to, but
 // not including, Next.
-type IssuedLSNs struct {
+type LSNRange struct {
 	Scope       string
 	First, Next uint64
 }

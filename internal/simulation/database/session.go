@@ -31,13 +31,13 @@ type session struct {
 	// Guarded by the database's mutex.
 	state  txnState
 	busy   bool // a statement is running: the transaction is not idle
-	held   []*lock
+	held   []*scopeLock
 	ended  chan struct{} // closed when the transaction ends
 	disarm func()        // stops the timer of idleLimit
 }
 
-// lock is the exclusive lock that a transaction takes on a scope, with the sessions that wait for it.
-type lock struct {
+// scopeLock is the exclusive lock that a transaction takes on a scope, with the sessions that wait for it.
+type scopeLock struct {
 	scope   string
 	owner   *session
 	waiting []*lockWaiter
@@ -112,7 +112,7 @@ func (s *session) ask(scope string) *lockWaiter {
 	}
 	l := d.locks[scope]
 	if l == nil {
-		l = &lock{scope: scope}
+		l = &scopeLock{scope: scope}
 		d.locks[scope] = l
 	}
 	if l.owner == nil {
@@ -146,7 +146,7 @@ func (s *session) endLocked(as txnState) {
 }
 
 // locksWaitedFor returns the locks that a session waits for. The caller holds mu.
-func (d *Database) locksWaitedFor(s *session) (list []*lock) {
+func (d *Database) locksWaitedFor(s *session) (list []*scopeLock) {
 	for _, scope := range s.scopes {
 		if l := d.locks[string(scope)]; l != nil && l.owner != s {
 			list = append(list, l)
@@ -156,7 +156,7 @@ func (d *Database) locksWaitedFor(s *session) (list []*lock) {
 }
 
 // passOn gives a lock to the first session that waits for it. The caller holds mu.
-func (d *Database) passOn(l *lock) {
+func (d *Database) passOn(l *scopeLock) {
 	l.owner = nil
 	for len(l.waiting) > 0 {
 		w := l.waiting[0]
@@ -217,7 +217,7 @@ func (s *session) idle() {
 func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
 
 // commit makes the writes of the transaction durable and visible.
-func (s *session) commit(writes []txnWrite, issued []IssuedLSNs) error {
+func (s *session) commit(writes []txnWrite, issued []LSNRange) error {
 	d := s.d
 	if err := s.enter(); err != nil {
 		return err

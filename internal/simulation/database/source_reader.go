@@ -175,7 +175,7 @@ func (it *iterator) fetch(at []byte) bool {
 		return false
 	}
 	if !it.began {
-		if v, ok := it.from.(*viewSource); ok { // the exchange may have taken the snapshot
+		if v, ok := it.from.(*viewSnapshot); ok { // the exchange may have taken the snapshot
 			it.rows = v.rows().Copy()
 		}
 		it.walk = it.rows.Iter()
@@ -274,8 +274,8 @@ func (it *iterator) Close() error {
 
 func (it *iterator) end() { it.ended, it.at = true, nil }
 
-// viewSource is the snapshot that a View reads.
-type viewSource struct {
+// viewSnapshot is the snapshot that a View reads.
+type viewSnapshot struct {
 	e       *Engine
 	ctx     context.Context
 	one     bool // all reads take one exchange together
@@ -284,7 +284,7 @@ type viewSource struct {
 	fetched map[string]bool
 }
 
-func (s *viewSource) exchange(x Exchange) error {
+func (s *viewSnapshot) exchange(x Exchange) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -296,7 +296,7 @@ func (s *viewSource) exchange(x Exchange) error {
 	})
 }
 
-func (s *viewSource) fetch(keys ...[]byte) error {
+func (s *viewSnapshot) fetch(keys ...[]byte) error {
 	missing := s.taken == nil
 	for _, key := range keys {
 		missing = missing || !s.fetched[string(key)]
@@ -317,7 +317,7 @@ func (s *viewSource) fetch(keys ...[]byte) error {
 	return nil
 }
 
-func (s *viewSource) fetchPage(at []byte) error {
+func (s *viewSnapshot) fetchPage(at []byte) error {
 	if err := s.exchange(Exchange{Operation: ExchangePage, Keys: [][]byte{at}}); err != nil {
 		return err
 	}
@@ -325,13 +325,13 @@ func (s *viewSource) fetchPage(at []byte) error {
 	return nil
 }
 
-func (s *viewSource) rows() *rowSet {
+func (s *viewSnapshot) rows() *rowSet {
 	if s.taken == nil {
 		return newRows()
 	}
 	return s.taken
 }
 
-func (s *viewSource) now() int64               { return s.at }
-func (s *viewSource) context() context.Context { return s.ctx }
-func (s *viewSource) hides([]byte) bool        { return false }
+func (s *viewSnapshot) now() int64               { return s.at }
+func (s *viewSnapshot) context() context.Context { return s.ctx }
+func (s *viewSnapshot) hides([]byte) bool        { return false }

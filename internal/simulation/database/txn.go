@@ -17,7 +17,7 @@ const maxNext = engine.MaxLSN + 1
 type txnAttempt struct {
 	e       *Engine
 	s       *session
-	scopes  []*scopeState
+	scopes  []*lockedScope
 	writes  []txnWrite
 	state   *rowSet // the committed data, with the writes of the attempt
 	version uint64
@@ -26,8 +26,8 @@ type txnAttempt struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// scopeState is a scope that an attempt has locked, with the next LSN that it issues.
-type scopeState struct {
+// lockedScope is a scope that an attempt has locked, with the next LSN that it issues.
+type lockedScope struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
 	bad         error  // error of reading the ceiling
@@ -55,7 +55,7 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*t
 		a.fetched[string(key)] = true
 	}
 	for _, key := range scopes {
-		s := &scopeState{key: key, next: 1}
+		s := &lockedScope{key: key, next: 1}
 		a.fetched[string(engine.CeilingKey(key))] = true
 		a.fetched[string(engine.MarkKey(key))] = true
 		if v := get(a.state, engine.CeilingKey(key)); v != nil {
@@ -250,7 +250,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 func (t *txn) Relax() {}
 
 // named returns the scope with the given key if the attempt has locked it, otherwise nil.
-func (a *txnAttempt) named(key []byte) *scopeState {
+func (a *txnAttempt) named(key []byte) *lockedScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s
@@ -259,7 +259,7 @@ func (a *txnAttempt) named(key []byte) *scopeState {
 	return nil
 }
 
-func (t *txn) scope(key []byte) *scopeState {
+func (t *txn) scope(key []byte) *lockedScope {
 	s := t.a.named(key)
 	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
@@ -336,10 +336,10 @@ func (t *txn) Mark(key []byte) uint64 {
 }
 
 // issued lists the LSNs that the transaction has taken.
-func (a *txnAttempt) issued() (list []IssuedLSNs) {
+func (a *txnAttempt) issued() (list []LSNRange) {
 	for _, s := range a.scopes {
 		if s.next > s.first {
-			list = append(list, IssuedLSNs{Scope: string(s.key), First: s.first, Next: s.next})
+			list = append(list, LSNRange{Scope: string(s.key), First: s.first, Next: s.next})
 		}
 	}
 	return list

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// request is a call of Update that has not returned yet.
-type request struct {
+// pendingUpdate is a call of Update that has not returned yet.
+type pendingUpdate struct {
 	ctx   context.Context
 	given [][]byte // scopes as the caller named them
 	ahead [][]byte
@@ -35,7 +35,7 @@ type scopeQueue struct {
 	scope   []byte
 	users   int
 	held    bool
-	waiting []*request
+	waiting []*pendingUpdate
 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
@@ -52,7 +52,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
 	sorted = slices.CompactFunc(sorted, bytes.Equal)
-	r := &request{ctx: ctx, given: scopes, ahead: ahead, fn: fn, lead: make(chan struct{}, 1),
+	r := &pendingUpdate{ctx: ctx, given: scopes, ahead: ahead, fn: fn, lead: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	e.lead(r, sorted)
 	switch {
@@ -66,7 +66,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // lead waits until r is first in the queues of all its scopes, and then runs it in a group with later
 // requests. It returns earlier if the group of another request has run r.
-func (e *Engine) lead(r *request, sorted [][]byte) {
+func (e *Engine) lead(r *pendingUpdate, sorted [][]byte) {
 	var held []*scopeQueue
 	defer func() {
 		for _, q := range held {
@@ -87,7 +87,7 @@ func (e *Engine) lead(r *request, sorted [][]byte) {
 	e.runGroup(r, sorted, joinable)
 }
 
-func (e *Engine) acquire(r *request, scope []byte) (q *scopeQueue, free bool) {
+func (e *Engine) acquire(r *pendingUpdate, scope []byte) (q *scopeQueue, free bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	q = e.queues[string(scope)]
@@ -106,7 +106,7 @@ func (e *Engine) acquire(r *request, scope []byte) (q *scopeQueue, free bool) {
 
 // waitFor waits in a queue until r is the first in it, and then returns true. It returns false if another
 // request has run r, or if the context of r has ended.
-func (e *Engine) waitFor(r *request, q *scopeQueue) bool {
+func (e *Engine) waitFor(r *pendingUpdate, q *scopeQueue) bool {
 	select {
 	case <-r.lead:
 		return true
@@ -158,7 +158,7 @@ func (e *Engine) release(q *scopeQueue) {
 
 // join removes up to most requests from the head of a queue and returns them. It stops at the first request
 // that names more than this scope.
-func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
+func (e *Engine) join(q *scopeQueue, most int) (list []*pendingUpdate) {
 	if q == nil {
 		return nil
 	}
@@ -177,8 +177,8 @@ func (e *Engine) join(q *scopeQueue, most int) (list []*request) {
 }
 
 // runGroup runs transactions until the request lead, and the requests of q that join it, have an outcome.
-func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
-	members := []*request{lead}
+func (e *Engine) runGroup(lead *pendingUpdate, scopes [][]byte, q *scopeQueue) {
+	members := []*pendingUpdate{lead}
 	began := e.d.clock.Now()
 	for try := 0; ; try++ {
 		ctx := lead.ctx
@@ -208,8 +208,8 @@ func (e *Engine) runGroup(lead *request, scopes [][]byte, q *scopeQueue) {
 
 // try runs the functions of several requests (members) in one transaction. If first is set, further requests
 // of the queue may join them. It returns all requests that have taken part.
-func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q *scopeQueue,
-	first bool) ([]*request, error) {
+func (e *Engine) try(ctx context.Context, members []*pendingUpdate, scopes [][]byte, q *scopeQueue,
+	first bool) ([]*pendingUpdate, error) {
 	if err := ctx.Err(); err != nil {
 		return members, err
 	}
@@ -254,7 +254,7 @@ func (e *Engine) try(ctx context.Context, members []*request, scopes [][]byte, q
 }
 
 // run runs the function of a request in a transaction.
-func (r *request) run(a *txnAttempt) {
+func (r *pendingUpdate) run(a *txnAttempt) {
 	if r.panicked {
 		return
 	}

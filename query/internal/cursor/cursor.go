@@ -35,7 +35,7 @@ const (
 // PagePosition is the position at which a page of a query has ended: the decoded content of a continuation
 // token (cursor).
 type PagePosition struct {
-	Form   RunMode
+	Form   PagingMode
 	At     WalkProgress // the position, if sources are read one after the other
 	Source int          // of the last document; -1: unknown
 	Rid    uint64       // of the last document
@@ -101,7 +101,7 @@ func KeySum(key []byte) uint64 {
 // Decode decodes a cursor, the text of a continuation token, and checks it: hash must be that of the query
 // and its scope, and the key intervals of the sources (spans) must lie within those of the run that made the
 // cursor. Otherwise it returns a *fault.CursorError.
-func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePosition, error) {
+func Decode(text string, hash uint64, f PagingMode, spans []SourceSpan) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {
 		return PagePosition{}, &fault.CursorError{Reason: reason}
@@ -112,7 +112,7 @@ func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePositi
 		return bad("it is malformed.")
 	case b[0] != cursorVersion:
 		return bad("it was made by another version.")
-	case RunMode(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
+	case PagingMode(b[1]) != f || binary.BigEndian.Uint64(b[2:]) != hash:
 		return bad("it belongs to another query.")
 	}
 	p := PagePosition{Form: f, Source: -1, Begun: true}
@@ -150,13 +150,13 @@ func Decode(text string, hash uint64, f RunMode, spans []SourceSpan) (PagePositi
 	return p, nil
 }
 
-// RunMode says in which order a plan returns rows, and by what a continuation token (cursor) names the
+// PagingMode says in which order a plan returns rows, and by what a continuation token (cursor) names the
 // position between two pages.
-type RunMode uint8
+type PagingMode uint8
 
 const (
-	Streaming RunMode = iota // rows in rid order; the cursor is a rid
-	Sorting                  // rows by ORDER BY; the cursor is a key and a rid
-	Blocking                 // all rows are made before the first is returned; the cursor is a count
-	Grouping                 // rows are groups in the order of their keys; the cursor is a key
+	Streaming PagingMode = iota // rows in rid order; the cursor is a rid
+	Sorting                     // rows by ORDER BY; the cursor is a key and a rid
+	Blocking                    // all rows are made before the first is returned; the cursor is a count
+	Grouping                    // rows are groups in the order of their keys; the cursor is a key
 )

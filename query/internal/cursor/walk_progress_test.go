@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// point is a document of a walk: where it lies in the order of sources, and its rid.
-type point struct {
+// walkedDocument is a document of a walk: where it lies in the order of sources, and its rid.
+type walkedDocument struct {
 	at  byte
 	rid uint64
 }
@@ -23,7 +23,7 @@ func cut(bounds []byte) []SourceSpan {
 	return spans
 }
 
-func (s SourceSpan) contains(p point) bool {
+func (s SourceSpan) contains(p walkedDocument) bool {
 	at := []byte{p.at}
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
@@ -33,12 +33,12 @@ func (s SourceSpan) contains(p point) bool {
 func TestProgress(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		var points []point
+		var points []walkedDocument
 		for i := range 60 {
-			points = append(points, point{byte(r.IntN(256)), uint64(i + 1)})
+			points = append(points, walkedDocument{byte(r.IntN(256)), uint64(i + 1)})
 		}
 		bounds := []byte{}
-		met := map[point]int{}
+		met := map[walkedDocument]int{}
 		var walk func(within SourceSpan, text []byte, depth int)
 		walk = func(within SourceSpan, text []byte, depth int) {
 			for pages := 0; ; pages++ {

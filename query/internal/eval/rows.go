@@ -21,7 +21,7 @@ type CompiledBlock struct {
 	carried  ValueFunc // value taken from a group's first row and stored after the keys; may be nil
 	order    []ValueFunc
 	orderBy  []*bind.OrderKey // of groups
-	Aggs     []aggregator
+	Aggs     []compiledAggregate
 	grouped  bool
 	Distinct bool
 }
@@ -36,8 +36,8 @@ type sourceClause struct {
 	Filter []TruthFunc
 }
 
-// aggregator is the compiled form of a call of an aggregate function.
-type aggregator struct {
+// compiledAggregate is the compiled form of a call of an aggregate function.
+type compiledAggregate struct {
 	id   int
 	Name string
 	arg  ValueFunc
@@ -71,7 +71,7 @@ func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledBlock {
 		rs.First = append(rs.First, c.Decide(e))
 	}
 	for _, a := range bl.Aggs {
-		rs.Aggs = append(rs.Aggs, aggregator{a.Id, a.Name, c.Value(a.Arg)})
+		rs.Aggs = append(rs.Aggs, compiledAggregate{a.Id, a.Name, c.Value(a.Arg)})
 	}
 	if bl.FirstRID != nil {
 		rs.carried = c.path(bl.FirstRID)

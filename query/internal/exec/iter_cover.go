@@ -63,7 +63,7 @@ func (wk *indexWalker) covered() (done, ok bool) {
 		wk.doc = nil
 		return true, wk.x.isAfterStart(&wk.entry)
 	}
-	d := &minimumDocument{rid: wk.rid, body: wk.least.document(v)}
+	d := &singleValueDocument{rid: wk.rid, body: wk.least.document(v)}
 	wk.x.f.Enter(d)
 	wk.entry = sortEntry{key: wk.orderKey(wk.entry.key[:0]), source: wk.source, rid: wk.rid}
 	wk.doc = d
@@ -94,16 +94,16 @@ func (wk *indexWalker) needs(rid uint64) bool {
 	return !covered && wk.allowed.has(rid)
 }
 
-// minimumDocument takes the place of a document of which a query needs only one value: its body is the
+// singleValueDocument takes the place of a document of which a query needs only one value: its body is the
 // smallest JSON with this value at its path, such as {"a":{"b":1}}.
-type minimumDocument struct {
+type singleValueDocument struct {
 	rid  uint64
 	body []byte
 }
 
-func (d *minimumDocument) RID() uint64                      { return d.rid }
-func (d *minimumDocument) Body() []byte                     { return d.body }
-func (d *minimumDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }
+func (d *singleValueDocument) RID() uint64                      { return d.rid }
+func (d *singleValueDocument) Body() []byte                     { return d.body }
+func (d *singleValueDocument) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{} }
 
 // noteReturned records that a row of the current entry has been returned.
 func (wk *indexWalker) noteReturned() {

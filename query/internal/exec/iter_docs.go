@@ -12,9 +12,9 @@ type fetchedDocuments struct {
 	rids    source.Postings
 	after   uint64 // returns only rids greater than this; if begun is set, any
 	begun   bool
-	ahead   []uint64    // read from rids and not yet fetched
-	room    int         // number of rids to prefetch at a time; 0: no prefetch
-	allowed *memberRIDs // returns only these; nil: all
+	ahead   []uint64     // read from rids and not yet fetched
+	room    int          // number of rids to prefetch at a time; 0: no prefetch
+	allowed *allowedRIDs // returns only these; nil: all
 	// called with each rid that has no live document; if it returns false, Next returns false too
 	skip func(rid uint64) bool
 	doc  source.Document

@@ -15,29 +15,29 @@ import (
 // first query computes the statistics of all texts that BM25 needs. The second query contains these numbers
 // and orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
-// textScoreOrder iterates over the documents of a source by the score of their text: first the texts that
+// textRankedDocuments iterates over the documents of a source by the score of their text: first the texts that
 // contain a term, then the other texts, then the documents without a text. Among documents with equal scores
 // the latest comes first, as in ORDER BY DESC.
-type textScoreOrder struct {
+type textRankedDocuments struct {
 	x       *Execution
 	src     source.Source
 	source  int
-	allowed *memberRIDs // documents that can become rows; nil: many, or unknown
+	allowed *allowedRIDs // documents that can become rows; nil: many, or unknown
 	scores  textScores
-	heap    heap.Heap[EstimatedDistance] // the scores are negated, so that the best is the least
-	texts   source.Terms                 // all texts, the latest first; nil unless they are being read
-	begun   bool                         // texts has been opened
-	rest    orderedDocuments             // documents without a text
+	heap    heap.Heap[DocumentDistance] // the scores are negated, so that the best is the least
+	texts   source.Terms                // all texts, the latest first; nil unless they are being read
+	begun   bool                        // texts has been opened
+	rest    orderedDocuments            // documents without a text
 	entry   sortEntry
 	doc     source.Document
 }
 
 // openTexts opens the documents of a source in the order of their text scores.
-func (x *Execution) openTexts(src source.Source, source int, only *memberRIDs) (orderedDocuments, error) {
+func (x *Execution) openTexts(src source.Source, source int, only *allowedRIDs) (orderedDocuments, error) {
 	o := x.Plan.Order.Texts
 	var lists []wordPostings
 	for i := range o.Terms {
-		list, err := x.termList(src, &liveRIDSet{}, &o.Ranker, &o.Terms[i])
+		list, err := x.termList(src, &liveRIDSet{}, &o.CompiledRankScore, &o.Terms[i])
 		if err != nil {
 			return nil, err
 		}
@@ -47,13 +47,13 @@ func (x *Execution) openTexts(src source.Source, source int, only *memberRIDs) (
 	if err != nil {
 		return nil, err
 	}
-	t := &textScoreOrder{x: x, src: src, source: source, allowed: only, scores: scores}
-	t.heap.Before = func(a, b EstimatedDistance) bool {
+	t := &textRankedDocuments{x: x, src: src, source: source, allowed: only, scores: scores}
+	t.heap.Before = func(a, b DocumentDistance) bool {
 		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
 	}
 	for i, rid := range scores.rids {
 		if only.has(rid) {
-			t.heap.List = append(t.heap.List, EstimatedDistance{-scores.scores[i], rid})
+			t.heap.List = append(t.heap.List, DocumentDistance{-scores.scores[i], rid})
 		}
 	}
 	x.Run.Use(estimateSize*len(t.heap.List), "ORDER BY")
@@ -61,7 +61,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *memberRIDs) (
 	return t, x.Run.Err
 }
 
-func (t *textScoreOrder) Next() (bool, error) {
+func (t *textRankedDocuments) Next() (bool, error) {
 	for t.rest == nil {
 		e, ok, err := t.propose()
 		if err != nil {
@@ -85,7 +85,7 @@ func (t *textScoreOrder) Next() (bool, error) {
 
 // propose returns the document whose text has the next best score. The document may be dead (expired, or
 // deleted with its partition key), or may not match the conditions. ok is false at the end.
-func (t *textScoreOrder) propose() (e EstimatedDistance, ok bool, err error) {
+func (t *textRankedDocuments) propose() (e DocumentDistance, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
 	}
@@ -99,13 +99,13 @@ func (t *textScoreOrder) propose() (e EstimatedDistance, ok bool, err error) {
 		}
 		rid := t.texts.RID()
 		if _, met := slices.BinarySearch(t.scores.rids, rid); !met && t.allowed.has(rid) {
-			return EstimatedDistance{0, rid}, true, nil
+			return DocumentDistance{0, rid}, true, nil
 		}
 	}
 	return e, false, t.endTexts()
 }
 
-func (t *textScoreOrder) endTexts() (err error) {
+func (t *textRankedDocuments) endTexts() (err error) {
 	if t.texts != nil {
 		err = t.texts.Close()
 	}
@@ -115,7 +115,7 @@ func (t *textScoreOrder) endTexts() (err error) {
 
 // take fetches a proposed document and makes it the current one. It reports whether the document is live,
 // matches the conditions, and comes after the beginning of the page.
-func (t *textScoreOrder) take(e EstimatedDistance) (bool, error) {
+func (t *textRankedDocuments) take(e DocumentDistance) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
 	t.entry = sortEntry{key: key, source: t.source, rid: e.rid, holds: true}
@@ -135,7 +135,7 @@ func (t *textScoreOrder) take(e EstimatedDistance) (bool, error) {
 }
 
 // openRest continues with the documents without a text.
-func (t *textScoreOrder) openRest() {
+func (t *textRankedDocuments) openRest() {
 	x := t.x
 	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
 		var docs source.Documents
@@ -149,9 +149,9 @@ func (t *textScoreOrder) openRest() {
 	})
 }
 
-func (t *textScoreOrder) at() (*sortEntry, source.Document) { return &t.entry, t.doc }
+func (t *textRankedDocuments) at() (*sortEntry, source.Document) { return &t.entry, t.doc }
 
-func (t *textScoreOrder) close() error {
+func (t *textRankedDocuments) close() error {
 	err := t.endTexts()
 	if t.rest != nil {
 		if e := t.rest.close(); err == nil {

@@ -20,7 +20,7 @@ type nearestDocuments struct {
 
 // openSearch opens the documents of a source in the order of their distance or text score. found lists the
 // documents that can become rows; nil: they are many, or unknown.
-func (x *Execution) openSearch(src source.Source, source int, found *memberRIDs) (orderedDocuments, error) {
+func (x *Execution) openSearch(src source.Source, source int, found *allowedRIDs) (orderedDocuments, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
 		return x.sortOf(src, source, found.rids, nil), nil
@@ -31,7 +31,7 @@ func (x *Execution) openSearch(src source.Source, source int, found *memberRIDs)
 }
 
 // openNearest opens the documents of a source in the order of their distance.
-func (x *Execution) openNearest(src source.Source, at int, found *memberRIDs) (orderedDocuments, error) {
+func (x *Execution) openNearest(src source.Source, at int, found *allowedRIDs) (orderedDocuments, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
 	switch {
 	case err != nil:

@@ -32,7 +32,7 @@ type indexWalker struct {
 	ahead   bool            // terms is already at the entry after the current one
 	key     []byte          // the last key that was found to be exact
 	misses  int             // entries without a matching document
-	allowed *memberRIDs     // documents that may match; nil: any
+	allowed *allowedRIDs    // documents that may match; nil: any
 	// maxSkips is how many entries may be skipped before the walk pauses, plus some for each matching
 	// document; 0: any number
 	maxSkips int

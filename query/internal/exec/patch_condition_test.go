@@ -13,15 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/fault"
 )
 
-// stored is the text of a document written in second 1700000005.
-type stored string
+// storedDocument is the text of a document written in second 1700000005.
+type storedDocument string
 
-func (stored) RID() uint64                      { return 5 }
-func (d stored) Body() []byte                   { return []byte(d) }
-func (stored) System() jsondoc.SystemProperties { return jsondoc.SystemProperties{TS: 1700000005} }
+func (storedDocument) RID() uint64    { return 5 }
+func (d storedDocument) Body() []byte { return []byte(d) }
+func (storedDocument) System() jsondoc.SystemProperties {
+	return jsondoc.SystemProperties{TS: 1700000005}
+}
 
 func TestCondition(t *testing.T) {
-	d := stored(`{"id":"1","n":7,"l":[1]}`)
+	d := storedDocument(`{"id":"1","n":7,"l":[1]}`)
 	for text, want := range map[string]bool{
 		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false,
 		"FROM x WHERE x._ts = 1700000005":                                true,
@@ -54,7 +56,7 @@ func TestConditionStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	long := stored(`{"l":[` + strings.Repeat("1,", 99) + `1]}`)
+	long := storedDocument(`{"l":[` + strings.Repeat("1,", 99) + `1]}`)
 	if holds, err := c.Match(ctx, long, eval.Env{}); holds || !errors.Is(err, context.Canceled) {
 		t.Errorf("%t, %v", holds, err)
 	}

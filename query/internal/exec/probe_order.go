@@ -14,10 +14,10 @@ import (
 // walk has skipped more entries than it would take to read the matching documents and sort them, it is
 // replaced by a sort.
 
-// memberRIDs is the set of rids whose documents a walk reads.
-type memberRIDs struct{ rids []uint64 }
+// allowedRIDs is the set of rids whose documents a walk reads.
+type allowedRIDs struct{ rids []uint64 }
 
-func (m *memberRIDs) has(rid uint64) bool {
+func (m *allowedRIDs) has(rid uint64) bool {
 	return m == nil || hasRID(m.rids, rid)
 }
 
@@ -55,7 +55,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, 
 	found := p.rids()
 	if o.Walk == nil {
 		p.note("search of the wanted")
-		return x.openSearch(src, source, &memberRIDs{found})
+		return x.openSearch(src, source, &allowedRIDs{found})
 	}
 	if len(found) <= 2*x.room() {
 		p.note("sort")
@@ -63,7 +63,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, 
 	}
 	p.note("walk, reading no others")
 	w := x.watch(src, source, o.Walk)
-	w.wk.allowed, w.wk.maxSkips = &memberRIDs{found}, x.tune.Patience*len(found)
+	w.wk.allowed, w.wk.maxSkips = &allowedRIDs{found}, x.tune.Patience*len(found)
 	return w, nil
 }
 
@@ -71,7 +71,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, 
 // partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
 // query need not contain the partition key, since the scope is already limited to it.
 func (x *Execution) recent(src source.Source) *plan.OrderedWalk {
-	in, ok := src.(source.PartitionedSource)
+	in, ok := src.(source.PartitionKeyReporter)
 	if !ok || x.Plan.Order.Vectors != nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (w *adaptiveIndexWalk) turn() error {
 			return err
 		}
 		found := p.rids()
-		wk.allowed, wk.maxSkips = &memberRIDs{found}, x.tune.Patience*len(found)
+		wk.allowed, wk.maxSkips = &allowedRIDs{found}, x.tune.Patience*len(found)
 		if len(found) > 2*x.room() {
 			p.note("walk, reading no others")
 			return nil

@@ -34,10 +34,10 @@ type textCollectionStats struct {
 	hits             []float64 // number of texts that have each term
 }
 
-// rankedScore is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with what a run knows of
+// rankScoreState is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with what a run knows of
 // it.
-type rankedScore struct {
-	*plan.Ranker
+type rankScoreState struct {
+	*plan.CompiledRankScore
 	stats   textCollectionStats
 	indexed []textScores // scores by source, if they were computed from the index
 }
@@ -55,10 +55,10 @@ type rankedDocument struct {
 
 // rankRows makes each document the current one, in the order of a query with ORDER BY RANK, and calls row.
 func (x *Execution) rankRows(row func() bool) error {
-	parts := make([]rankedScore, len(x.Plan.Rank))
+	parts := make([]rankScoreState, len(x.Plan.Rank))
 	for i := range parts {
 		r := &x.Plan.Rank[i]
-		parts[i] = rankedScore{Ranker: r, stats: textCollectionStats{hits: make([]float64, len(r.Terms))}}
+		parts[i] = rankScoreState{CompiledRankScore: r, stats: textCollectionStats{hits: make([]float64, len(r.Terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {
@@ -108,7 +108,7 @@ func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (mor
 // rankedDocuments returns the documents that match the conditions, in the order of sources and rids. Each
 // has its distances and, if the texts are indexed, its text scores. If they are not indexed, each document
 // has the counts of its texts instead, and the statistics of all texts are stored in parts.
-func (x *Execution) rankedDocuments(parts []rankedScore, indexed bool) ([]rankedDocument, error) {
+func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]rankedDocument, error) {
 	var list []rankedDocument
 	for i, src := range x.sources {
 		docs := source.Documents(nil)
@@ -129,7 +129,7 @@ func (x *Execution) rankedDocuments(parts []rankedScore, indexed bool) ([]ranked
 	return list, nil
 }
 
-func (x *Execution) rankSource(source int, docs source.Documents, parts []rankedScore,
+func (x *Execution) rankSource(source int, docs source.Documents, parts []rankScoreState,
 	gather bool) (list []rankedDocument,
 	err error) {
 	defer func() {
@@ -166,7 +166,7 @@ func (x *Execution) hasRow() bool {
 // measure appends to d what one score of ORDER BY RANK needs of the current document: the distance of its
 // vector, or the length of its text and how often the text has each term. If gather is set, it also adds the
 // text to the statistics.
-func (x *Execution) measure(d *rankedDocument, r *rankedScore, gather bool) {
+func (x *Execution) measure(d *rankedDocument, r *rankScoreState, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
 		if v := r.Score(x.f); v.Kind() == jsondoc.Number {
@@ -207,7 +207,7 @@ func (c *textCollectionStats) add(length int, counts []int) {
 
 // score computes the document's text scores for ORDER BY RANK (BM25) from the length of each text and the
 // counts of the terms in it.
-func (d *rankedDocument) score(parts []rankedScore, scores []lang.BM25) {
+func (d *rankedDocument) score(parts []rankScoreState, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {
 			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])
@@ -227,7 +227,7 @@ func (x *Execution) mostRanked() int {
 
 // fuse computes the fused score of each document; greater is better. Documents that were not selected by any
 // score come last.
-func (x *Execution) fuse(list []rankedDocument, parts []rankedScore) {
+func (x *Execution) fuse(list []rankedDocument, parts []rankScoreState) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i

@@ -62,7 +62,7 @@ func (s *textScores) of(rid uint64) float64 {
 
 // readTexts computes the text scores of ORDER BY RANK for all sources from the index. It returns false, and
 // has computed nothing, if one of the scores has no index or if reading the documents is cheaper.
-func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
+func (x *Execution) readTexts(parts []rankScoreState) (bool, error) {
 	texts := 0
 	for i := range parts {
 		if parts[i].Text != nil && parts[i].Path == nil {
@@ -90,7 +90,7 @@ func (x *Execution) readTexts(parts []rankedScore) (bool, error) {
 
 // readText computes the score r, one FullTextScore of ORDER BY RANK, for the texts of all sources. sets are
 // the live documents of each source.
-func (x *Execution) readText(r *rankedScore, sets []*liveRIDSet) error {
+func (x *Execution) readText(r *rankScoreState, sets []*liveRIDSet) error {
 	lists := make([][]wordPostings, len(x.sources)) // by source and term
 	for i, src := range x.sources {
 		r.stats.documents += float64(sets[i].documents)
@@ -98,7 +98,7 @@ func (x *Execution) readText(r *rankedScore, sets []*liveRIDSet) error {
 			return err
 		}
 		for t := range r.Terms {
-			list, err := x.termList(src, sets[i], r.Ranker, &r.Terms[t])
+			list, err := x.termList(src, sets[i], r.CompiledRankScore, &r.Terms[t])
 			if err != nil {
 				return err
 			}
@@ -118,7 +118,7 @@ func (x *Execution) readText(r *rankedScore, sets []*liveRIDSet) error {
 }
 
 // countWords adds the words of all texts of a source to the statistics.
-func (x *Execution) countWords(src source.Source, sets *liveRIDSet, r *rankedScore) error {
+func (x *Execution) countWords(src source.Source, sets *liveRIDSet, r *rankScoreState) error {
 	return x.eachText(src, sets, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
@@ -149,7 +149,7 @@ func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Pat
 
 // termList returns the texts of a source that have a term. For a word the index lists them. For a phrase the
 // index lists the texts that have all its words, and these texts are read.
-func (x *Execution) termList(src source.Source, sets *liveRIDSet, r *plan.Ranker,
+func (x *Execution) termList(src source.Source, sets *liveRIDSet, r *plan.CompiledRankScore,
 	t *lang.TextTerm) (list wordPostings,
 	err error) {
 	for i, word := range t.Words {
@@ -252,7 +252,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 }
 
 // phrase reads the texts of a list and keeps those in which the words of a term are adjacent and in order.
-func (x *Execution) phrase(src source.Source, r *plan.Ranker, t *lang.TextTerm,
+func (x *Execution) phrase(src source.Source, r *plan.CompiledRankScore, t *lang.TextTerm,
 	all wordPostings) (list wordPostings,
 	err error) {
 	for i, rid := range all.rids {

@@ -38,7 +38,7 @@ func (s scoredDocument) before(o scoredDocument) bool {
 // document that it returns the current one.
 type topRankedDocuments struct {
 	x *Execution
-	r *rankedScore
+	r *rankScoreState
 	// the documents that can match the conditions, by source; nil: they are unknown or many
 	allowed [][]uint64
 	heap    heap.Heap[scoredDocument]
@@ -50,7 +50,7 @@ type topRankedDocuments struct {
 
 // newTopRanked returns the iterator for one score of ORDER BY RANK, or nil if the index for this score cannot
 // be used.
-func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDocuments, error) {
+func (x *Execution) newTopRanked(r *rankScoreState, only [][]uint64) (*topRankedDocuments, error) {
 	b := &topRankedDocuments{x: x, r: r, allowed: only,
 		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
 	for i, src := range x.sources {
@@ -58,9 +58,9 @@ func (x *Execution) newTopRanked(r *rankedScore, only [][]uint64) (*topRankedDoc
 			b.addTexts(i)
 			continue
 		}
-		var found *memberRIDs
+		var found *allowedRIDs
 		if only != nil {
-			found = &memberRIDs{only[i]}
+			found = &allowedRIDs{only[i]}
 		}
 		near, err := x.OpenDistances(src, r.Vectors, found, false)
 		if near == nil || err != nil {
@@ -204,7 +204,7 @@ func (b *topRankedDocuments) close() (err error) {
 // rankFromIndex makes one document after the other the current one, in the order of ORDER BY RANK, and
 // calls row for each. It reads the scores from indexes. done is false, and row has not been called, if the
 // indexes cannot be used.
-func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bool, err error) {
+func (x *Execution) rankFromIndex(parts []rankScoreState, row func() bool) (done bool, err error) {
 	only, err := x.rankedOnly()
 	if err != nil {
 		return false, err
@@ -237,7 +237,7 @@ func (x *Execution) rankFromIndex(parts []rankedScore, row func() bool) (done bo
 
 // fuseBest fuses the best documents by each score. It reads as many documents as fuse selects, so the result
 // is the same as if all were scored.
-func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankedScore, row func() bool) error {
+func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankScoreState, row func() bool) error {
 	var found []rankedDocument
 	seen := map[scoredDocument]bool{}
 	all := false // all documents that match the conditions have been found

@@ -31,17 +31,17 @@ const (
 // vectorCandidates are the vectors that may be the next in the order of distances. For each it holds a lower
 // bound of the distance, computed from the vector's code (see leastDistance).
 type vectorCandidates struct {
-	heap.Heap[EstimatedDistance]                   // lower bounds of the distances
-	room                         int               // capacity
-	behind                       EstimatedDistance // candidates at or after this one have been dropped
-	cut                          bool              // some candidates have been dropped
-	begun                        bool
-	doubts                       int      // number of vectors that are looked up before all are read
-	looked                       []uint64 // rids of the vectors that were looked up
+	heap.Heap[DocumentDistance]                  // lower bounds of the distances
+	room                        int              // capacity
+	behind                      DocumentDistance // candidates at or after this one have been dropped
+	cut                         bool             // some candidates have been dropped
+	begun                       bool
+	doubts                      int      // number of vectors that are looked up before all are read
+	looked                      []uint64 // rids of the vectors that were looked up
 }
 
 // before reports whether e comes before o, in a strict total order of estimates: by distance, then by rid.
-func (e EstimatedDistance) before(o EstimatedDistance) bool {
+func (e DocumentDistance) before(o DocumentDistance) bool {
 	return e.distance < o.distance || e.distance == o.distance && e.rid < o.rid
 }
 
@@ -51,13 +51,13 @@ func (e EstimatedDistance) before(o EstimatedDistance) bool {
 func (d *vectorDistances) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
-	r.begun, r.cut, r.Before, r.List = true, false, EstimatedDistance.before, r.List[:0]
+	r.begun, r.cut, r.Before, r.List = true, false, DocumentDistance.before, r.List[:0]
 	r.room = max(moreCodes*r.room, keptCodes)
 	n := 0
 	usable, err = d.each(d.v.CodeKey, func(rid uint64, code []byte) (bool, error) {
 		n++
 		low, ok := leastDistance(d.v, code)
-		if e := (EstimatedDistance{low, rid}); ok && (!again || !e.before(from)) && !(r.cut &&
+		if e := (DocumentDistance{low, rid}); ok && (!again || !e.before(from)) && !(r.cut &&
 			!e.before(r.behind)) {
 			if r.List = append(r.List, e); len(r.List) == 2*r.room {
 				r.halve()
@@ -76,7 +76,7 @@ func (d *vectorDistances) walkCodes() (usable bool, err error) {
 
 // halve drops the worse half of the candidates.
 func (r *vectorCandidates) halve() {
-	slices.SortFunc(r.List, func(a, b EstimatedDistance) int {
+	slices.SortFunc(r.List, func(a, b DocumentDistance) int {
 		if a.before(b) {
 			return -1
 		}

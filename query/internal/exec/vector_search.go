@@ -19,8 +19,8 @@ import (
 // the last bit. A document is read only when it is the next one to return. If few documents can match the
 // conditions, only their vectors are looked up.
 
-// EstimatedDistance is a document and its distance; smaller is better.
-type EstimatedDistance struct {
+// DocumentDistance is a document and its distance; smaller is better.
+type DocumentDistance struct {
 	distance float64
 	rid      uint64
 }
@@ -36,9 +36,9 @@ type vectorDistances struct {
 	x          *Execution
 	src        source.Source
 	v          *plan.VectorOrder
-	allowed    *memberRIDs // the documents to search; nil: all
-	without    []uint64    // the members that have no distance
-	exact      heap.Heap[EstimatedDistance]
+	allowed    *allowedRIDs // the documents to search; nil: all
+	without    []uint64     // the members that have no distance
+	exact      heap.Heap[DocumentDistance]
 	candidates vectorCandidates // to be looked up
 	vector     []float32        // scratch
 }
@@ -46,11 +46,11 @@ type vectorDistances struct {
 // OpenDistances calculates the distances of a source. only lists the documents to search; nil: all. If latest
 // is set, the latest of equally distant documents comes first. The result is nil if the index has vectors of
 // another length than the query's, or too many.
-func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *memberRIDs,
+func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *allowedRIDs,
 	latest bool) (*vectorDistances,
 	error) {
 	d := &vectorDistances{x: x, src: src, v: v, allowed: only}
-	d.exact.Before = func(a, b EstimatedDistance) bool {
+	d.exact.Before = func(a, b DocumentDistance) bool {
 		c := cmp.Compare(a.distance, b.distance)
 		if c == 0 {
 			c = cmp.Compare(a.rid, b.rid)
@@ -89,7 +89,7 @@ func (d *vectorDistances) walk() (usable bool, err error) {
 	})
 	if d.allowed != nil {
 		for _, rid := range d.allowed.rids {
-			if !(&memberRIDs{met}).has(rid) {
+			if !(&allowedRIDs{met}).has(rid) {
 				d.without = append(d.without, rid)
 			}
 		}
@@ -153,12 +153,12 @@ func (d *vectorDistances) take(rid uint64, value []byte) (usable bool, err error
 		return true, nil
 	}
 	d.x.Run.Use(estimateSize, "ORDER BY")
-	d.exact.List = append(d.exact.List, EstimatedDistance{d.v.Sign() * distance, rid})
+	d.exact.List = append(d.exact.List, DocumentDistance{d.v.Sign() * distance, rid})
 	return d.x.Run.Err == nil, d.x.Run.Err
 }
 
 // Next returns the next document with its distance. ok is false at the end.
-func (d *vectorDistances) Next() (e EstimatedDistance, ok bool, err error) {
+func (d *vectorDistances) Next() (e DocumentDistance, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err
 	}

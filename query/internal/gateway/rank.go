@@ -16,20 +16,20 @@ import (
 // and adds them up, and puts them into the component queries in place of the placeholders. It then asks all
 // ranges for the best rows by each component, and ranks the union of these rows by all scores.
 type hybridInfo struct {
-	GlobalStatisticsQuery    string           `json:"globalStatisticsQuery"`
-	Components               []*queryInfo     `json:"componentQueryInfos"`
-	WithoutPayload           []*queryInfo     `json:"componentWithoutPayloadQueryInfos"` // for older clients
-	Projection               *queryInfo       `json:"projectionQueryInfo"`               // for older clients
-	Weights                  []fractionWeight `json:"componentWeights"`                  // empty: all equal
-	Skip                     *int64           `json:"skip"`
-	Take                     *int64           `json:"take"`
-	RequiresGlobalStatistics bool             `json:"requiresGlobalStatistics"`
+	GlobalStatisticsQuery    string                 `json:"globalStatisticsQuery"`
+	Components               []*queryInfo           `json:"componentQueryInfos"`
+	WithoutPayload           []*queryInfo           `json:"componentWithoutPayloadQueryInfos"` // for older clients
+	Projection               *queryInfo             `json:"projectionQueryInfo"`               // for older clients
+	Weights                  []fractionalJSONNumber `json:"componentWeights"`                  // empty: all equal
+	Skip                     *int64                 `json:"skip"`
+	Take                     *int64                 `json:"take"`
+	RequiresGlobalStatistics bool                   `json:"requiresGlobalStatistics"`
 }
 
-// fractionWeight is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
-type fractionWeight float64
+// fractionalJSONNumber is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
+type fractionalJSONNumber float64
 
-func (w fractionWeight) MarshalJSON() ([]byte, error) {
+func (w fractionalJSONNumber) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendFloat(nil, float64(w), 'f', -1, 64)
 	if !bytes.ContainsRune(b, '.') {
 		b = append(b, ".0"...)
@@ -64,7 +64,7 @@ type rankComponent struct {
 func (g *rewriter) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
-	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []fractionWeight{}}
+	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []fractionalJSONNumber{}}
 	if g.weighted() {
 		g.need(featureWeighted)
 	}
@@ -73,7 +73,7 @@ func (g *rewriter) rankPlan() {
 	for _, part := range g.top.Rank {
 		list = append(list, g.component(part, &statistics))
 		if g.weighted() {
-			h.Weights = append(h.Weights, fractionWeight(part.Weight))
+			h.Weights = append(h.Weights, fractionalJSONNumber(part.Weight))
 		}
 	}
 	h.RequiresGlobalStatistics = len(statistics) > 0

@@ -21,19 +21,19 @@ type LikePattern struct {
 
 // likeToken matches one character.
 type likeToken struct {
-	kind  likeKind
+	kind  likeTokenKind
 	char  rune
 	spans []likeRange // of a set
 }
 
-// likeKind is the kind of a likeToken.
-type likeKind uint8
+// likeTokenKind is the kind of a likeToken.
+type likeTokenKind uint8
 
 const (
-	likeChar   likeKind = iota // this character
-	likeAny                    // _
-	likeSet                    // [abc], [a-f]
-	likeNotSet                 // [^abc]
+	likeChar   likeTokenKind = iota // this character
+	likeAny                         // _
+	likeSet                         // [abc], [a-f]
+	likeNotSet                      // [^abc]
 )
 
 // likeRange is a range of characters in a set, including both ends.

@@ -17,9 +17,9 @@ import (
 // contributes that many.
 const LeastRanked = 120
 
-// Ranker is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares
+// CompiledRankScore is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares
 // scores. It also says which index returns the documents in the order of the score, if there is one.
-type Ranker struct {
+type CompiledRankScore struct {
 	Text   eval.ValueFunc // nil for a VectorDistance
 	Spoken index.Language
 	Terms  []lang.TextTerm
@@ -33,8 +33,8 @@ type Ranker struct {
 }
 
 // compileRankers compiles the scores of ORDER BY RANK.
-func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankScore) []Ranker {
-	list := make([]Ranker, len(parts))
+func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankScore) []CompiledRankScore {
+	list := make([]CompiledRankScore, len(parts))
 	for i, part := range parts {
 		r := &list[i]
 		r.rising, r.Weight = part.Rising, part.Weight
@@ -56,7 +56,7 @@ func compileRankers(c *eval.Compiler, p *Planner, parts []*bind.RankScore) []Ran
 }
 
 // Compare compares scores: the best first, missing ones last.
-func (r *Ranker) Compare(a, b float64) int {
+func (r *CompiledRankScore) Compare(a, b float64) int {
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
 		return cmp.Compare(eval.TruthBit(math.IsNaN(a)), eval.TruthBit(math.IsNaN(b)))
@@ -71,14 +71,16 @@ func (r *Ranker) Compare(a, b float64) int {
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&
-		!slices.ContainsFunc(parts, func(r Ranker) bool { return !r.Streams() })
+		!slices.ContainsFunc(parts, func(r CompiledRankScore) bool { return !r.Streams() })
 }
 
 // Streams reports whether an index returns the best documents by this score in order.
-func (r *Ranker) Streams() bool { return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising }
+func (r *CompiledRankScore) Streams() bool {
+	return r.Vectors != nil || r.Text != nil && r.Valid && !r.rising
+}
 
 // rankText describes, for the output of a plan, the indexes that serve the scores of ORDER BY RANK.
-func rankText(parts []Ranker) string {
+func rankText(parts []CompiledRankScore) string {
 	texts := make([]string, len(parts))
 	for i, r := range parts {
 		if texts[i] = "words of " + r.Path.String(); r.Vectors != nil {

@@ -15,7 +15,7 @@ import (
 // textOrder orders documents by the score of a text. The statistics that the score needs are part of the
 // query.
 type textOrder struct {
-	Ranker
+	CompiledRankScore
 	x      syntax.Expr // the text
 	Scores lang.BM25
 }

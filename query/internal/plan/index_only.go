@@ -16,8 +16,8 @@ import (
 // any length. An entry may belong to a dead document. Sources can list these (see source.DeadDocumentLister);
 // if one cannot, the documents are read as usual.
 
-// indexOnly describes what can be computed from index entries alone.
-type indexOnly struct {
+// indexOnlyPlan describes what can be computed from index entries alone.
+type indexOnlyPlan struct {
 	Kind       indexOnlyKind
 	Constraint *Constraint    // of the conditions, if they are about one path; nil: no conditions
 	Path       index.Path     // of GROUP BY
@@ -45,13 +45,13 @@ type IndexOnlyArg struct {
 // documents.
 func findIndexOnly(p *Planner) { p.Plan.IndexOnly = p.indexOnly() }
 
-func (p *Planner) indexOnly() *indexOnly {
+func (p *Planner) indexOnly() *indexOnlyPlan {
 	t := p.Plan.Top
 	if !t.Grouped || len(t.Steps) != 1 || t.Steps[0].Kind != bind.StepItem || len(t.GroupBy) > 1 ||
 		!p.decided(t) || t.FirstRID != nil {
 		return nil
 	}
-	o := &indexOnly{}
+	o := &indexOnlyPlan{}
 	counts := true
 	for _, a := range t.Aggs {
 		arg, ok := p.onlyArg(a)
@@ -86,7 +86,7 @@ func (p *Planner) indexOnly() *indexOnly {
 
 // onlyGroups makes o compute the groups of a GROUP BY of one path from the path's index alone, and returns
 // o. It returns nil if that is not possible.
-func (p *Planner) onlyGroups(o *indexOnly, key syntax.Expr) *indexOnly {
+func (p *Planner) onlyGroups(o *indexOnlyPlan, key syntax.Expr) *indexOnlyPlan {
 	route, plain := p.plainPath(key)
 	if !plain || !p.Info.Index.RangeIndexed(route) || !o.about(route.String()) ||
 		len(p.Plan.Constraints) > 1 ||
@@ -153,13 +153,13 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 
 // about reports whether every aggregate has as its argument the path with this name, or a value that every
 // document has, as in COUNT(1).
-func (o *indexOnly) about(name string) bool {
+func (o *indexOnlyPlan) about(name string) bool {
 	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
 		return a.Path != nil && a.Path.String() != name
 	})
 }
 
-func (p *Planner) noteArgs(o *indexOnly) {
+func (p *Planner) noteArgs(o *indexOnlyPlan) {
 	for i := range o.Args {
 		if a := &o.Args[i]; a.Path != nil {
 			p.noteUsed(a.Path.String())
@@ -171,7 +171,7 @@ func (p *Planner) noteArgs(o *indexOnly) {
 	}
 }
 
-func (o *indexOnly) String() string {
+func (o *indexOnlyPlan) String() string {
 	switch o.Kind {
 	case CountAll:
 		return "count of the documents, without reading them"

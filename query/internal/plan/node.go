@@ -77,7 +77,7 @@ func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
-		p.add(RowsNode{})
+		p.add(RowCounterNode{})
 	}
 	for i := len(bl.Steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.OfItem() {
@@ -145,11 +145,11 @@ type FilterNode struct {
 	OfItems bool
 }
 
-// RowsNode counts the rows that are made from documents.
-type RowsNode struct{}
+// RowCounterNode counts the rows that are made from documents.
+type RowCounterNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (RowsNode) String() string { return "" }
+func (RowCounterNode) String() string { return "" }
 
 // JoinNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
 type JoinNode struct {

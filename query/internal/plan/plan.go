@@ -22,15 +22,15 @@ type Plan struct {
 	Top       *bind.QueryBlock
 	Rows      *eval.CompiledBlock
 	Nodes     []node
-	Form      cursor.RunMode
+	Form      cursor.PagingMode
 	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
 	Never     bool // no row can match the conditions
 	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
 	Order     *rowOrdering
-	Rank      []Ranker
-	Counts    *textCounts // how an index of words computes the aggregates; nil: it cannot
-	IndexOnly *indexOnly  // how an index alone makes the rows; nil: documents are needed
-	loose     bool        // there is a condition that is not about a single path
+	Rank      []CompiledRankScore
+	Counts    *textCounts    // how an index of words computes the aggregates; nil: it cannot
+	IndexOnly *indexOnlyPlan // how an index alone makes the rows; nil: documents are needed
+	loose     bool           // there is a condition that is not about a single path
 	// AccessPaths are the ways through indexes to the documents that may match the conditions. Each of them
 	// finds all these documents. If there is none, all documents are scanned
 	AccessPaths []IndexAccess

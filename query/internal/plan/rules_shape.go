@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// chooseForm is the planning rule "shape". It chooses the plan's cursor.RunMode, which says how the query is
+// chooseForm is the planning rule "shape". It chooses the plan's cursor.PagingMode, which says how the query is
 // divided into pages: at documents, at groups, or by the number of rows.
 func chooseForm(p *Planner) {
 	t := p.Plan.Top

@@ -116,7 +116,7 @@ func TestSimplifyDistinct(t *testing.T) {
 }
 
 func TestChooseForm(t *testing.T) {
-	for text, want := range map[string]cursor.RunMode{
+	for text, want := range map[string]cursor.PagingMode{
 		"SELECT * FROM c": cursor.Streaming, "SELECT 1": cursor.Blocking,
 		"SELECT * FROM c ORDER BY c.a":                           cursor.Sorting,
 		"SELECT COUNT(1) FROM c ORDER BY c.a":                    cursor.Blocking,

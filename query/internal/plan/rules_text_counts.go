@@ -18,7 +18,7 @@ type textCounts struct{ Args []textCount }
 // textCount is what an index of words counts for one aggregate.
 type textCount struct {
 	Kind textCountKind
-	R    Ranker // the text, and the term
+	R    CompiledRankScore // the text, and the term
 	x    syntax.Expr
 }
 

@@ -99,7 +99,7 @@ func benchMessage(i int) *message.Message {
 type benchClient struct {
 	w    *benchServer
 	conn net.Conn
-	in   *buffered
+	in   *bufferedReader
 	r    *frame.Reader
 	out  []byte
 }
@@ -107,7 +107,7 @@ type benchClient struct {
 func (w *benchServer) dial() *benchClient {
 	conn, err := net.Dial("tcp", w.address)
 	w.must(err)
-	in := &buffered{from: conn}
+	in := &bufferedReader{from: conn}
 	c := &benchClient{w: w, conn: conn, in: in, r: frame.NewReader(in, 1<<20)}
 	w.b.Cleanup(func() { conn.Close() })
 	header := frame.HeaderAMQP()
@@ -121,14 +121,14 @@ func (w *benchServer) dial() *benchClient {
 	return c
 }
 
-// buffered reads as much as there is.
-type buffered struct {
+// bufferedReader reads as much as there is.
+type bufferedReader struct {
 	from net.Conn
 	buf  [64 << 10]byte
 	at   []byte
 }
 
-func (r *buffered) Read(b []byte) (int, error) {
+func (r *bufferedReader) Read(b []byte) (int, error) {
 	if len(r.at) == 0 {
 		n, err := r.from.Read(r.buf[:])
 		if r.at = r.buf[:n]; err != nil {
@@ -176,7 +176,7 @@ func (w *benchServer) measure(run func()) {
 func processorTime() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return (u.Utime.Sec+u.Stime.Sec)*1e6 + u.Utime.Usec + u.Stime.Usec
+	return int64(u.Utime.Sec+u.Stime.Sec)*1e6 + int64(u.Utime.Usec) + int64(u.Stime.Usec)
 }
 
 func BenchmarkSend(b *testing.B)    { eachSetup(b, benchSend) }

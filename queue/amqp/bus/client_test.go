@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is queues in memory whose clock stands, and who serves them.
-type world struct {
+// testServer is queues in memory whose clock stands, and who serves them.
+type testServer struct {
 	t   *testing.T
 	ctx context.Context // outlives the test's, for what ends it
 	h   *host.Host
@@ -52,9 +52,9 @@ func (e brittleEngine) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *testServer {
 	t.Helper()
-	w := &world{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
+	w := &testServer{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
@@ -70,14 +70,14 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *testServer) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) create(kind entity.Kind, path string, change ...func(*entity.Properties)) {
+func (w *testServer) create(kind entity.Kind, path string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(kind)
 	for _, fn := range change {
@@ -88,7 +88,7 @@ func (w *world) create(kind entity.Kind, path string, change ...func(*entity.Pro
 }
 
 // advance moves the clock and lets the reaper go round.
-func (w *world) advance(d time.Duration) {
+func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Advance: &d})
 	w.must(err)
@@ -99,7 +99,7 @@ func (w *world) advance(d time.Duration) {
 func withSessions(p *entity.Properties) { p.RequiresSession = true }
 
 // send stores messages, by their texts; "s:text" is one of a session.
-func (w *world) send(path string, texts ...string) {
+func (w *testServer) send(path string, texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {
 		m := message.New([]byte(text))
@@ -114,12 +114,12 @@ func (w *world) send(path string, texts ...string) {
 type client struct {
 	t      *testing.T
 	conn   net.Conn
-	in     chan received
+	in     chan receivedFrame
 	served chan error
 }
 
-// received is a frame that has come, with its bytes.
-type received struct {
+// receivedFrame is a frame that has come, with its bytes.
+type receivedFrame struct {
 	channel uint16
 	body    frame.Body // nil: a heartbeat
 	payload []byte
@@ -127,16 +127,16 @@ type received struct {
 }
 
 // pipe begins a connection on which nothing has been said.
-func (w *world) pipe() *client {
+func (w *testServer) pipe() *client {
 	w.t.Helper()
 	return w.pipeWith(w.ctx, w.bus.Options())
 }
 
 // pipeWith is pipe for a server that ends with ctx.
-func (w *world) pipeWith(ctx context.Context, o amqp.Options) *client {
+func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *client {
 	w.t.Helper()
 	near, far := net.Pipe()
-	c := &client{t: w.t, conn: near, in: make(chan received, 4096), served: make(chan error, 1)}
+	c := &client{t: w.t, conn: near, in: make(chan receivedFrame, 4096), served: make(chan error, 1)}
 	go func() { c.served <- amqp.Serve(ctx, far, o) }()
 	w.t.Cleanup(c.hangUp)
 	return c
@@ -165,7 +165,7 @@ func (c *client) listen() {
 			if err != nil {
 				return
 			}
-			got := received{channel: f.Channel, raw: bytes.Clone(f.Body)}
+			got := receivedFrame{channel: f.Channel, raw: bytes.Clone(f.Body)}
 			if len(f.Body) > 0 {
 				if got.body, got.payload, err = frame.Parse(got.raw); err != nil {
 					c.t.Errorf("%x: %v", got.raw, err)
@@ -193,7 +193,7 @@ func (c *client) say(channel uint16, body frame.Body, payload ...byte) {
 const someTime = 20 * time.Second
 
 // next is the next frame; ok is false where the connection has ended.
-func (c *client) next() (f received, ok bool) {
+func (c *client) next() (f receivedFrame, ok bool) {
 	c.t.Helper()
 	late, stop := ttl.SystemClock{}.After(someTime)
 	defer stop()
@@ -212,7 +212,7 @@ func await[B frame.Body](c *client) B {
 	return b
 }
 
-func awaitFrame[B frame.Body](c *client) (B, received) {
+func awaitFrame[B frame.Body](c *client) (B, receivedFrame) {
 	c.t.Helper()
 	for {
 		f, ok := c.next()
@@ -226,13 +226,13 @@ func awaitFrame[B frame.Body](c *client) (B, received) {
 }
 
 // dial opens a connection with one session, on channel 0. size is the largest frame that the client reads.
-func (w *world) dial(size uint32) *client {
+func (w *testServer) dial(size uint32) *client {
 	w.t.Helper()
 	return w.greet(w.pipe(), size)
 }
 
 // greet opens a connection on which nothing has been said.
-func (w *world) greet(c *client, size uint32) *client {
+func (w *testServer) greet(c *client, size uint32) *client {
 	w.t.Helper()
 	header := frame.HeaderAMQP()
 	c.write(header[:])

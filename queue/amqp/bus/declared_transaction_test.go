@@ -274,15 +274,15 @@ func TestProvisionalSettlement(t *testing.T) {
 // TestIncompleteTransaction: a transaction of which some work was refused or lost is not committed.
 func TestIncompleteTransaction(t *testing.T) {
 	const missing = 77 // a delivery that there is not
-	for name, spoil := range map[string]func(w *world, c *client, txn []byte){
-		"a message is refused": func(w *world, c *client, txn []byte) {
+	for name, spoil := range map[string]func(w *testServer, c *client, txn []byte){
+		"a message is refused": func(w *testServer, c *client, txn []byte) {
 			m := message.New([]byte("x"))
 			m.Set("bad", []byte{0x40}) // no value of a property
 			m.SetText(message.MessageID, strings.Repeat("x", 200))
 			c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(50), DeliveryTag: []byte{1},
 				State: &frame.Transactional{TxnID: txn}}, m.AppendBare(nil)...)
 		},
-		"a message is too large": func(w *world, c *client, txn []byte) {
+		"a message is too large": func(w *testServer, c *client, txn []byte) {
 			big := make([]byte, 300<<10)
 			for len(big) > 0 {
 				n := min(len(big), 30<<10)
@@ -291,22 +291,22 @@ func TestIncompleteTransaction(t *testing.T) {
 				big = big[n:]
 			}
 		},
-		"a lock is lost": func(w *world, c *client, txn []byte) {
+		"a lock is lost": func(w *testServer, c *client, txn []byte) {
 			w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 			c.say(0, &frame.Disposition{Receiver: true, First: 0,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"a delivery is not known": func(w *world, c *client, txn []byte) {
+		"a delivery is not known": func(w *testServer, c *client, txn []byte) {
 			c.say(0, &frame.Disposition{Receiver: true, First: missing,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"the link is detached": func(w *world, c *client, txn []byte) {
+		"the link is detached": func(w *testServer, c *client, txn []byte) {
 			w.must(w.q.Delete(w.ctx, "third"))
 			await[*frame.Detach](c)
 			c.say(0, &frame.Disposition{Receiver: true, First: 1,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"there is no such link": func(w *world, c *client, txn []byte) {
+		"there is no such link": func(w *testServer, c *client, txn []byte) {
 			c.post(0, 9, 50, txn, "x") // ends the session
 		},
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // fault lets the operations of a world fail once.
-func (w *world) fault(r inject.FaultRule) {
+func (w *testServer) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	_, err := w.bus.o.Faults.Add(r)

@@ -16,27 +16,27 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// logged is a log in memory.
-type logged struct {
+// logBuffer is a log in memory.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *logged) text() string {
+func (l *logBuffer) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
 // withLog makes the bus log at a level.
-func (w *world) withLog(level slog.Level) *logged {
-	l := &logged{}
+func (w *testServer) withLog(level slog.Level) *logBuffer {
+	l := &logBuffer{}
 	o := w.bus.o
 	o.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
 	w.bus = New(o)

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// manager sends requests to a node for management and gets the answers.
-type manager struct {
+// managementClient sends requests to a node for management and gets the answers.
+type managementClient struct {
 	c     *client
 	send  uint32 // handle
 	reply string
@@ -22,9 +22,9 @@ type manager struct {
 }
 
 // manage attaches both links, handle and the next one.
-func (c *client) manage(handle uint32, entity string) *manager {
+func (c *client) manage(handle uint32, entity string) *managementClient {
 	c.t.Helper()
-	m := &manager{c: c, send: handle + 1, reply: "reply-" + entity}
+	m := &managementClient{c: c, send: handle + 1, reply: "reply-" + entity}
 	c.receiver(handle, entity+"/$management", func(a *frame.Attach) {
 		a.Target, a.SndSettleMode, a.RcvSettleMode = target(m.reply), frame.SenderSettled, frame.ReceiverFirst
 	})
@@ -34,7 +34,7 @@ func (c *client) manage(handle uint32, entity string) *manager {
 }
 
 // do asks for an operation, which is to be answered with a status. Properties are names and values in turns.
-func (m *manager) do(status int64, operation string, body wire.Map, properties ...string) wire.Map {
+func (m *managementClient) do(status int64, operation string, body wire.Map, properties ...string) wire.Map {
 	m.c.t.Helper()
 	m.id++
 	r := message.New(nil)

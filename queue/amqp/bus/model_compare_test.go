@@ -12,13 +12,13 @@ import (
 )
 
 // look compares what is there with the model.
-func (p *transactionPlay) look() {
+func (p *transactionHistory) look() {
 	before := p.committed()
-	p.compare(p.world, before, "")
+	p.compare(p.testServer, before, "")
 }
 
 // crash compares what a crash would leave.
-func (p *transactionPlay) crash() {
+func (p *transactionHistory) crash() {
 	before := p.committed()
 	fs := p.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
 	w := worldOn(p.t, fs)
@@ -28,7 +28,7 @@ func (p *transactionPlay) crash() {
 }
 
 // committed are the transactions whose commits were answered.
-func (p *transactionPlay) committed() []*modelTxn {
+func (p *transactionHistory) committed() []*modelTxn {
 	var list []*modelTxn
 	for _, t := range p.all {
 		if t.committed {
@@ -39,7 +39,7 @@ func (p *transactionPlay) committed() []*modelTxn {
 }
 
 // compare expects that each transaction is there as a whole or not at all.
-func (p *transactionPlay) compare(w *world, committed []*modelTxn, when string) {
+func (p *transactionHistory) compare(w *testServer, committed []*modelTxn, when string) {
 	there := map[string]int{}
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
 		MaxBytes: 1 << 30})
@@ -98,7 +98,7 @@ func (p *transactionPlay) compare(w *world, committed []*modelTxn, when string) 
 }
 
 // end ends the history.
-func (p *transactionPlay) end() {
+func (p *transactionHistory) end() {
 	for _, k := range p.talkers {
 		k.sync()
 	}

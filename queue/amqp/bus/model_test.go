@@ -46,12 +46,12 @@ func TestTransactionHistories(t *testing.T) {
 	}
 }
 
-// transactionPlay is one history.
-type transactionPlay struct {
-	*world
+// transactionHistory is one history.
+type transactionHistory struct {
+	*testServer
 	fs      *crashdisk.Disk
 	r       *rand.Rand
-	talkers []*talker
+	talkers []*modelClient
 	all     []*modelTxn
 	plain   map[string]bool // messages sent outside of transactions: whether that was answered
 	gone    map[string]bool // preloaded messages settled outside of transactions
@@ -72,10 +72,10 @@ type modelTxn struct {
 
 const preloaded = 60
 
-func newTransactionPlay(t *testing.T, seed uint64) *transactionPlay {
-	p := &transactionPlay{fs: crashdisk.New(), r: rand.New(rand.NewPCG(seed, 2)), plain: map[string]bool{},
+func newTransactionPlay(t *testing.T, seed uint64) *transactionHistory {
+	p := &transactionHistory{fs: crashdisk.New(), r: rand.New(rand.NewPCG(seed, 2)), plain: map[string]bool{},
 		gone: map[string]bool{}}
-	p.world = worldOn(t, p.fs)
+	p.testServer = worldOn(t, p.fs)
 	p.create(entity.Queue, "q", func(q *entity.Properties) { q.LockDuration = 5 * time.Minute })
 	for i := range preloaded {
 		p.send("q", fmt.Sprint("p", i))
@@ -87,9 +87,9 @@ func newTransactionPlay(t *testing.T, seed uint64) *transactionPlay {
 }
 
 // worldOn is a world on a disk.
-func worldOn(t *testing.T, fs *crashdisk.Disk) *world {
+func worldOn(t *testing.T, fs *crashdisk.Disk) *testServer {
 	t.Helper()
-	w := &world{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
+	w := &testServer{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
 	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
@@ -100,10 +100,10 @@ func worldOn(t *testing.T, fs *crashdisk.Disk) *world {
 	return w
 }
 
-// talker is a client of the history, and what it has not been answered yet.
-type talker struct {
+// modelClient is a client of the history, and what it has not been answered yet.
+type modelClient struct {
 	*client
-	p       *transactionPlay
+	p       *transactionHistory
 	number  int
 	apart   bool
 	next    map[uint16]uint32    // delivery ids of what it sends, by channel
@@ -130,15 +130,15 @@ const (
 )
 
 // channel is the channel of a link.
-func (k *talker) channel(handle uint16) uint16 {
+func (k *modelClient) channel(handle uint16) uint16 {
 	if k.apart {
 		return min(handle, requesting)
 	}
 	return 0
 }
 
-func (p *transactionPlay) newTalker(number int) *talker {
-	k := &talker{client: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
+func (p *transactionHistory) newTalker(number int) *modelClient {
+	k := &modelClient{client: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
 		next:    map[uint16]uint32{},
 		waiting: map[uint32]*modelTxn{}, sends: map[uint32]string{}, known: map[uint32]string{},
 		done: map[uint32]bool{}}
@@ -170,7 +170,7 @@ func (p *transactionPlay) newTalker(number int) *talker {
 }
 
 // transmit sends a transfer and returns its delivery id.
-func (k *talker) transmit(handle uint16, state frame.State, payload []byte) uint32 {
+func (k *modelClient) transmit(handle uint16, state frame.State, payload []byte) uint32 {
 	channel := k.channel(handle)
 	id := k.next[channel]
 	k.next[channel]++
@@ -188,12 +188,12 @@ func requestOf(body frame.Body) []byte {
 	return m.AppendBare(nil)
 }
 
-func (p *transactionPlay) note(format string, args ...any) {
+func (p *transactionHistory) note(format string, args ...any) {
 	p.log = append(p.log, fmt.Sprintf(format, args...))
 }
 
 // step does one thing.
-func (p *transactionPlay) step() {
+func (p *transactionHistory) step() {
 	k := p.talkers[p.r.IntN(len(p.talkers))]
 	var txn *modelTxn
 	if len(k.open) > 0 {
@@ -229,11 +229,11 @@ func (p *transactionPlay) step() {
 	}
 }
 
-func (k *talker) declare() {
+func (k *modelClient) declare() {
 	id := k.transmit(coordinating, nil, requestOf(&frame.Declare{}))
 	t := &modelTxn{name: fmt.Sprint("t", len(k.p.all))}
 	k.p.all = append(k.p.all, t)
-	k.until(func(f received) bool {
+	k.until(func(f receivedFrame) bool {
 		d, ok := f.body.(*frame.Disposition)
 		if !ok || !d.Receiver || d.First != id {
 			return false
@@ -249,14 +249,14 @@ func (t *modelTxn) state() *frame.Transactional {
 	return &frame.Transactional{TxnID: t.id, Outcome: &frame.Accepted{}}
 }
 
-func (k *talker) post(t *modelTxn) {
+func (k *modelClient) post(t *modelTxn) {
 	text := fmt.Sprint(t.name, ".", len(t.sent))
 	t.sent = append(t.sent, text)
 	k.transmit(sending, t.state(), message.New([]byte(text)).AppendBare(nil))
 	k.p.note("%d posts %s", k.number, text)
 }
 
-func (k *talker) schedule(t *modelTxn) {
+func (k *modelClient) schedule(t *modelTxn) {
 	text := fmt.Sprint(t.name, ".", len(t.sent))
 	t.sent = append(t.sent, text)
 	r := message.New(nil)
@@ -270,7 +270,7 @@ func (k *talker) schedule(t *modelTxn) {
 	k.p.note("%d schedules %s", k.number, text)
 }
 
-func (k *talker) settle(t *modelTxn) {
+func (k *modelClient) settle(t *modelTxn) {
 	if len(k.have) == 0 {
 		return
 	}
@@ -282,13 +282,13 @@ func (k *talker) settle(t *modelTxn) {
 }
 
 // spoil adds to a transaction what is refused.
-func (k *talker) spoil(t *modelTxn) {
+func (k *modelClient) spoil(t *modelTxn) {
 	t.spoiled = true
 	k.say(k.channel(receiving), &frame.Disposition{Receiver: true, First: 1 << 20, State: t.state()})
 	k.p.note("%d spoils %s", k.number, t.name)
 }
 
-func (k *talker) discharge(t *modelTxn, commit bool) {
+func (k *modelClient) discharge(t *modelTxn, commit bool) {
 	k.open = slices.DeleteFunc(k.open, func(o *modelTxn) bool { return o == t })
 	t.asked = commit
 	k.waiting[k.transmit(coordinating, nil, requestOf(&frame.Discharge{TxnID: t.id, Fail: !commit}))] = t
@@ -310,7 +310,7 @@ func (k *talker) discharge(t *modelTxn, commit bool) {
 }
 
 // until takes frames in until one is what is looked for.
-func (k *talker) until(found func(received) bool) {
+func (k *modelClient) until(found func(receivedFrame) bool) {
 	for {
 		f, ok := k.client.next()
 		if !ok {
@@ -325,7 +325,7 @@ func (k *talker) until(found func(received) bool) {
 }
 
 // take takes a frame in.
-func (k *talker) take(f received) {
+func (k *modelClient) take(f receivedFrame) {
 	switch b := f.body.(type) {
 	case *frame.Transfer:
 		if b.Handle == receiving {
@@ -348,7 +348,7 @@ func (k *talker) take(f received) {
 	}
 }
 
-func (k *talker) answered(id uint32, d *frame.Disposition) {
+func (k *modelClient) answered(id uint32, d *frame.Disposition) {
 	_, accepted := d.State.(*frame.Accepted)
 	if !d.Receiver {
 		if d.Settled {
@@ -383,9 +383,9 @@ func (k *talker) answered(id uint32, d *frame.Disposition) {
 }
 
 // sync awaits all answers.
-func (k *talker) sync() {
+func (k *modelClient) sync() {
 	for len(k.waiting) > 0 || len(k.sends) > 0 {
-		k.until(func(received) bool { return true })
+		k.until(func(receivedFrame) bool { return true })
 	}
 	k.p.note("%d has all answers", k.number)
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// room is the memory that clients share.
-type room struct {
+// testMemoryLimit is the memory that clients share.
+type testMemoryLimit struct {
 	mu    sync.Mutex
 	free  int64
 	given chan struct{} // closed when some is given back
 }
 
-func newRoom(n int64) *room { return &room{free: n, given: make(chan struct{})} }
+func newRoom(n int64) *testMemoryLimit { return &testMemoryLimit{free: n, given: make(chan struct{})} }
 
-func (r *room) TryTake(n int64) bool {
+func (r *testMemoryLimit) TryTake(n int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n > r.free {
@@ -35,7 +35,7 @@ func (r *room) TryTake(n int64) bool {
 	return true
 }
 
-func (r *room) Take(ctx context.Context, n int64) error {
+func (r *testMemoryLimit) Take(ctx context.Context, n int64) error {
 	for {
 		r.mu.Lock()
 		given := r.given
@@ -51,7 +51,7 @@ func (r *room) Take(ctx context.Context, n int64) error {
 	}
 }
 
-func (r *room) Give(n int64) {
+func (r *testMemoryLimit) Give(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free += n
@@ -59,18 +59,18 @@ func (r *room) Give(n int64) {
 	r.given = make(chan struct{})
 }
 
-func (r *room) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
-func (r *room) GiveLarge(n int64)                            { r.Give(n) }
+func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
+func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }
 
 // left is what is free.
-func (r *room) left() int64 {
+func (r *testMemoryLimit) left() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.free
 }
 
 // strict makes the bus look at keys: nobody has shown one.
-func (w *world) strict() access.Key {
+func (w *testServer) strict() access.Key {
 	key := access.Key{Name: "all", Rights: access.All, Text: "secret"}
 	w.bus = New(Options{Queues: w.q, Memory: w.bus.o.Memory,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{key}})})
@@ -150,7 +150,7 @@ func TestBeforeToken(t *testing.T) {
 				t.Errorf("the connection is closed with %s", got)
 			}
 			c.hangUp()
-			if left := w.bus.o.Memory.(*room).left(); left != 1<<20 {
+			if left := w.bus.o.Memory.(*testMemoryLimit).left(); left != 1<<20 {
 				t.Errorf("the connection has kept %d bytes", 1<<20-left)
 			}
 		})
@@ -213,12 +213,12 @@ func TestUnfinishedMessages(t *testing.T) {
 	}
 	c.say(0, &frame.Flow{IncomingWindow: 10, OutgoingWindow: 10, Echo: true})
 	await[*frame.Flow](c)
-	left := w.bus.o.Memory.(*room).left()
+	left := w.bus.o.Memory.(*testMemoryLimit).left()
 	if taken := size - left; taken < 20<<20 || taken > 40<<20 {
 		t.Errorf("50 unfinished messages of 1 MB have %d bytes", taken)
 	}
 	c.hangUp()
-	if left := w.bus.o.Memory.(*room).left(); left != size {
+	if left := w.bus.o.Memory.(*testMemoryLimit).left(); left != size {
 		t.Errorf("the connection has kept %d bytes", size-left)
 	}
 }

@@ -31,7 +31,7 @@ func refused(t *testing.T, s frame.State, condition wire.Symbol) {
 }
 
 // attached is a client that has a receiver of a queue with messages, and has got all of them.
-func (w *world) attached(texts ...string) *client {
+func (w *testServer) attached(texts ...string) *client {
 	w.t.Helper()
 	w.create(entity.Queue, "q")
 	w.send("q", texts...)

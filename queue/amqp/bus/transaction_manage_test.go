@@ -17,7 +17,7 @@ func whole(m *message.Message) []byte {
 }
 
 // inAnHour is a request that schedules messages.
-func (w *world) inAnHour(texts ...string) wire.Map {
+func (w *testServer) inAnHour(texts ...string) wire.Map {
 	list := make(wire.List, len(texts))
 	for i, text := range texts {
 		m := message.New([]byte(text))

@@ -124,7 +124,7 @@ func TestTransfers(t *testing.T) {
 }
 
 // shows compares the texts of what a store holds.
-func (w *world) shows(path, want string) {
+func (w *testServer) shows(path, want string) {
 	w.t.Helper()
 	at, _, err := entity.ParseAddress(path)
 	w.must(err)

@@ -15,20 +15,20 @@ const never = "P10675199DT2H48M5.4775807S"
 
 // exists ends the scenario unless err says that the entity exists already; missing, unless err says that it
 // does not exist.
-func (t *T) exists(err error)  { t.refused(err, "409") }
-func (t *T) missing(err error) { t.refused(err, "404") }
+func (t *ScenarioRun) exists(err error)  { t.refused(err, "409") }
+func (t *ScenarioRun) missing(err error) { t.refused(err, "404") }
 
 var administration = slices.Concat(queueAdministration, topicAdministration, subAdministration)
 
 var queueAdministration = []scenario{
-	{"admin-namespace", func(t *T) {
+	{"admin-namespace", func(t *ScenarioRun) {
 		n, err := t.adm.GetNamespaceProperties(t.ctx, nil)
 		t.must(err)
 		t.check(n.Name != "", "no name")
 		t.equal(n.SKU, "Standard")
 	}},
 
-	{"admin-queue-lifecycle", func(t *T) {
+	{"admin-queue-lifecycle", func(t *ScenarioRun) {
 		q := t.plain()
 		_, err := t.adm.CreateQueue(t.ctx, q.queue, nil)
 		t.exists(err)
@@ -40,7 +40,7 @@ var queueAdministration = []scenario{
 		t.missing(err)
 	}},
 
-	{"admin-queue-defaults", func(t *T) {
+	{"admin-queue-defaults", func(t *ScenarioRun) {
 		q := t.plain()
 		p, err := t.adm.GetQueue(t.ctx, q.queue, nil)
 		t.must(err)
@@ -54,7 +54,7 @@ var queueAdministration = []scenario{
 		t.equal(*p.Status, admin.EntityStatusActive)
 	}},
 
-	{"admin-queue-properties", func(t *T) {
+	{"admin-queue-properties", func(t *ScenarioRun) {
 		dead := t.queue(admin.QueueProperties{}, "dead")
 		q := t.queue(admin.QueueProperties{
 			LockDuration: ptr("PT42S"), MaxSizeInMegabytes: ptr(int32(2048)),
@@ -87,7 +87,7 @@ var queueAdministration = []scenario{
 			[]any{3, "PT5S", "other", "PT42S"})
 	}},
 
-	{"admin-queue-listing", func(t *T) {
+	{"admin-queue-listing", func(t *ScenarioRun) {
 		want := map[string]int{}
 		for i := range 105 {
 			want[t.queue(admin.QueueProperties{}, fmt.Sprintf("%03d", i)).queue] = 1
@@ -105,7 +105,7 @@ var queueAdministration = []scenario{
 		t.equal(seen, want)
 	}},
 
-	{"admin-queue-runtime", func(t *T) {
+	{"admin-queue-runtime", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "dead", "a", "b")
 		r := t.from(q)
@@ -120,7 +120,7 @@ var queueAdministration = []scenario{
 		t.check(time.Since(p.UpdatedAt).Abs() < time.Minute, "updated %v", p.UpdatedAt)
 	}},
 
-	{"admin-topic-lifecycle", func(t *T) {
+	{"admin-topic-lifecycle", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		_, err := t.adm.CreateTopic(t.ctx, t.name, nil)
 		t.exists(err)
@@ -138,7 +138,7 @@ var queueAdministration = []scenario{
 }
 
 var topicAdministration = []scenario{
-	{"admin-topic-properties", func(t *T) {
+	{"admin-topic-properties", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{
 			MaxSizeInMegabytes: ptr(int32(2048)), RequiresDuplicateDetection: ptr(true),
 			DefaultMessageTimeToLive: ptr("P1DT1H"), DuplicateDetectionHistoryTimeWindow: ptr("PT5M"),
@@ -161,7 +161,7 @@ var topicAdministration = []scenario{
 			[]string{"PT5S", "other", "PT10M"})
 	}},
 
-	{"admin-topic-listing", func(t *T) {
+	{"admin-topic-listing", func(t *ScenarioRun) {
 		want := map[string]int{}
 		for _, suffix := range []string{"1", "2", "3"} {
 			name := t.name + "-" + suffix
@@ -183,7 +183,7 @@ var topicAdministration = []scenario{
 		t.equal(seen, want)
 	}},
 
-	{"admin-topic-runtime", func(t *T) {
+	{"admin-topic-runtime", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{}, "s1", "s2")
 		t.scheduled(t.name, 300, m("later"))
 		p, err := t.adm.GetTopicRuntimeProperties(t.ctx, t.name, nil)
@@ -194,7 +194,7 @@ var topicAdministration = []scenario{
 }
 
 var subAdministration = []scenario{
-	{"admin-subscription-lifecycle", func(t *T) {
+	{"admin-subscription-lifecycle", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{}, "s")
 		_, err := t.adm.CreateSubscription(t.ctx, t.name, "s", nil)
 		t.exists(err)
@@ -212,7 +212,7 @@ var subAdministration = []scenario{
 		t.missing(err)
 	}},
 
-	{"admin-subscription-properties", func(t *T) {
+	{"admin-subscription-properties", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		t.sub("s", admin.SubscriptionProperties{
 			LockDuration: ptr("PT42S"), RequiresSession: ptr(true), DefaultMessageTimeToLive: ptr("P1DT1H"),
@@ -236,7 +236,7 @@ var subAdministration = []scenario{
 		t.equal([]any{*p.MaxDeliveryCount, *p.UserMetadata, *p.LockDuration}, []any{3, "other", "PT42S"})
 	}},
 
-	{"admin-subscription-listing", func(t *T) {
+	{"admin-subscription-listing", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		want, seen := map[string]int{}, map[string]int{}
 		for _, name := range numbered(105) {
@@ -253,7 +253,7 @@ var subAdministration = []scenario{
 		t.equal(seen, want)
 	}},
 
-	{"admin-subscription-runtime", func(t *T) {
+	{"admin-subscription-runtime", func(t *ScenarioRun) {
 		s := t.topic(admin.TopicProperties{}, "s")[0]
 		t.sendBodies(t.name, "dead", "a", "b")
 		r := t.from(s)
@@ -264,10 +264,10 @@ var subAdministration = []scenario{
 			[]int64{2, 1, 3})
 	}},
 
-	{"admin-rule-lifecycle", func(t *T) {
+	{"admin-rule-lifecycle", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{}, "s")
 		t.rule("s", "sql", sql("a = 1"), &admin.SQLAction{Expression: "SET b = 2"})
-		both := &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: P{"n": "v"}}
+		both := &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: Properties{"n": "v"}}
 		t.rule("s", "correlation", both, nil)
 		again := &admin.CreateRuleOptions{Name: ptr("sql"), Filter: sql("a = 1")}
 		_, err := t.adm.CreateRule(t.ctx, t.name, "s", again)
@@ -285,7 +285,7 @@ var subAdministration = []scenario{
 		got, err = t.adm.GetRule(t.ctx, t.name, "s", "correlation", nil)
 		t.must(err)
 		t.equal(*got.Filter.(*admin.CorrelationFilter).Subject, "x")
-		t.equal(got.Filter.(*admin.CorrelationFilter).ApplicationProperties, P{"n": "v"})
+		t.equal(got.Filter.(*admin.CorrelationFilter).ApplicationProperties, Properties{"n": "v"})
 		_, err = t.adm.DeleteRule(t.ctx, t.name, "s", "sql", nil)
 		t.must(err)
 		got, err = t.adm.GetRule(t.ctx, t.name, "s", "sql", nil)
@@ -293,7 +293,7 @@ var subAdministration = []scenario{
 		t.check(got == nil, "still there")
 	}},
 
-	{"admin-rule-listing", func(t *T) {
+	{"admin-rule-listing", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{}, "s")
 		for _, name := range numbered(5) {
 			t.rule("s", name, sql("a = 1"), nil)
@@ -301,13 +301,13 @@ var subAdministration = []scenario{
 		t.equal(t.rules("s"), append([]string{"$Default"}, numbered(5)...))
 	}},
 
-	{"admin-default-rule", func(t *T) {
+	{"admin-default-rule", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		t.ruled("s", sql("a = 1"), nil)
 		t.equal(t.rules("s"), []string{"s"})
 	}},
 
-	{"admin-names", func(t *T) {
+	{"admin-names", func(t *ScenarioRun) {
 		name := "Admin-Names/deep.er/Queue_1"
 		_, err := t.adm.CreateQueue(t.ctx, name, nil)
 		t.must(err)
@@ -319,19 +319,19 @@ var subAdministration = []scenario{
 		t.refused(err, "400")
 	}},
 
-	{"admin-one-namespace", func(t *T) {
+	{"admin-one-namespace", func(t *ScenarioRun) {
 		q := t.plain()
 		_, err := t.adm.CreateTopic(t.ctx, q.queue, nil)
 		t.exists(err)
 	}},
 
-	{"admin-forward-missing", func(t *T) {
+	{"admin-forward-missing", func(t *ScenarioRun) {
 		p := admin.QueueProperties{ForwardTo: ptr("not-there")}
 		_, err := t.adm.CreateQueue(t.ctx, t.name, &admin.CreateQueueOptions{Properties: &p})
 		t.refused(err, "400", "404")
 	}},
 
-	{"admin-delete-topic", func(t *T) {
+	{"admin-delete-topic", func(t *ScenarioRun) {
 		s := t.topic(admin.TopicProperties{}, "s")[0]
 		_, err := t.adm.DeleteTopic(t.ctx, t.name, nil)
 		t.must(err)
@@ -345,7 +345,7 @@ var subAdministration = []scenario{
 }
 
 // rules returns the names of the rules of a subscription, sorted.
-func (t *T) rules(sub string) []string {
+func (t *ScenarioRun) rules(sub string) []string {
 	names := []string{}
 	for pager := t.adm.NewListRulesPager(t.name, sub, nil); pager.More(); {
 		page, err := pager.NextPage(t.ctx)

@@ -36,14 +36,14 @@ type receiver interface {
 	Close(context.Context) error
 }
 
-// R is a receiver in a scenario.
-type R struct {
+// ScenarioReceiver is a receiver in a scenario.
+type ScenarioReceiver struct {
 	receiver
-	t *T
+	t *ScenarioRun
 }
 
 // queue creates a queue. Its name is that of the scenario, followed by the suffixes.
-func (t *T) queue(p admin.QueueProperties, suffix ...string) messageSource {
+func (t *ScenarioRun) queue(p admin.QueueProperties, suffix ...string) messageSource {
 	name := t.name
 	for _, s := range suffix {
 		name += "-" + s
@@ -54,10 +54,10 @@ func (t *T) queue(p admin.QueueProperties, suffix ...string) messageSource {
 	return messageSource{queue: name}
 }
 
-func (t *T) plain() messageSource { return t.queue(admin.QueueProperties{}) }
+func (t *ScenarioRun) plain() messageSource { return t.queue(admin.QueueProperties{}) }
 
 // dropQueue deletes a queue at the end of the scenario, if it still exists then.
-func (t *T) dropQueue(name string) {
+func (t *ScenarioRun) dropQueue(name string) {
 	t.after = append(t.after, func() error {
 		_, err := t.adm.DeleteQueue(context.Background(), name, nil)
 		return unless404(err)
@@ -65,7 +65,7 @@ func (t *T) dropQueue(name string) {
 }
 
 // topic creates a topic with the scenario's name, and subscriptions with the given names.
-func (t *T) topic(p admin.TopicProperties, subs ...string) []messageSource {
+func (t *ScenarioRun) topic(p admin.TopicProperties, subs ...string) []messageSource {
 	_, err := t.adm.CreateTopic(t.ctx, t.name, &admin.CreateTopicOptions{Properties: &p})
 	t.must(err)
 	t.dropTopic(t.name)
@@ -76,7 +76,7 @@ func (t *T) topic(p admin.TopicProperties, subs ...string) []messageSource {
 	return places
 }
 
-func (t *T) dropTopic(name string) {
+func (t *ScenarioRun) dropTopic(name string) {
 	t.after = append(t.after, func() error {
 		_, err := t.adm.DeleteTopic(context.Background(), name, nil)
 		return unless404(err)
@@ -84,14 +84,14 @@ func (t *T) dropTopic(name string) {
 }
 
 // sub creates a subscription of the scenario's topic.
-func (t *T) sub(name string, p admin.SubscriptionProperties) messageSource {
+func (t *ScenarioRun) sub(name string, p admin.SubscriptionProperties) messageSource {
 	_, err := t.adm.CreateSubscription(t.ctx, t.name, name, &admin.CreateSubscriptionOptions{Properties: &p})
 	t.must(err)
 	return messageSource{topic: t.name, sub: name}
 }
 
 // ruled creates a subscription with the given rule instead of $Default.
-func (t *T) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) messageSource {
+func (t *ScenarioRun) ruled(name string, filter admin.RuleFilter, action admin.RuleAction) messageSource {
 	rule := admin.RuleProperties{Name: name, Filter: filter, Action: action}
 	return t.sub(name, admin.SubscriptionProperties{DefaultRule: &rule})
 }
@@ -105,7 +105,7 @@ func in(session, body string) *sb.Message {
 	return &sb.Message{SessionID: &session, Body: []byte(body)}
 }
 
-func (t *T) sender(name string) *sb.Sender {
+func (t *ScenarioRun) sender(name string) *sb.Sender {
 	s, err := t.client.NewSender(name, nil)
 	t.must(err)
 	t.after = append(t.after, closing(s))
@@ -122,7 +122,7 @@ func closing(c interface{ Close(context.Context) error }) func() error {
 }
 
 // send sends messages one after the other.
-func (t *T) send(name string, messages ...*sb.Message) {
+func (t *ScenarioRun) send(name string, messages ...*sb.Message) {
 	s := t.sender(name)
 	for _, m := range messages {
 		t.must(s.SendMessage(t.ctx, m, nil))
@@ -130,7 +130,7 @@ func (t *T) send(name string, messages ...*sb.Message) {
 }
 
 // sendBodies sends a message with each of the bodies, in their order.
-func (t *T) sendBodies(name string, bodies ...string) {
+func (t *ScenarioRun) sendBodies(name string, bodies ...string) {
 	s := t.sender(name)
 	for _, b := range bodies {
 		t.must(s.SendMessage(t.ctx, m(b), nil))
@@ -146,11 +146,11 @@ func unless404(err error) error {
 	return err
 }
 
-func (t *T) trySend(name string, m *sb.Message) error {
+func (t *ScenarioRun) trySend(name string, m *sb.Message) error {
 	return t.sender(name).SendMessage(t.ctx, m, nil)
 }
 
-func (t *T) open(c *sb.Client, p messageSource, mode sb.ReceiveMode) R {
+func (t *ScenarioRun) open(c *sb.Client, p messageSource, mode sb.ReceiveMode) ScenarioReceiver {
 	o := &sb.ReceiverOptions{ReceiveMode: mode}
 	if p.dead {
 		o.SubQueue = sb.SubQueueDeadLetter
@@ -164,21 +164,25 @@ func (t *T) open(c *sb.Client, p messageSource, mode sb.ReceiveMode) R {
 	}
 	t.must(err)
 	t.after = append(t.after, closing(r))
-	return R{r, t}
+	return ScenarioReceiver{r, t}
 }
 
 // from returns a receiver in peek-lock mode.
-func (t *T) from(p messageSource) R { return t.open(t.client, p, sb.ReceiveModePeekLock) }
+func (t *ScenarioRun) from(p messageSource) ScenarioReceiver {
+	return t.open(t.client, p, sb.ReceiveModePeekLock)
+}
 
 // deleting returns a receiver in receive-and-delete mode.
-func (t *T) deleting(p messageSource) R { return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete) }
+func (t *ScenarioRun) deleting(p messageSource) ScenarioReceiver {
+	return t.open(t.client, p, sb.ReceiveModeReceiveAndDelete)
+}
 
 // together makes a receive wait until it has all messages that it asks for. By default it returns 20 ms after
 // the first message, and releases messages that arrive later, so that their order may change.
 var together = &sb.ReceiveMessagesOptions{TimeAfterFirstMessage: someTime}
 
 // take receives n messages.
-func (r R) take(n int) []*sb.ReceivedMessage {
+func (r ScenarioReceiver) take(n int) []*sb.ReceivedMessage {
 	ctx, cancel := context.WithTimeout(r.t.ctx, someTime)
 	defer cancel()
 	var all []*sb.ReceivedMessage
@@ -193,14 +197,14 @@ func (r R) take(n int) []*sb.ReceivedMessage {
 }
 
 // one receives a message and ends the scenario unless it has this body.
-func (r R) one(body string) *sb.ReceivedMessage {
+func (r ScenarioReceiver) one(body string) *sb.ReceivedMessage {
 	got := r.take(1)[0]
 	r.t.equal(string(got.Body), body)
 	return got
 }
 
 // none ends the scenario if a message arrives.
-func (r R) none() {
+func (r ScenarioReceiver) none() {
 	ctx, cancel := context.WithTimeout(r.t.ctx, shortly)
 	defer cancel()
 	got, err := r.ReceiveMessages(ctx, 1, nil)
@@ -212,32 +216,34 @@ func (r R) none() {
 	}
 }
 
-func (r R) close() { r.t.must(r.Close(r.t.ctx)) }
+func (r ScenarioReceiver) close() { r.t.must(r.Close(r.t.ctx)) }
 
-func (r R) complete(m *sb.ReceivedMessage) { r.t.must(r.CompleteMessage(r.t.ctx, m, nil)) }
+func (r ScenarioReceiver) complete(m *sb.ReceivedMessage) {
+	r.t.must(r.CompleteMessage(r.t.ctx, m, nil))
+}
 
-func (r R) abandon(m *sb.ReceivedMessage) { r.t.must(r.AbandonMessage(r.t.ctx, m, nil)) }
+func (r ScenarioReceiver) abandon(m *sb.ReceivedMessage) { r.t.must(r.AbandonMessage(r.t.ctx, m, nil)) }
 
-func (r R) deferred(numbers ...int64) []*sb.ReceivedMessage {
+func (r ScenarioReceiver) deferred(numbers ...int64) []*sb.ReceivedMessage {
 	got, err := r.ReceiveDeferredMessages(r.t.ctx, numbers, nil)
 	r.t.must(err)
 	r.t.equal(len(got), len(numbers))
 	return got
 }
 
-func (r R) deadLetter(m *sb.ReceivedMessage, reason, description string) {
+func (r ScenarioReceiver) deadLetter(m *sb.ReceivedMessage, reason, description string) {
 	why := &sb.DeadLetterOptions{Reason: &reason, ErrorDescription: &description}
 	r.t.must(r.DeadLetterMessage(r.t.ctx, m, why))
 }
 
-func (r R) peek(n int) []*sb.ReceivedMessage {
+func (r ScenarioReceiver) peek(n int) []*sb.ReceivedMessage {
 	got, err := r.PeekMessages(r.t.ctx, n, nil)
 	r.t.must(err)
 	return got
 }
 
 // nothing ends the scenario if a new receiver gets a message from p.
-func (t *T) nothing(p messageSource) {
+func (t *ScenarioRun) nothing(p messageSource) {
 	r := t.from(p)
 	r.none()
 	r.close()
@@ -245,7 +251,7 @@ func (t *T) nothing(p messageSource) {
 
 // left receives and deletes all messages of p, and ends the scenario unless they have the bodies want, in
 // this order.
-func (t *T) left(p messageSource, want ...string) {
+func (t *ScenarioRun) left(p messageSource, want ...string) {
 	r := t.deleting(p)
 	if len(want) > 0 {
 		t.equal(bodies(r.take(len(want))), want)
@@ -256,7 +262,7 @@ func (t *T) left(p messageSource, want ...string) {
 
 // leftInAnyOrder receives and deletes all messages of p, and ends the scenario unless they have the bodies
 // want, in any order.
-func (t *T) leftInAnyOrder(p messageSource, want ...string) {
+func (t *ScenarioRun) leftInAnyOrder(p messageSource, want ...string) {
 	r := t.deleting(p)
 	t.equal(slices.Sorted(slices.Values(bodies(r.take(len(want))))), slices.Sorted(slices.Values(want)))
 	r.none()
@@ -280,7 +286,7 @@ func later(seconds int) time.Time { return time.Now().Add(time.Duration(seconds)
 
 // lasts ends the scenario unless to is the given number of seconds after from. It allows for the real time
 // that the calls between the two may have taken.
-func (t *T) lasts(from, to *time.Time, seconds int) {
+func (t *ScenarioRun) lasts(from, to *time.Time, seconds int) {
 	t.check(from != nil && to != nil, "a moment is missing")
 	d := to.Sub(*from) - time.Duration(seconds)*time.Second
 	t.check(d.Abs() < 8*time.Second, "%v is not %d s after %v", to, seconds, from)

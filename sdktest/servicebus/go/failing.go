@@ -12,7 +12,7 @@ import (
 )
 
 // setStatus changes a queue's status.
-func (t *T) setStatus(q messageSource, s admin.EntityStatus) {
+func (t *ScenarioRun) setStatus(q messageSource, s admin.EntityStatus) {
 	p, err := t.adm.GetQueue(t.ctx, q.queue, nil)
 	t.must(err)
 	p.Status = &s
@@ -21,7 +21,7 @@ func (t *T) setStatus(q messageSource, s admin.EntityStatus) {
 }
 
 // tryReceive returns the error of a new receiver's first receive.
-func (t *T) tryReceive(p messageSource) error {
+func (t *ScenarioRun) tryReceive(p messageSource) error {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r := t.from(p)
@@ -31,7 +31,7 @@ func (t *T) tryReceive(p messageSource) error {
 }
 
 // secure sends, peeks, receives and completes a message with a client that uses TLS and the options o.
-func (t *T) secure(o *sb.ClientOptions) {
+func (t *ScenarioRun) secure(o *sb.ClientOptions) {
 	q := t.plain()
 	c := t.connect(connection(t.tls, sasKey), o)
 	s, err := c.NewSender(q.queue, nil)
@@ -44,7 +44,7 @@ func (t *T) secure(o *sb.ClientOptions) {
 }
 
 var failing = []scenario{
-	{"error-missing", func(t *T) {
+	{"error-missing", func(t *ScenarioRun) {
 		for _, err := range []error{t.trySend("not-there", m("a")), t.tryReceive(messageSource{queue: "not-there"})} {
 			t.refused(err, "could not be found. to know more visit")
 			var known *sb.Error
@@ -52,7 +52,7 @@ var failing = []scenario{
 		}
 	}},
 
-	{"error-disabled", func(t *T) {
+	{"error-disabled", func(t *ScenarioRun) {
 		q := t.plain()
 		t.setStatus(q, admin.EntityStatusDisabled)
 		t.refused(t.trySend(q.queue, m("a")), "disabled")
@@ -62,7 +62,7 @@ var failing = []scenario{
 		t.left(q, "b")
 	}},
 
-	{"error-send-disabled", func(t *T) {
+	{"error-send-disabled", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		t.setStatus(q, admin.EntityStatusSendDisabled)
@@ -70,14 +70,14 @@ var failing = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"error-receive-disabled", func(t *T) {
+	{"error-receive-disabled", func(t *ScenarioRun) {
 		q := t.plain()
 		t.setStatus(q, admin.EntityStatusReceiveDisabled)
 		t.sendBodies(q.queue, "a")
 		t.refused(t.tryReceive(q), "disabled")
 	}},
 
-	{"error-wrong-key", func(t *T) {
+	{"error-wrong-key", func(t *ScenarioRun) {
 		q := t.plain()
 		s, err := t.connect(t.amqpString("another"), nil).NewSender(q.queue, nil)
 		t.must(err)
@@ -86,7 +86,7 @@ var failing = []scenario{
 		t.refused(err, "401")
 	}},
 
-	{"error-deleted-queue", func(t *T) {
+	{"error-deleted-queue", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		t.must(s.SendMessage(t.ctx, m("a"), nil))
@@ -95,13 +95,13 @@ var failing = []scenario{
 		t.refused(s.SendMessage(t.ctx, m("b"), nil), "not-found", "notfound")
 	}},
 
-	{"over-tls", func(t *T) {
+	{"over-tls", func(t *ScenarioRun) {
 		c := t.trust()
 		c.ServerName, _, _ = net.SplitHostPort(t.tls) // otherwise the SDK would include the port in the name
 		t.secure(&sb.ClientOptions{TLSConfig: c})
 	}},
 
-	{"over-websocket", func(t *T) {
+	{"over-websocket", func(t *ScenarioRun) {
 		transport := &http.Transport{TLSClientConfig: t.trust()}
 		t.secure(&sb.ClientOptions{
 			NewWebSocketConn: func(ctx context.Context, args sb.NewWebSocketConnArgs) (net.Conn, error) {

@@ -12,36 +12,36 @@ func named(id, body string) *sb.Message { return &sb.Message{MessageID: &id, Bod
 
 // unique creates a queue that drops a message whose id was used within the time window, an XML Schema
 // duration.
-func (t *T) unique(window string) messageSource {
+func (t *ScenarioRun) unique(window string) messageSource {
 	return t.queue(admin.QueueProperties{
 		RequiresDuplicateDetection: ptr(true), DuplicateDetectionHistoryTimeWindow: &window})
 }
 
 // queueThere reports whether a queue exists.
-func (t *T) queueThere(name string) bool {
+func (t *ScenarioRun) queueThere(name string) bool {
 	q, err := t.adm.GetQueue(t.ctx, name, nil)
 	t.must(err)
 	return q != nil
 }
 
 var forwarding = []scenario{
-	{"forward-queue", func(t *T) {
+	{"forward-queue", func(t *ScenarioRun) {
 		target := t.queue(admin.QueueProperties{}, "target")
 		q := t.queue(admin.QueueProperties{ForwardTo: &target.queue})
 		t.send(q.queue, named("id-1", "a"))
 		t.equal(t.deleting(target).one("a").MessageID, "id-1")
 	}},
 
-	{"forward-subscription", func(t *T) {
+	{"forward-subscription", func(t *ScenarioRun) {
 		target := t.queue(admin.QueueProperties{}, "target")
 		t.topic(admin.TopicProperties{})
 		rule := admin.RuleProperties{Name: "blue", Filter: sql("color = 'blue'")}
 		t.sub("s", admin.SubscriptionProperties{ForwardTo: &target.queue, DefaultRule: &rule})
-		t.send(t.name, props("a", P{"color": "blue"}), props("b", P{"color": "red"}))
+		t.send(t.name, props("a", Properties{"color": "blue"}), props("b", Properties{"color": "red"}))
 		t.left(target, "a")
 	}},
 
-	{"forward-hops", func(t *T) {
+	{"forward-hops", func(t *ScenarioRun) {
 		next := t.queue(admin.QueueProperties{}, "6")
 		for i := 5; i >= 1; i-- {
 			next = t.queue(admin.QueueProperties{ForwardTo: ptr(next.queue)}, fmt.Sprint(i))
@@ -52,7 +52,7 @@ var forwarding = []scenario{
 		t.left(messageSource{queue: t.name + "-6"})
 	}},
 
-	{"forward-dead-letters", func(t *T) {
+	{"forward-dead-letters", func(t *ScenarioRun) {
 		target := t.queue(admin.QueueProperties{}, "target")
 		q := t.queue(admin.QueueProperties{ForwardDeadLetteredMessagesTo: &target.queue})
 		t.sendBodies(q.queue, "a")
@@ -63,7 +63,7 @@ var forwarding = []scenario{
 		t.equal(*got.DeadLetterSource, q.queue)
 	}},
 
-	{"duplicate-dropped", func(t *T) {
+	{"duplicate-dropped", func(t *ScenarioRun) {
 		q := t.unique("PT10M")
 		t.send(q.queue, named("1", "a"), named("1", "b"), named("2", "c"))
 		t.left(q, "a", "c")
@@ -71,7 +71,7 @@ var forwarding = []scenario{
 		t.left(q)
 	}},
 
-	{"duplicate-window", func(t *T) {
+	{"duplicate-window", func(t *ScenarioRun) {
 		q := t.unique("PT60S")
 		t.send(q.queue, named("1", "a"))
 		t.advance(61)
@@ -79,7 +79,7 @@ var forwarding = []scenario{
 		t.left(q, "a", "b")
 	}},
 
-	{"duplicate-batch", func(t *T) {
+	{"duplicate-batch", func(t *ScenarioRun) {
 		q := t.unique("PT10M")
 		s := t.sender(q.queue)
 		b, err := s.NewMessageBatch(t.ctx, nil)
@@ -90,7 +90,7 @@ var forwarding = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"duplicate-scheduled", func(t *T) {
+	{"duplicate-scheduled", func(t *ScenarioRun) {
 		q := t.unique("PT10M")
 		t.scheduled(q.queue, 300, named("1", "a"))
 		t.send(q.queue, named("1", "b"))
@@ -99,7 +99,7 @@ var forwarding = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"idle-queue", func(t *T) {
+	{"idle-queue", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{AutoDeleteOnIdle: ptr("PT5M")})
 		t.sendBodies(q.queue, "a")
 		t.advance(290)
@@ -108,7 +108,7 @@ var forwarding = []scenario{
 		t.check(!t.queueThere(q.queue), "still there")
 	}},
 
-	{"idle-activity", func(t *T) {
+	{"idle-activity", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{AutoDeleteOnIdle: ptr("PT5M")})
 		t.advance(200)
 		t.sendBodies(q.queue, "a")
@@ -124,7 +124,7 @@ var forwarding = []scenario{
 		t.check(!t.queueThere(q.queue), "still there")
 	}},
 
-	{"idle-subscription", func(t *T) {
+	{"idle-subscription", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		t.sub("s", admin.SubscriptionProperties{AutoDeleteOnIdle: ptr("PT5M")})
 		t.advance(200)

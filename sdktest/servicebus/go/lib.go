@@ -45,7 +45,7 @@ type settings struct {
 // scenario is one of the scenarios that servicebus.md lists.
 type scenario struct {
 	name string
-	run  func(t *T)
+	run  func(t *ScenarioRun)
 }
 
 // noAPI is the result of a scenario for which the SDK has no call; the text says what is missing.
@@ -55,12 +55,12 @@ func (e noAPI) Error() string { return string(e) }
 
 // without returns a scenario that is skipped because the SDK has no call for it.
 func without(name, reason string) scenario {
-	return scenario{name, func(*T) { panic(noAPI(reason)) }}
+	return scenario{name, func(*ScenarioRun) { panic(noAPI(reason)) }}
 }
 
-// T is one run of a scenario, with its clients and the entities that it has created. Methods that check
+// ScenarioRun is one run of a scenario, with its clients and the entities that it has created. Methods that check
 // something end the scenario if the check fails.
-type T struct {
+type ScenarioRun struct {
 	settings
 	name   string
 	ctx    context.Context
@@ -73,7 +73,7 @@ type T struct {
 func one(f settings, s scenario) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	t := &T{settings: f, name: s.name, ctx: ctx}
+	t := &ScenarioRun{settings: f, name: s.name, ctx: ctx}
 	defer func() {
 		for i := len(t.after) - 1; i >= 0; i-- {
 			err = errors.Join(err, t.after[i]())
@@ -106,7 +106,7 @@ type failure string
 func (e failure) Error() string { return string(e) }
 
 // fatalf ends the scenario with a message that names the line of the scenario that has failed.
-func (t *T) fatalf(format string, args ...any) {
+func (t *ScenarioRun) fatalf(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for skip := 1; ; skip++ {
 		_, file, line, ok := runtime.Caller(skip)
@@ -121,21 +121,21 @@ func (t *T) fatalf(format string, args ...any) {
 	panic(failure(text))
 }
 
-func (t *T) must(err error) {
+func (t *ScenarioRun) must(err error) {
 	if err != nil {
 		t.fatalf("%v", err)
 	}
 }
 
 // check ends the scenario unless ok is true. what and args describe the failure.
-func (t *T) check(ok bool, what string, args ...any) {
+func (t *ScenarioRun) check(ok bool, what string, args ...any) {
 	if !ok {
 		t.fatalf(what, args...)
 	}
 }
 
 // equal ends the scenario unless got and want have the same JSON encoding.
-func (t *T) equal(got, want any) {
+func (t *ScenarioRun) equal(got, want any) {
 	if !reflect.DeepEqual(plain(t, got), plain(t, want)) {
 		t.fatalf("got %s, want %s", spell(got), spell(want))
 	}
@@ -149,14 +149,14 @@ func spell(v any) string {
 	return string(b)
 }
 
-func plain(t *T, v any) any {
+func plain(t *ScenarioRun, v any) any {
 	var p any
 	t.must(json.Unmarshal([]byte(spell(v)), &p))
 	return p
 }
 
 // refused ends the scenario unless err is an error whose text contains one of the words, in any case.
-func (t *T) refused(err error, words ...string) {
+func (t *ScenarioRun) refused(err error, words ...string) {
 	if err == nil {
 		t.fatalf("not refused with %v", words)
 	}
@@ -168,7 +168,7 @@ func (t *T) refused(err error, words ...string) {
 	t.fatalf("not refused with %v, but: %v", words, err)
 }
 
-func (t *T) amqpString(key string) string {
+func (t *ScenarioRun) amqpString(key string) string {
 	return connection(t.amqp, key) + "UseDevelopmentEmulator=true;"
 }
 
@@ -184,7 +184,7 @@ func quick() sb.RetryOptions {
 }
 
 // connect returns a new client with the options o, which may be nil.
-func (t *T) connect(connection string, o *sb.ClientOptions) *sb.Client {
+func (t *ScenarioRun) connect(connection string, o *sb.ClientOptions) *sb.Client {
 	if o == nil {
 		o = &sb.ClientOptions{}
 	}
@@ -201,7 +201,7 @@ func (t *T) connect(connection string, o *sb.ClientOptions) *sb.Client {
 
 // trust returns a TLS configuration that trusts the certificates in the file SSL_CERT_FILE, on every
 // operating system.
-func (t *T) trust() *tls.Config {
+func (t *ScenarioRun) trust() *tls.Config {
 	file := os.Getenv("SSL_CERT_FILE")
 	pem, err := os.ReadFile(file)
 	t.must(err)
@@ -210,7 +210,7 @@ func (t *T) trust() *tls.Config {
 	return &tls.Config{RootCAs: pool}
 }
 
-func (t *T) administrator(key string) *admin.Client {
+func (t *ScenarioRun) administrator(key string) *admin.Client {
 	transport := &http.Transport{TLSClientConfig: t.trust(), MaxIdleConnsPerHost: 4}
 	t.after = append(t.after, func() error { transport.CloseIdleConnections(); return nil })
 	c, err := admin.NewClientFromConnectionString(connection(t.admin, key), &admin.ClientOptions{
@@ -245,12 +245,12 @@ func changeClock(mayfly, change string) error {
 }
 
 // advance moves the server's clock forward.
-func (t *T) advance(seconds int) {
+func (t *ScenarioRun) advance(seconds int) {
 	t.must(changeClock(t.mayfly, fmt.Sprintf(`{"advance": "%ds"}`, seconds)))
 }
 
 // restart ends the server, by "stop" or "kill", and returns when the next one is ready.
-func (t *T) restart(how string) {
+func (t *ScenarioRun) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control+how, ""))
 }

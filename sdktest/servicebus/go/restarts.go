@@ -6,7 +6,7 @@ import (
 )
 
 var restarts = []scenario{
-	{"restart-sender", func(t *T) {
+	{"restart-sender", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		t.must(s.SendMessage(t.ctx, m("a"), nil))
@@ -15,7 +15,7 @@ var restarts = []scenario{
 		t.left(q, "a", "b")
 	}},
 
-	{"restart-receiver", func(t *T) {
+	{"restart-receiver", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a", "b")
 		r := t.from(q)
@@ -25,7 +25,7 @@ var restarts = []scenario{
 		t.left(q)
 	}},
 
-	{"restart-durable", func(t *T) {
+	{"restart-durable", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, numbered(50)...)
 		r := t.from(q)
@@ -36,7 +36,7 @@ var restarts = []scenario{
 		t.left(q, numbered(50)[20:]...)
 	}},
 
-	{"restart-locks", func(t *T) {
+	{"restart-locks", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -46,7 +46,7 @@ var restarts = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"restart-session", func(t *T) {
+	{"restart-session", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		t.must(t.accept(q, "x").session.SetSessionState(t.ctx, []byte("half"), nil))
@@ -58,7 +58,7 @@ var restarts = []scenario{
 		s.one("x1")
 	}},
 
-	{"restart-scheduled", func(t *T) {
+	{"restart-scheduled", func(t *ScenarioRun) {
 		q := t.plain()
 		t.scheduled(q.queue, 300, m("a"))
 		t.restart("kill")
@@ -67,7 +67,7 @@ var restarts = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"restart-entities", func(t *T) {
+	{"restart-entities", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{LockDuration: ptr("PT42S")})
 		name := t.name
 		t.name += "-topic"
@@ -89,19 +89,19 @@ var restarts = []scenario{
 
 // acceptAgain accepts a session on a connection that was lost. The SDK may report the loss at first; then
 // acceptAgain tries once more.
-func (t *T) acceptAgain(p messageSource, id string) S {
+func (t *ScenarioRun) acceptAgain(p messageSource, id string) ScenarioSessionReceiver {
 	r, err := t.tryAccept(t.ctx, p, id)
 	if err != nil {
 		t.refused(err, "connlost")
 		return t.accept(p, id)
 	}
 	t.after = append(t.after, closing(r))
-	return S{R{r, t}, r}
+	return ScenarioSessionReceiver{ScenarioReceiver{r, t}, r}
 }
 
 // again receives a message with this body by a receiver that has lost its connection. The SDK may report the
 // loss at first; then again tries once more.
-func (r R) again(body string) *sb.ReceivedMessage {
+func (r ScenarioReceiver) again(body string) *sb.ReceivedMessage {
 	for range 5 {
 		got, err := r.ReceiveMessages(r.t.ctx, 1, nil)
 		if err == nil && len(got) == 0 {

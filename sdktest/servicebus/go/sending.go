@@ -13,7 +13,7 @@ import (
 )
 
 var sending = []scenario{
-	{"send-receive", func(t *T) {
+	{"send-receive", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "hello")
 		r := t.from(q)
@@ -27,7 +27,7 @@ var sending = []scenario{
 		t.left(q)
 	}},
 
-	{"send-properties", func(t *T) {
+	{"send-properties", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, &sb.Message{
 			Body: []byte("b"), MessageID: ptr("id-1"), Subject: ptr("greeting"), CorrelationID: ptr("c-1"),
@@ -45,7 +45,7 @@ var sending = []scenario{
 		t.equal(*got.PartitionKey, "pk")
 	}},
 
-	{"send-application-properties", func(t *T) {
+	{"send-application-properties", func(t *ScenarioRun) {
 		q := t.plain()
 		moment := time.UnixMilli(1700000000123).UTC()
 		want := map[string]any{
@@ -68,13 +68,13 @@ var sending = []scenario{
 		}
 	}},
 
-	{"send-empty", func(t *T) {
+	{"send-empty", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "")
 		t.left(q, "")
 	}},
 
-	{"send-binary", func(t *T) {
+	{"send-binary", func(t *ScenarioRun) {
 		q := t.plain()
 		body := make([]byte, 1024)
 		for i := range body {
@@ -84,20 +84,20 @@ var sending = []scenario{
 		t.check(bytes.Equal(t.from(q).take(1)[0].Body, body), "another body")
 	}},
 
-	{"send-large", func(t *T) {
+	{"send-large", func(t *ScenarioRun) {
 		q := t.plain()
 		body := strings.Repeat("0123456789", 20<<10)
 		t.sendBodies(q.queue, body)
 		t.left(q, body)
 	}},
 
-	{"send-too-large", func(t *T) {
+	{"send-too-large", func(t *ScenarioRun) {
 		q := t.plain()
 		t.refused(t.trySend(q.queue, m(strings.Repeat("x", 300<<10))), "too large")
 		t.left(q)
 	}},
 
-	{"send-without-id", func(t *T) {
+	{"send-without-id", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a", "b")
 		got := t.from(q).take(2)
@@ -105,7 +105,7 @@ var sending = []scenario{
 			"ids %q and %q", got[0].MessageID, got[1].MessageID)
 	}},
 
-	{"send-concurrent", func(t *T) {
+	{"send-concurrent", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		var all sync.WaitGroup
@@ -120,7 +120,7 @@ var sending = []scenario{
 		t.leftInAnyOrder(q, want...)
 	}},
 
-	{"send-value-body", func(t *T) {
+	{"send-value-body", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		for _, body := range []sb.AMQPAnnotatedMessageBody{
@@ -133,7 +133,7 @@ var sending = []scenario{
 		t.equal(got[1].RawAMQPMessage.Body.Sequence, [][]any{{1, "two", true}})
 	}},
 
-	{"send-annotated", func(t *T) {
+	{"send-annotated", func(t *ScenarioRun) {
 		q := t.plain()
 		t.must(t.sender(q.queue).SendAMQPAnnotatedMessage(t.ctx, &sb.AMQPAnnotatedMessage{
 			Header:              &sb.AMQPAnnotatedMessageHeader{Durable: true, Priority: 7},
@@ -151,10 +151,10 @@ var sending = []scenario{
 		t.equal(got.Footer["x-opt-sum"], "three")
 	}},
 
-	{"send-again", func(t *T) {
+	{"send-again", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, &sb.Message{Body: []byte("b"), MessageID: ptr("id-1"), PartitionKey: ptr("pk"),
-			ApplicationProperties: P{"step": "one"}})
+			ApplicationProperties: Properties{"step": "one"}})
 		r := t.from(q)
 		was := r.one("b")
 		r.complete(was)
@@ -162,11 +162,11 @@ var sending = []scenario{
 		got := r.one("b")
 		t.equal(got.MessageID, "id-1")
 		t.equal(*got.PartitionKey, "pk")
-		t.equal(got.ApplicationProperties, P{"step": "one"})
+		t.equal(got.ApplicationProperties, Properties{"step": "one"})
 		t.equal(*got.SequenceNumber, 2)
 	}},
 
-	{"batch-send", func(t *T) {
+	{"batch-send", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		b, err := s.NewMessageBatch(t.ctx, nil)
@@ -182,7 +182,7 @@ var sending = []scenario{
 
 	without("batch-list", "no call that sends a list"),
 
-	{"batch-full", func(t *T) {
+	{"batch-full", func(t *ScenarioRun) {
 		q := t.plain()
 		s := t.sender(q.queue)
 		b, err := s.NewMessageBatch(t.ctx, nil)
@@ -201,7 +201,7 @@ var sending = []scenario{
 		t.left(q, added...)
 	}},
 
-	{"receive-several", func(t *T) {
+	{"receive-several", func(t *ScenarioRun) {
 		q := t.plain()
 		want := numbered(10)
 		t.sendBodies(q.queue, want...)
@@ -219,7 +219,7 @@ var sending = []scenario{
 		}
 	}},
 
-	{"receive-waits", func(t *T) {
+	{"receive-waits", func(t *ScenarioRun) {
 		q := t.plain()
 		r := t.from(q)
 		done := make(chan error)
@@ -232,9 +232,9 @@ var sending = []scenario{
 		t.equal(string(got.Body), "late")
 	}},
 
-	{"receive-nothing", func(t *T) { t.nothing(t.plain()) }},
+	{"receive-nothing", func(t *ScenarioRun) { t.nothing(t.plain()) }},
 
-	{"receive-and-delete", func(t *T) {
+	{"receive-and-delete", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "once")
 		r := t.deleting(q)
@@ -243,7 +243,7 @@ var sending = []scenario{
 		t.left(q)
 	}},
 
-	{"receive-competing", func(t *T) {
+	{"receive-competing", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a", "b")
 		first, second := t.from(q), t.from(q)

@@ -8,19 +8,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// S is a session receiver in a scenario.
-type S struct {
-	R
+// ScenarioSessionReceiver is a session receiver in a scenario.
+type ScenarioSessionReceiver struct {
+	ScenarioReceiver
 	session *sb.SessionReceiver
 }
 
 // talks creates a queue that requires sessions and whose locks last 30 seconds.
-func (t *T) talks() messageSource {
+func (t *ScenarioRun) talks() messageSource {
 	return t.queue(admin.QueueProperties{RequiresSession: ptr(true), LockDuration: ptr("PT30S")})
 }
 
 // tryAccept accepts the session with an id, or the next available one if id is "".
-func (t *T) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver, error) {
+func (t *ScenarioRun) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver, error) {
 	switch {
 	case p.sub != "" && id == "":
 		return t.client.AcceptNextSessionForSubscription(ctx, p.topic, p.sub, nil)
@@ -32,17 +32,17 @@ func (t *T) tryAccept(ctx context.Context, p messageSource, id string) (*sb.Sess
 	return t.client.AcceptSessionForQueue(ctx, p.queue, id, nil)
 }
 
-func (t *T) accept(p messageSource, id string) S {
+func (t *ScenarioRun) accept(p messageSource, id string) ScenarioSessionReceiver {
 	ctx, cancel := context.WithTimeout(t.ctx, someTime)
 	defer cancel()
 	r, err := t.tryAccept(ctx, p, id)
 	t.must(err)
 	t.after = append(t.after, closing(r))
-	return S{R{r, t}, r}
+	return ScenarioSessionReceiver{ScenarioReceiver{r, t}, r}
 }
 
 var sessions = []scenario{
-	{"session-accept", func(t *T) {
+	{"session-accept", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("y", "y1"), in("x", "x2"), in("y", "y2"))
 		s := t.accept(q, "y")
@@ -53,7 +53,7 @@ var sessions = []scenario{
 		s.none()
 	}},
 
-	{"session-next", func(t *T) {
+	{"session-next", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("y", "y1"))
 		for range 2 {
@@ -62,7 +62,7 @@ var sessions = []scenario{
 		}
 	}},
 
-	{"session-next-none", func(t *T) {
+	{"session-next-none", func(t *ScenarioRun) {
 		q := t.talks()
 		ctx, cancel := context.WithTimeout(t.ctx, 2*time.Second)
 		defer cancel()
@@ -70,14 +70,14 @@ var sessions = []scenario{
 		t.refused(err, "timeout", "deadline")
 	}},
 
-	{"session-locked", func(t *T) {
+	{"session-locked", func(t *ScenarioRun) {
 		q := t.talks()
 		t.accept(q, "x")
 		_, err := t.tryAccept(t.ctx, q, "x")
 		t.refused(err, "session-cannot-be-locked")
 	}},
 
-	{"session-state", func(t *T) {
+	{"session-state", func(t *ScenarioRun) {
 		q := t.talks()
 		s := t.accept(q, "x")
 		t.must(s.session.SetSessionState(t.ctx, []byte("half"), nil))
@@ -95,7 +95,7 @@ var sessions = []scenario{
 		t.check(state == nil, "the state that was cleared is %q", state)
 	}},
 
-	{"session-renew", func(t *T) {
+	{"session-renew", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")
@@ -109,7 +109,7 @@ var sessions = []scenario{
 		s.none()
 	}},
 
-	{"session-lock-lost", func(t *T) {
+	{"session-lock-lost", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")
@@ -120,7 +120,7 @@ var sessions = []scenario{
 		t.equal(count(t.accept(q, "x").one("x1")), 1)
 	}},
 
-	{"session-close", func(t *T) {
+	{"session-close", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")
@@ -129,7 +129,7 @@ var sessions = []scenario{
 		t.equal(count(t.accept(q, "x").one("x1")), 0)
 	}},
 
-	{"session-abandon", func(t *T) {
+	{"session-abandon", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("x", "x2"))
 		s := t.accept(q, "x")
@@ -137,7 +137,7 @@ var sessions = []scenario{
 		t.equal(bodies(s.take(2)), []string{"x1", "x2"})
 	}},
 
-	{"session-defer", func(t *T) {
+	{"session-defer", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")
@@ -152,32 +152,32 @@ var sessions = []scenario{
 		t.equal(len(s.peek(1)), 0)
 	}},
 
-	{"session-schedule", func(t *T) {
+	{"session-schedule", func(t *ScenarioRun) {
 		q := t.talks()
 		t.scheduled(q.queue, 300, in("x", "x1"))
 		t.advance(301)
 		t.accept(q, "x").one("x1")
 	}},
 
-	{"session-peek", func(t *T) {
+	{"session-peek", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("y", "y1"), in("x", "x2"))
 		t.equal(bodies(t.accept(q, "x").peek(10)), []string{"x1", "x2"})
 	}},
 
-	{"session-required", func(t *T) {
+	{"session-required", func(t *ScenarioRun) {
 		q := t.talks()
 		t.refused(t.trySend(q.queue, m("a")), "session")
 		_, err := t.from(q).ReceiveMessages(t.ctx, 1, nil)
 		t.refused(err, "session")
 	}},
 
-	{"session-not-supported", func(t *T) {
+	{"session-not-supported", func(t *ScenarioRun) {
 		_, err := t.tryAccept(t.ctx, t.plain(), "x")
 		t.refused(err, "session")
 	}},
 
-	{"session-subscription", func(t *T) {
+	{"session-subscription", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		p := t.sub("s", admin.SubscriptionProperties{RequiresSession: ptr(true)})
 		t.send(t.name, in("x", "x1"))
@@ -187,7 +187,7 @@ var sessions = []scenario{
 		s.none()
 	}},
 
-	{"session-dead-letter", func(t *T) {
+	{"session-dead-letter", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")
@@ -197,7 +197,7 @@ var sessions = []scenario{
 		t.equal(*got.DeadLetterReason, "why")
 	}},
 
-	{"session-list", func(t *T) {
+	{"session-list", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"), in("y", "y1"), in("z", "z1"), in("x", "x2"))
 		t.must(t.accept(q, "w").session.SetSessionState(t.ctx, []byte("state alone"), nil))
@@ -212,7 +212,7 @@ var sessions = []scenario{
 		t.equal(seen, map[string]int{"w": 1, "x": 1, "y": 1, "z": 1})
 	}},
 
-	{"session-locked-until", func(t *T) {
+	{"session-locked-until", func(t *ScenarioRun) {
 		q := t.talks()
 		t.send(q.queue, in("x", "x1"))
 		s := t.accept(q, "x")

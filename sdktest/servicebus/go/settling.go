@@ -6,7 +6,7 @@ import (
 )
 
 var peeking = []scenario{
-	{"peek-order", func(t *T) {
+	{"peek-order", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, numbered(5)...)
 		r := t.from(q)
@@ -16,7 +16,7 @@ var peeking = []scenario{
 		}
 	}},
 
-	{"peek-from", func(t *T) {
+	{"peek-from", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, numbered(5)...)
 		third := &sb.PeekMessagesOptions{FromSequenceNumber: ptr(int64(3))}
@@ -25,7 +25,7 @@ var peeking = []scenario{
 		t.equal(bodies(got), numbered(5)[2:])
 	}},
 
-	{"peek-continues", func(t *T) {
+	{"peek-continues", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, numbered(30)...)
 		r := t.from(q)
@@ -41,7 +41,7 @@ var peeking = []scenario{
 		t.equal(len(r.peek(10)), 0)
 	}},
 
-	{"peek-states", func(t *T) {
+	{"peek-states", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "deferred", "locked", "active")
 		r := t.from(q)
@@ -59,9 +59,9 @@ var peeking = []scenario{
 		})
 	}},
 
-	{"peek-nothing", func(t *T) { t.equal(len(t.from(t.plain()).peek(5)), 0) }},
+	{"peek-nothing", func(t *ScenarioRun) { t.equal(len(t.from(t.plain()).peek(5)), 0) }},
 
-	{"peek-dead-letters", func(t *T) {
+	{"peek-dead-letters", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "bad")
 		r := t.from(q)
@@ -73,7 +73,7 @@ var peeking = []scenario{
 }
 
 var settling = []scenario{
-	{"complete", func(t *T) {
+	{"complete", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a", "b", "c")
 		r := t.from(q)
@@ -86,7 +86,7 @@ var settling = []scenario{
 
 	without("complete-twice", "takes a settled message as settled again, without asking"),
 
-	{"abandon", func(t *T) {
+	{"abandon", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a", "b")
 		r := t.from(q)
@@ -94,16 +94,16 @@ var settling = []scenario{
 		t.equal(count(r.one("a")), 1)
 	}},
 
-	{"abandon-properties", func(t *T) {
+	{"abandon-properties", func(t *ScenarioRun) {
 		q := t.plain()
-		t.send(q.queue, props("a", P{"x": "old", "z": "kept"}))
+		t.send(q.queue, props("a", Properties{"x": "old", "z": "kept"}))
 		r := t.from(q)
 		t.must(r.AbandonMessage(t.ctx, r.one("a"), &sb.AbandonMessageOptions{
 			PropertiesToModify: map[string]any{"x": "new", "y": 5}}))
 		t.equal(r.one("a").ApplicationProperties, map[string]any{"x": "new", "y": 5, "z": "kept"})
 	}},
 
-	{"abandon-last", func(t *T) {
+	{"abandon-last", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{MaxDeliveryCount: ptr(int32(3))})
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -116,7 +116,7 @@ var settling = []scenario{
 		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "MaxDeliveryCountExceeded")
 	}},
 
-	{"defer", func(t *T) {
+	{"defer", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -132,17 +132,17 @@ var settling = []scenario{
 		t.equal(len(t.from(q).peek(1)), 0)
 	}},
 
-	{"defer-properties", func(t *T) {
+	{"defer-properties", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
 		got := r.one("a")
-		step := P{"step": "one"}
+		step := Properties{"step": "one"}
 		t.must(r.DeferMessage(t.ctx, got, &sb.DeferMessageOptions{PropertiesToModify: step}))
 		t.equal(r.deferred(*got.SequenceNumber)[0].ApplicationProperties, step)
 	}},
 
-	{"defer-abandon", func(t *T) {
+	{"defer-abandon", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -153,7 +153,7 @@ var settling = []scenario{
 		t.equal(count(r.deferred(*got.SequenceNumber)[0]), 2)
 	}},
 
-	{"defer-last", func(t *T) {
+	{"defer-last", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{MaxDeliveryCount: ptr(int32(1))})
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -162,7 +162,7 @@ var settling = []scenario{
 		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "MaxDeliveryCountExceeded")
 	}},
 
-	{"defer-deleted", func(t *T) {
+	{"defer-deleted", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -172,12 +172,12 @@ var settling = []scenario{
 		t.equal(len(t.from(q).peek(1)), 0)
 	}},
 
-	{"defer-unknown", func(t *T) {
+	{"defer-unknown", func(t *ScenarioRun) {
 		_, err := t.from(t.plain()).ReceiveDeferredMessages(t.ctx, []int64{4711}, nil)
 		t.refused(err, "notfound", "not-found", "404")
 	}},
 
-	{"dead-letter", func(t *T) {
+	{"dead-letter", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, &sb.Message{Body: []byte("bad"), MessageID: ptr("id-1")})
 		r := t.from(q)
@@ -191,7 +191,7 @@ var settling = []scenario{
 		t.equal(*got.SequenceNumber, *was.SequenceNumber)
 	}},
 
-	{"dead-letter-properties", func(t *T) {
+	{"dead-letter-properties", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "bad")
 		r := t.from(q)
@@ -200,7 +200,7 @@ var settling = []scenario{
 		t.equal(t.from(q.deadLetters()).one("bad").ApplicationProperties["seen"], "yes")
 	}},
 
-	{"dead-letter-plain", func(t *T) {
+	{"dead-letter-plain", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "bad")
 		r := t.from(q)
@@ -210,7 +210,7 @@ var settling = []scenario{
 		t.check(reason == nil || *reason == "", "a reason: %v", reason)
 	}},
 
-	{"dead-letter-abandon", func(t *T) {
+	{"dead-letter-abandon", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "bad")
 		r := t.from(q)
@@ -222,7 +222,7 @@ var settling = []scenario{
 		t.left(q.deadLetters(), "bad")
 	}},
 
-	{"dead-letter-resubmit", func(t *T) {
+	{"dead-letter-resubmit", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, &sb.Message{Body: []byte("retry"), MessageID: ptr("id-1")})
 		r := t.from(q)
@@ -235,7 +235,7 @@ var settling = []scenario{
 		t.left(q.deadLetters())
 	}},
 
-	{"dead-letter-subscription", func(t *T) {
+	{"dead-letter-subscription", func(t *ScenarioRun) {
 		s := t.topic(admin.TopicProperties{}, "s")[0]
 		t.sendBodies(t.name, "bad")
 		r := t.from(s)

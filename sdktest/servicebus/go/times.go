@@ -8,10 +8,12 @@ import (
 )
 
 // brief creates a queue whose locks last 30 seconds.
-func (t *T) brief() messageSource { return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")}) }
+func (t *ScenarioRun) brief() messageSource {
+	return t.queue(admin.QueueProperties{LockDuration: ptr("PT30S")})
+}
 
 var locks = []scenario{
-	{"lock-renew", func(t *T) {
+	{"lock-renew", func(t *ScenarioRun) {
 		q := t.brief()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -25,7 +27,7 @@ var locks = []scenario{
 		t.left(q)
 	}},
 
-	{"lock-expires", func(t *T) {
+	{"lock-expires", func(t *ScenarioRun) {
 		q := t.brief()
 		t.sendBodies(q.queue, "a")
 		t.from(q).one("a")
@@ -35,7 +37,7 @@ var locks = []scenario{
 		t.equal(count(t.from(q).one("a")), 1)
 	}},
 
-	{"lock-lost", func(t *T) {
+	{"lock-lost", func(t *ScenarioRun) {
 		q := t.brief()
 		t.sendBodies(q.queue, numbered(4)...)
 		r := t.from(q)
@@ -48,7 +50,7 @@ var locks = []scenario{
 		t.left(q, numbered(4)...)
 	}},
 
-	{"lock-lost-renew", func(t *T) {
+	{"lock-lost-renew", func(t *ScenarioRun) {
 		q := t.brief()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -57,7 +59,7 @@ var locks = []scenario{
 		t.refused(r.receiver.(*sb.Receiver).RenewMessageLock(t.ctx, got, nil), "lock")
 	}},
 
-	{"lock-last-delivery", func(t *T) {
+	{"lock-last-delivery", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{LockDuration: ptr("PT30S"), MaxDeliveryCount: ptr(int32(2))})
 		t.sendBodies(q.queue, "a")
 		for range 2 {
@@ -68,7 +70,7 @@ var locks = []scenario{
 		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "MaxDeliveryCountExceeded")
 	}},
 
-	{"lock-updated-queue", func(t *T) {
+	{"lock-updated-queue", func(t *ScenarioRun) {
 		q := t.plain()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -82,7 +84,7 @@ var locks = []scenario{
 		t.left(q, "a")
 	}},
 
-	{"lock-closed-receiver", func(t *T) {
+	{"lock-closed-receiver", func(t *ScenarioRun) {
 		q := t.brief()
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
@@ -95,7 +97,7 @@ var locks = []scenario{
 }
 
 // scheduled schedules messages for the given number of seconds from now, and returns their sequence numbers.
-func (t *T) scheduled(name string, seconds int, messages ...*sb.Message) []int64 {
+func (t *ScenarioRun) scheduled(name string, seconds int, messages ...*sb.Message) []int64 {
 	numbers, err := t.sender(name).ScheduleMessages(t.ctx, messages, later(seconds), nil)
 	t.must(err)
 	t.equal(len(numbers), len(messages))
@@ -103,7 +105,7 @@ func (t *T) scheduled(name string, seconds int, messages ...*sb.Message) []int64
 }
 
 var scheduling = []scenario{
-	{"schedule", func(t *T) {
+	{"schedule", func(t *ScenarioRun) {
 		q := t.plain()
 		due := later(300)
 		t.scheduled(q.queue, 300, m("a"))
@@ -116,7 +118,7 @@ var scheduling = []scenario{
 		t.equal(got.State, sb.MessageStateScheduled)
 	}},
 
-	{"schedule-property", func(t *T) {
+	{"schedule-property", func(t *ScenarioRun) {
 		q := t.plain()
 		due := later(300)
 		t.send(q.queue, &sb.Message{Body: []byte("a"), ScheduledEnqueueTime: &due})
@@ -126,7 +128,7 @@ var scheduling = []scenario{
 		t.lasts(&due, t.from(q).one("a").EnqueuedTime, 0)
 	}},
 
-	{"schedule-several", func(t *T) {
+	{"schedule-several", func(t *ScenarioRun) {
 		q := t.plain()
 		numbers := t.scheduled(q.queue, 300, m("a"), m("b"), m("c"))
 		t.check(numbers[0] < numbers[1] && numbers[1] < numbers[2], "%v", numbers)
@@ -135,7 +137,7 @@ var scheduling = []scenario{
 		t.left(q, "a", "b", "c")
 	}},
 
-	{"schedule-cancel", func(t *T) {
+	{"schedule-cancel", func(t *ScenarioRun) {
 		q := t.plain()
 		numbers := t.scheduled(q.queue, 300, m("a"), m("b"))
 		t.must(t.sender(q.queue).CancelScheduledMessages(t.ctx, numbers[:1], nil))
@@ -143,18 +145,18 @@ var scheduling = []scenario{
 		t.left(q, "b")
 	}},
 
-	{"schedule-cancel-unknown", func(t *T) {
+	{"schedule-cancel-unknown", func(t *ScenarioRun) {
 		err := t.sender(t.plain().queue).CancelScheduledMessages(t.ctx, []int64{4711}, nil)
 		t.refused(err, "notfound", "not-found", "404")
 	}},
 
-	{"schedule-past", func(t *T) {
+	{"schedule-past", func(t *ScenarioRun) {
 		q := t.plain()
 		t.scheduled(q.queue, -60, m("a"))
 		t.left(q, "a")
 	}},
 
-	{"schedule-topic", func(t *T) {
+	{"schedule-topic", func(t *ScenarioRun) {
 		subs := t.topic(admin.TopicProperties{}, "s1", "s2")
 		t.scheduled(t.name, 300, m("a"))
 		t.nothing(subs[0])
@@ -170,7 +172,7 @@ func aged(body string, seconds int) *sb.Message {
 }
 
 var ttl = []scenario{
-	{"ttl-message", func(t *T) {
+	{"ttl-message", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, aged("a", 100), aged("b", 100))
 		t.advance(90)
@@ -179,7 +181,7 @@ var ttl = []scenario{
 		t.left(q)
 	}},
 
-	{"ttl-default", func(t *T) {
+	{"ttl-default", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{DefaultMessageTimeToLive: ptr("PT100S")})
 		t.sendBodies(q.queue, "a", "b")
 		t.advance(90)
@@ -188,7 +190,7 @@ var ttl = []scenario{
 		t.left(q)
 	}},
 
-	{"ttl-ceiling", func(t *T) {
+	{"ttl-ceiling", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{DefaultMessageTimeToLive: ptr("PT100S")})
 		t.send(q.queue, aged("a", 1000), aged("b", 1000))
 		t.equal(*t.deleting(q).one("a").TimeToLive, 100*time.Second)
@@ -196,7 +198,7 @@ var ttl = []scenario{
 		t.left(q)
 	}},
 
-	{"ttl-expires-at", func(t *T) {
+	{"ttl-expires-at", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, aged("a", 100))
 		r := t.from(q)
@@ -205,7 +207,7 @@ var ttl = []scenario{
 		}
 	}},
 
-	{"ttl-dead-letter", func(t *T) {
+	{"ttl-dead-letter", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{DeadLetteringOnMessageExpiration: ptr(true)})
 		t.send(q.queue, aged("a", 100))
 		t.advance(101)
@@ -213,7 +215,7 @@ var ttl = []scenario{
 		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "TTLExpiredException")
 	}},
 
-	{"ttl-locked", func(t *T) {
+	{"ttl-locked", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{DeadLetteringOnMessageExpiration: ptr(true)})
 		t.send(q.queue, aged("a", 20))
 		r := t.from(q)
@@ -224,7 +226,7 @@ var ttl = []scenario{
 		t.left(q.deadLetters())
 	}},
 
-	{"ttl-abandon", func(t *T) {
+	{"ttl-abandon", func(t *ScenarioRun) {
 		q := t.queue(admin.QueueProperties{DeadLetteringOnMessageExpiration: ptr(true)})
 		t.send(q.queue, aged("a", 20))
 		r := t.from(q)
@@ -235,7 +237,7 @@ var ttl = []scenario{
 		t.equal(*t.from(q.deadLetters()).one("a").DeadLetterReason, "TTLExpiredException")
 	}},
 
-	{"ttl-scheduled", func(t *T) {
+	{"ttl-scheduled", func(t *ScenarioRun) {
 		q := t.plain()
 		t.scheduled(q.queue, 300, aged("a", 100), aged("b", 100))
 		t.advance(301)
@@ -245,7 +247,7 @@ var ttl = []scenario{
 		t.left(q)
 	}},
 
-	{"ttl-default-changes", func(t *T) {
+	{"ttl-default-changes", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, m("none"), aged("own", 200))
 		p, err := t.adm.GetQueue(t.ctx, q.queue, nil)
@@ -257,7 +259,7 @@ var ttl = []scenario{
 		t.left(q, "own")
 	}},
 
-	{"ttl-subscription", func(t *T) {
+	{"ttl-subscription", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{DefaultMessageTimeToLive: ptr("PT100S")})
 		short := t.sub("short", admin.SubscriptionProperties{DefaultMessageTimeToLive: ptr("PT50S")})
 		long := t.sub("long", admin.SubscriptionProperties{})
@@ -269,7 +271,7 @@ var ttl = []scenario{
 		t.left(long)
 	}},
 
-	{"ttl-deferred", func(t *T) {
+	{"ttl-deferred", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, aged("a", 100))
 		r := t.from(q)
@@ -279,7 +281,7 @@ var ttl = []scenario{
 		t.equal(bodies(r.deferred(*got.SequenceNumber)), []string{"a"})
 	}},
 
-	{"ttl-dead-letter-stays", func(t *T) {
+	{"ttl-dead-letter-stays", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, aged("a", 100))
 		r := t.from(q)

@@ -10,18 +10,18 @@ func props(body string, p map[string]any) *sb.Message {
 	return &sb.Message{Body: []byte(body), ApplicationProperties: p}
 }
 
-// P is a set of application properties.
-type P = map[string]any
+// Properties is a set of application properties.
+type Properties = map[string]any
 
 // rule adds a rule to a subscription of the scenario's topic.
-func (t *T) rule(sub, name string, filter admin.RuleFilter, action admin.RuleAction) {
+func (t *ScenarioRun) rule(sub, name string, filter admin.RuleFilter, action admin.RuleAction) {
 	o := &admin.CreateRuleOptions{Name: &name, Filter: filter, Action: action}
 	_, err := t.adm.CreateRule(t.ctx, t.name, sub, o)
 	t.must(err)
 }
 
 var topics = []scenario{
-	{"topic-copies", func(t *T) {
+	{"topic-copies", func(t *ScenarioRun) {
 		subs := t.topic(admin.TopicProperties{}, "s1", "s2")
 		t.sendBodies(t.name, "a", "b")
 		r := t.from(subs[0])
@@ -30,7 +30,7 @@ var topics = []scenario{
 		t.left(subs[0], "b")
 	}},
 
-	{"topic-default-rule", func(t *T) {
+	{"topic-default-rule", func(t *ScenarioRun) {
 		s := t.topic(admin.TopicProperties{}, "s")[0]
 		r, err := t.adm.GetRule(t.ctx, t.name, "s", "$Default", nil)
 		t.must(err)
@@ -43,15 +43,15 @@ var topics = []scenario{
 		t.left(s)
 	}},
 
-	{"rule-sql", func(t *T) {
+	{"rule-sql", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", sql("color = 'blue' AND size > 10"), nil)
-		t.send(t.name, props("1", P{"color": "blue", "size": 10}), props("2", P{"color": "blue", "size": 11}),
-			props("3", P{"color": "red", "size": 11}), props("4", P{}))
+		t.send(t.name, props("1", Properties{"color": "blue", "size": 10}), props("2", Properties{"color": "blue", "size": 11}),
+			props("3", Properties{"color": "red", "size": 11}), props("4", Properties{}))
 		t.left(s, "2")
 	}},
 
-	{"rule-sql-grammar", func(t *T) {
+	{"rule-sql-grammar", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		wanted := map[string][]string{}
 		for _, c := range []struct {
@@ -69,14 +69,14 @@ var topics = []scenario{
 			t.ruled(c.name, sql(c.filter), nil)
 			wanted[c.name] = c.want
 		}
-		t.send(t.name, props("blue", P{"color": "blue", "size": 12, "note": "100%"}),
-			props("red", P{"color": "red", "size": 3}))
+		t.send(t.name, props("blue", Properties{"color": "blue", "size": 12, "note": "100%"}),
+			props("red", Properties{"color": "red", "size": 3}))
 		for name, want := range wanted {
 			t.left(messageSource{topic: t.name, sub: name}, want...)
 		}
 	}},
 
-	{"rule-sql-system", func(t *T) {
+	{"rule-sql-system", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		for name, filter := range map[string]string{
 			"label": "sys.Label = 'l'", "correlation": "sys.CorrelationId = 'c'", "id": "sys.MessageId = 'i'",
@@ -94,30 +94,30 @@ var topics = []scenario{
 		}
 	}},
 
-	{"rule-parameters", func(t *T) {
+	{"rule-parameters", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", &admin.SQLFilter{
 			Expression: "color = @c AND size = @n", Parameters: map[string]any{"@c": "blue", "@n": 12}}, nil)
 		r, err := t.adm.GetRule(t.ctx, t.name, "s", "s", nil)
 		t.must(err)
-		t.equal(r.Filter.(*admin.SQLFilter).Parameters, P{"@c": "blue", "@n": 12})
-		t.send(t.name, props("1", P{"color": "blue", "size": 12}), props("2", P{"color": "blue", "size": 13}))
+		t.equal(r.Filter.(*admin.SQLFilter).Parameters, Properties{"@c": "blue", "@n": 12})
+		t.send(t.name, props("1", Properties{"color": "blue", "size": 12}), props("2", Properties{"color": "blue", "size": 13}))
 		t.left(s, "1")
 	}},
 
-	{"rule-correlation", func(t *T) {
+	{"rule-correlation", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		wanted := map[string]string{"subject": "1", "correlation": "2", "property": "3", "both": "4"}
 		for name, f := range map[string]admin.CorrelationFilter{
 			"subject": {Subject: ptr("s")}, "correlation": {CorrelationID: ptr("c")},
-			"property": {ApplicationProperties: P{"color": "blue"}}, "capital": {Subject: ptr("S")},
-			"both": {Subject: ptr("t"), ApplicationProperties: P{"color": "red"}},
+			"property": {ApplicationProperties: Properties{"color": "blue"}}, "capital": {Subject: ptr("S")},
+			"both": {Subject: ptr("t"), ApplicationProperties: Properties{"color": "red"}},
 		} {
 			t.ruled(name, &f, nil)
 		}
 		t.send(t.name, &sb.Message{Body: []byte("1"), Subject: ptr("s")},
-			&sb.Message{Body: []byte("2"), CorrelationID: ptr("c")}, props("3", P{"color": "blue"}),
-			&sb.Message{Body: []byte("4"), Subject: ptr("t"), ApplicationProperties: P{"color": "red"}},
+			&sb.Message{Body: []byte("2"), CorrelationID: ptr("c")}, props("3", Properties{"color": "blue"}),
+			&sb.Message{Body: []byte("4"), Subject: ptr("t"), ApplicationProperties: Properties{"color": "red"}},
 			&sb.Message{Body: []byte("5"), Subject: ptr("t")})
 		for name, want := range wanted {
 			t.left(messageSource{topic: t.name, sub: name}, want)
@@ -125,7 +125,7 @@ var topics = []scenario{
 		t.left(messageSource{topic: t.name, sub: "capital"})
 	}},
 
-	{"rule-true-false", func(t *T) {
+	{"rule-true-false", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		all, none := t.ruled("all", &admin.TrueFilter{}, nil), t.ruled("none", &admin.FalseFilter{}, nil)
 		t.sendBodies(t.name, "a")
@@ -133,12 +133,12 @@ var topics = []scenario{
 		t.left(none)
 	}},
 
-	{"rule-action", func(t *T) {
+	{"rule-action", func(t *ScenarioRun) {
 		plain := t.topic(admin.TopicProperties{}, "plain")[0]
 		statements := "SET color = 'red'; SET size = 5; SET sys.Label = 'new'; REMOVE note"
 		changed := t.ruled("changed", sql("1=1"), &admin.SQLAction{Expression: statements})
 		t.send(t.name, &sb.Message{Body: []byte("a"), Subject: ptr("old"),
-			ApplicationProperties: P{"color": "blue", "note": "n"}})
+			ApplicationProperties: Properties{"color": "blue", "note": "n"}})
 		got := t.deleting(changed).one("a")
 		t.equal(*got.Subject, "new")
 		t.equal(got.ApplicationProperties["color"], "red")
@@ -147,10 +147,10 @@ var topics = []scenario{
 		t.check(!has, "note was not removed")
 		got = t.deleting(plain).one("a")
 		t.equal(*got.Subject, "old")
-		t.equal(got.ApplicationProperties, P{"color": "blue", "note": "n"})
+		t.equal(got.ApplicationProperties, Properties{"color": "blue", "note": "n"})
 	}},
 
-	{"rule-several", func(t *T) {
+	{"rule-several", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("plain1", sql("1=1"), nil)
 		t.rule("plain1", "plain2", sql("2=2"), nil)
@@ -167,14 +167,14 @@ var topics = []scenario{
 		t.equal(names, map[string]int{"": 1, "acts1": 1, "acts2": 1})
 	}},
 
-	{"rule-no-match", func(t *T) {
+	{"rule-no-match", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", sql("color = 'blue'"), nil)
 		t.sendBodies(t.name, "a")
 		t.left(s)
 	}},
 
-	{"rule-later", func(t *T) {
+	{"rule-later", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", &admin.FalseFilter{}, nil)
 		t.sendBodies(t.name, "a")

@@ -32,8 +32,8 @@ type checker struct {
 	report  func(error) bool
 	stopped bool
 
-	due              []dueKey // keys that items must have and that have not been read yet
-	dueBytes         int      // size of the items in due
+	due              []deferredRead // keys that items must have and that have not been read yet
+	dueBytes         int            // size of the items in due
 	items, deadlines int64
 	terms            int64 // index entries of the items of the range that is being checked
 }

@@ -7,9 +7,9 @@ const (
 	maxDueBytes = 1 << 20 // size of the items that are kept until their keys are read
 )
 
-// dueKey is a key whose value a check needs. It is read later, together with others, so that a remote
+// deferredRead is a key whose value a check needs. It is read later, together with others, so that a remote
 // engine needs few round trips.
-type dueKey struct {
+type deferredRead struct {
 	key   []byte
 	check func(value []byte) // value is nil if the key is absent
 }
@@ -17,7 +17,7 @@ type dueKey struct {
 // read notes that a key is to be read, together with others, and that check is then called with its value:
 // see readDue.
 func (k *checker) read(key []byte, check func(value []byte)) {
-	k.due = append(k.due, dueKey{key, check})
+	k.due = append(k.due, deferredRead{key, check})
 }
 
 // readDueIfMany reads and checks the keys that were put off to be read together, if there are many of them
@@ -29,7 +29,7 @@ func (k *checker) readDueIfMany() error {
 	return k.readDue()
 }
 
-// readDue reads all keys that checks have requested since the last call (see dueKey), and passes each
+// readDue reads all keys that checks have requested since the last call (see deferredRead), and passes each
 // value to its check.
 func (k *checker) readDue() error {
 	due := k.due

@@ -23,7 +23,7 @@ type Runner struct {
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
 	Elapsed    func() func() time.Duration // starts to measure real time; the result reads it
-	Violations *ViolationCounts
+	Violations *LimitViolations
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
@@ -59,7 +59,7 @@ func (x *Runner) Ready(res *resource.Resource) error {
 // Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
 // sets the other fields.
 func (h *ScriptHost) Run(ctx context.Context, res *resource.Resource,
-	p script.Procedure) (out script.ProcedureResult,
+	p script.ProcedureCall) (out script.ProcedureResult,
 	err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	x := h.run

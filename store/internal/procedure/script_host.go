@@ -63,7 +63,7 @@ const maxScriptWork = 6 << 20
 func (h *ScriptHost) Full() bool { return h.used > maxScriptWork }
 
 // Do executes an operation that the script requests.
-func (h *ScriptHost) Do(ctx context.Context, op script.Operation) (script.Answer, error) {
+func (h *ScriptHost) Do(ctx context.Context, op script.Operation) (script.OperationResult, error) {
 	switch op.Kind {
 	case script.Query:
 		return h.query(ctx, op)
@@ -75,14 +75,14 @@ func (h *ScriptHost) Do(ctx context.Context, op script.Operation) (script.Answer
 	h.Charge += r.Charge
 	switch {
 	case r.Fatal():
-		return script.Answer{}, r.Err
+		return script.OperationResult{}, r.Err
 	case op.Kind == script.Read && r.Err != nil && fault.ErrorCode(r.Err) == fault.CodeNotModified:
-		return script.Answer{Status: 304, NotModified: true}, nil
+		return script.OperationResult{Status: 304, NotModified: true}, nil
 	case r.Err != nil:
 		return scriptFailure(r.Err)
 	}
 	h.used += 2*len(op.Body) + 1024
-	answer := script.Answer{Status: 200}
+	answer := script.OperationResult{Status: 200}
 	if op.Kind == script.Create || r.Inserted {
 		answer.Status = 201
 	}
@@ -143,20 +143,20 @@ var scriptStatuses = map[fault.Code]int{
 
 // scriptFailure returns the response that reports err to the script. If the script must not handle err, it
 // returns err itself, which ends the script.
-func scriptFailure(err error) (script.Answer, error) {
+func scriptFailure(err error) (script.OperationResult, error) {
 	err = classify.ToFault(err)
 	if fault.ErrorCode(err) == fault.CodePartitionKeyMismatch {
 		err = OtherPartition()
 	}
 	status := scriptStatuses[fault.ErrorCode(err)]
 	if status == 0 {
-		return script.Answer{}, err
+		return script.OperationResult{}, err
 	}
-	return script.Answer{Status: status, Message: err.Error()}, nil
+	return script.OperationResult{Status: status, Message: err.Error()}, nil
 }
 
 // query returns one page of a query. The query sees the writes of the transaction.
-func (h *ScriptHost) query(ctx context.Context, op script.Operation) (script.Answer, error) {
+func (h *ScriptHost) query(ctx context.Context, op script.Operation) (script.OperationResult, error) {
 	q, err := scriptQuery(op)
 	if err != nil {
 		h.Charge += value.ChargeFailure
@@ -169,7 +169,7 @@ func (h *ScriptHost) query(ctx context.Context, op script.Operation) (script.Ans
 	if err != nil {
 		return scriptFailure(err)
 	}
-	answer := script.Answer{Status: 200, Body: []byte{'['}, Continuation: page.Cursor}
+	answer := script.OperationResult{Status: 200, Body: []byte{'['}, Continuation: page.Cursor}
 	for i, row := range page.Rows {
 		if i > 0 {
 			answer.Body = append(answer.Body, ',')

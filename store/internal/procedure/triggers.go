@@ -90,7 +90,7 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 		if err != nil {
 			return done, nil, err
 		}
-		out, err := h.Run(ctx, with.pre, script.Procedure{
+		out, err := h.Run(ctx, with.pre, script.ProcedureCall{
 			Trigger: script.PreTrigger, Request: request, Operation: name,
 		})
 		if err != nil {
@@ -112,7 +112,7 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 	if op.Kind != value.OperationDelete {
 		response = jsondoc.Of(done.Item.AppendJSON(nil))
 	}
-	out, err := h.Run(ctx, with.post, script.Procedure{
+	out, err := h.Run(ctx, with.post, script.ProcedureCall{
 		Trigger: script.PostTrigger, Request: jsondoc.Of(op.Body), Operation: name,
 		Response: response,
 	})

@@ -29,8 +29,8 @@ const maxViolators = 1000
 // scriptVersion identifies a script and, by the etag, its version.
 type scriptVersion struct{ rid, etag, id string }
 
-// ViolationCounts counts the violations of limits by the scripts of a container.
-type ViolationCounts struct {
+// LimitViolations counts the violations of limits by the scripts of a container.
+type LimitViolations struct {
 	mu sync.Mutex
 	of map[string]scriptViolations // keyed by rid
 }
@@ -42,7 +42,7 @@ type scriptViolations struct {
 }
 
 // admit returns CodeForbidden if the version of a script is blocked.
-func (o *ViolationCounts) admit(v scriptVersion, limit string) error {
+func (o *LimitViolations) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[v.rid]; now.etag == v.etag && now.count >= maxViolations {
@@ -54,7 +54,7 @@ func (o *ViolationCounts) admit(v scriptVersion, limit string) error {
 
 // note records how a run of a version of a script ended. took is its duration and limit its time limit; a
 // limit of 0 means script.DefaultTime.
-func (o *ViolationCounts) note(v scriptVersion, took, limit time.Duration, err error) {
+func (o *LimitViolations) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
 		return // built-in scripts are not counted: nobody could replace them to unblock them
 	}

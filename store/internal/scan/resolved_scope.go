@@ -143,14 +143,14 @@ func (sp *ResolvedScope) Name() string { return strconv.FormatUint(uint64(sp.has
 
 // Spans returns the bounds of the scope (the part of the container that a query or list reads) in each of
 // its partition ranges, ascending and without gaps.
-func (sp *ResolvedScope) Spans() []query.Span {
+func (sp *ResolvedScope) Spans() []query.SourceSpan {
 	from, to := sp.Min, sp.Max
 	if sp.Prefix != nil {
 		from, to = sp.EPK, behindPrefix(sp.EPK)
 	}
-	list := make([]query.Span, len(sp.Ranges))
+	list := make([]query.SourceSpan, len(sp.Ranges))
 	for i, s := range sp.Ranges {
-		list[i] = query.Span{From: s.Min, To: s.Max}
+		list[i] = query.SourceSpan{From: s.Min, To: s.Max}
 		if bytes.Compare(list[i].From, from) < 0 {
 			list[i].From = from
 		}

@@ -38,7 +38,7 @@ type continuationKeyRange struct {
 }
 
 // bounds returns the decoded bounds of the range; ok is false if they are invalid.
-func (r *continuationKeyRange) bounds() (b query.Span, ok bool) {
+func (r *continuationKeyRange) bounds() (b query.SourceSpan, ok bool) {
 	if r == nil {
 		return b, false
 	}
@@ -47,10 +47,10 @@ func (r *continuationKeyRange) bounds() (b query.Span, ok bool) {
 		return b, false
 	}
 	if r.Max == definition.MaxEPK {
-		return query.Span{From: from}, true
+		return query.SourceSpan{From: from}, true
 	}
 	to, err := hex.DecodeString(r.Max)
-	return query.Span{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
+	return query.SourceSpan{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
 }
 
 // tokenRangeOf returns the range of effective partition keys from the start of first to the end of last.
@@ -62,10 +62,10 @@ func tokenRangeOf(first, last *view.Range) *continuationKeyRange {
 	return token
 }
 
-// ReadStage is the part of a read over several ranges that one page covers: it continues in Range after
+// ReadSegment is the part of a read over several ranges that one page covers: it continues in Range after
 // Token.
-type ReadStage struct {
-	over  []query.Span // the spans of the whole read, ascending
+type ReadSegment struct {
+	over  []query.SourceSpan // the spans of the whole read, ascending
 	Range *view.Range
 	Token string
 	rest  []rangeContinuation // the remaining parts of a range that was split
@@ -73,8 +73,8 @@ type ReadStage struct {
 
 // StageOf returns the part of a read of the spans in over that the next page covers, according to the
 // client's continuation token. At least one of the spans must overlap a range.
-func StageOf(state *view.ContainerState, over []query.Span, continuation string) (ReadStage, error) {
-	l := ReadStage{over: over}
+func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation string) (ReadSegment, error) {
+	l := ReadSegment{over: over}
 	if continuation == "" {
 		l.Range = firstOver(state, over, nil)
 		return l, nil
@@ -82,7 +82,7 @@ func StageOf(state *view.ContainerState, over []query.Span, continuation string)
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
-		return ReadStage{}, bad
+		return ReadSegment{}, bad
 	}
 	var parts []*view.Range
 	at, _ := tokens[0].Range.bounds()
@@ -92,7 +92,7 @@ func StageOf(state *view.ContainerState, over []query.Span, continuation string)
 		}
 	}
 	if len(parts) == 0 {
-		return ReadStage{}, bad
+		return ReadSegment{}, bad
 	}
 	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
 	if n := len(parts); n > 1 {
@@ -111,7 +111,7 @@ func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 	if json.Unmarshal([]byte(text), &tokens) != nil || len(tokens) == 0 {
 		return nil, false
 	}
-	var before query.Span
+	var before query.SourceSpan
 	for i, t := range tokens {
 		b, ok := t.Range.bounds()
 		if !ok || i > 0 && (len(before.To) == 0 || bytes.Compare(before.To, b.From) > 0) {
@@ -123,7 +123,7 @@ func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 }
 
 // overlaps reports whether the range overlaps one of the spans.
-func overlaps(s *view.Range, over []query.Span) bool {
+func overlaps(s *view.Range, over []query.SourceSpan) bool {
 	for _, o := range over {
 		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
 			(len(s.Max) == 0 || bytes.Compare(o.From, s.Max) < 0) {
@@ -135,7 +135,7 @@ func overlaps(s *view.Range, over []query.Span) bool {
 
 // firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
 // is none. If behind is nil, it starts with the first range.
-func firstOver(state *view.ContainerState, over []query.Span, behind *view.Range) *view.Range {
+func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view.Range) *view.Range {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
 		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
@@ -149,7 +149,7 @@ func firstOver(state *view.ContainerState, over []query.Span, behind *view.Range
 // is the continuation inside that range, or "" if the range has been read to its end; the result then begins
 // with the next range. start returns the token for the beginning of a range. At the end of all ranges
 // NextToken returns "".
-func (l ReadStage) NextToken(state *view.ContainerState, token string,
+func (l ReadSegment) NextToken(state *view.ContainerState, token string,
 	start func(*view.Range) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
@@ -178,7 +178,7 @@ func (l ReadStage) NextToken(state *view.ContainerState, token string,
 
 // SpansOver returns the spans of effective partition keys that a scope reads range by range. It returns
 // none if the scope names one range or one full partition key, or contains no range.
-func SpansOver(state *view.ContainerState, s value.Scope) ([]query.Span, error) {
+func SpansOver(state *view.ContainerState, s value.Scope) ([]query.SourceSpan, error) {
 	if s.Range != "" {
 		return nil, nil
 	}
@@ -187,18 +187,18 @@ func SpansOver(state *view.ContainerState, s value.Scope) ([]query.Span, error) 
 	case err != nil || len(sp.Ranges) == 0 || sp.Levels == state.Keys.Def.Levels():
 		return nil, err
 	case sp.Prefix != nil:
-		return []query.Span{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
+		return []query.SourceSpan{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
 	}
-	return []query.Span{{From: sp.Min, To: sp.Max}}, nil
+	return []query.SourceSpan{{From: sp.Min, To: sp.Max}}, nil
 }
 
 // SpansOfKeys returns the spans of partition keys. The span of a prefix of a hierarchical key includes
 // all keys that begin with it.
-func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.Span {
-	spans := make([]query.Span, len(keys))
+func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.SourceSpan {
+	spans := make([]query.SourceSpan, len(keys))
 	for i, key := range keys {
 		epk := definition.AppendEPK(nil, def, key)
-		spans[i] = query.Span{From: epk, To: behindPrefix(epk)}
+		spans[i] = query.SourceSpan{From: epk, To: behindPrefix(epk)}
 	}
 	return spans
 }

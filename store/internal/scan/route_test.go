@@ -10,7 +10,7 @@ import (
 
 // A way over ranges goes from one to the next, and over both halves of one that was split meanwhile.
 func TestStages(t *testing.T) {
-	whole := []query.Span{{}}
+	whole := []query.SourceSpan{{}}
 	before := &view.ContainerState{Ranges: []view.Range{
 		{ID: "0", Max: []byte{0x10}}, {ID: "1", Min: []byte{0x10}},
 	}}
@@ -47,7 +47,7 @@ func TestMalformedStages(t *testing.T) {
 	for _, text := range []string{"x", "{}", "[]", `{"token":"a"}`, `{"token":"a","range":{"min":"20","max":"10"}}`,
 		`{"token":"a","range":{"min":"x","max":"FF"}}`,
 		`[{"range":{"min":"","max":"20"}},{"range":{"min":"10","max":"FF"}}]`} {
-		if _, err := StageOf(state, []query.Span{{}}, text); fault.ErrorCode(err) != fault.CodeBadRequest {
+		if _, err := StageOf(state, []query.SourceSpan{{}}, text); fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

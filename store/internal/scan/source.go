@@ -38,8 +38,8 @@ type Source struct {
 	key      []byte // scratch
 	scratch  []byte
 	version  work.IndexEntryCountVersion
-	tallied  sourceVersionState // whether version has been determined
-	err      error              // error of an iterator that a method could not return
+	tallied  cacheVersionState // whether version has been determined
+	err      error             // error of an iterator that a method could not return
 }
 
 var (
@@ -52,7 +52,7 @@ var (
 
 	_ query.VersionedSource = (*Source)(nil)
 
-	_ query.PartitionedSource = (*Source)(nil)
+	_ query.PartitionKeyReporter = (*Source)(nil)
 
 	_ query.Prefetcher = (*Source)(nil)
 

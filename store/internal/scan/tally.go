@@ -46,12 +46,12 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// sourceVersionState says whether the version under which a Source may cache numbers of index keys has been
+// cacheVersionState says whether the version under which a Source may cache numbers of index keys has been
 // determined, and if so, whether there is one.
-type sourceVersionState uint8
+type cacheVersionState uint8
 
 const (
-	tallyUnknown sourceVersionState = iota
+	tallyUnknown cacheVersionState = iota
 	tallyNone
 	tallyKnown
 )

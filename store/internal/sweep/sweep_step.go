@@ -61,12 +61,12 @@ type SweepStep struct {
 	p        *ttl.Policy
 	now      int64
 	limit    int // maximum number of candidates
-	families [2]keyFamilyStep
+	families [2]familySweepStep
 }
 
-// keyFamilyStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
+// familySweepStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
 // order of time.
-type keyFamilyStep struct {
+type familySweepStep struct {
 	family byte
 	host.SweepPassStep
 }
@@ -75,11 +75,11 @@ type keyFamilyStep struct {
 // positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) keyFamilyStep {
-		return keyFamilyStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familySweepStep {
+		return familySweepStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
-	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]keyFamilyStep{
+	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familySweepStep{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
@@ -108,7 +108,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates from one family of the index of expiry.
-func (l *SweepStep) walk(r engine.Reader, g *keyFamilyStep) error {
+func (l *SweepStep) walk(r engine.Reader, g *familySweepStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
 		l.Items = append(l.Items, ExpiryCandidate{RID: e.ID, Second: e.At, Family: g.family})

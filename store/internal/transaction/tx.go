@@ -50,7 +50,7 @@ type Tx struct {
 	expiries   []expiryLogWrite              // written by Finish
 	noted      *split.WrittenRIDs            // gets touched after the commit; nil if the range is not being split
 	touched    []uint64                      // items that were written or removed
-	dues       earliestKeySeconds
+	dues       earliestExpiryKeys
 	judging    time.Duration // spent on conditions of patches
 }
 
@@ -72,7 +72,7 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.mem.Reset()
 	t.fresher, _ = txn.(engine.NewKeySetter)
 	t.Written = t.one[:0]
-	t.dues = earliestKeySeconds{view.Never, view.Never}
+	t.dues = earliestExpiryKeys{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new

@@ -84,9 +84,9 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestKeySeconds are the earliest seconds of the keys that a transaction has written in the index of
+// earliestExpiryKeys are the earliest seconds of the keys that a transaction has written in the index of
 // expiry, in its families w and x; never if there are none.
-type earliestKeySeconds struct{ written, deadline int64 }
+type earliestExpiryKeys struct{ written, deadline int64 }
 
 // rescanBehind reports whether the transaction has written keys of the index of expiry at places that the
 // reaper's pass may have gone past, and then makes the pass start again. It is called once the commit is

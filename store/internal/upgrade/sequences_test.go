@@ -16,13 +16,13 @@ import (
 
 var errCut = errors.New("cut off")
 
-// cutEngine fails every transaction after the first ones, as a crash does between two of them.
-type cutEngine struct {
+// crashingEngine fails every transaction after the first ones, as a crash does between two of them.
+type crashingEngine struct {
 	engine.Engine
 	left int
 }
 
-func (e *cutEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) (
+func (e *crashingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) (
 	[]engine.ScopePosition, error) {
 	if e.left--; e.left < 0 {
 		return nil, errCut
@@ -72,7 +72,7 @@ func TestPlaceSequences(t *testing.T) {
 	runs := 0
 	for cut := 1; ; cut++ {
 		runs++
-		err := PlaceSequences(t.Context(), &cutEngine{e, 1 + cut%7})
+		err := PlaceSequences(t.Context(), &crashingEngine{e, 1 + cut%7})
 		if err == nil {
 			break
 		}
@@ -143,7 +143,7 @@ func TestPlaceSequencesRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := PlaceSequences(t.Context(), &cutEngine{e, 1}); !errors.Is(err, engine.ErrOlderFormat) {
+	if err := PlaceSequences(t.Context(), &crashingEngine{e, 1}); !errors.Is(err, engine.ErrOlderFormat) {
 		t.Error(err)
 	}
 }

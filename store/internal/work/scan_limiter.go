@@ -26,7 +26,7 @@ type ScanLimiter struct {
 	Budget  time.Duration         // elapsed time after which a resumable scan ends; 0: none
 	n       int64                 // number of steps so far
 	Turns   *priority.TurnLimiter // of scans that read large values or many; nil: they only yield
-	turn    *priority.Turn
+	turn    *priority.TurnPermit
 	read    int   // bytes of values since the last turn
 	Late    bool  // Budget is used up
 	err     error // why the scan has ended
@@ -79,7 +79,7 @@ func (w *ScanLimiter) count(value []byte) {
 	}
 }
 
-// Leave gives back the permission to use a processor that the scan may hold (its priority.Turn). It is
+// Leave gives back the permission to use a processor that the scan may hold (its priority.TurnPermit). It is
 // called after the scan, and before the scan waits for something.
 func (w *ScanLimiter) Leave() {
 	w.turn.Leave()

@@ -8,22 +8,26 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// values is a reader whose scan and GetMany return large values.
-type values struct {
+// largeValueReader is a reader whose scan and GetMany return large values.
+type largeValueReader struct {
 	engine.Reader
 	n int
 }
 
-func (v *values) Scan(engine.Range, bool) engine.Iterator { return &valuesIterator{n: v.n} }
-func (v *values) GetMany(keys [][]byte) ([][]byte, error) { return make([][]byte, len(keys)), nil }
+func (v *largeValueReader) Scan(engine.Range, bool) engine.Iterator {
+	return &largeValueIterator{n: v.n}
+}
+func (v *largeValueReader) GetMany(keys [][]byte) ([][]byte, error) {
+	return make([][]byte, len(keys)), nil
+}
 
-type valuesIterator struct{ n int }
+type largeValueIterator struct{ n int }
 
-func (it *valuesIterator) Next() bool         { it.n--; return it.n >= 0 }
-func (it *valuesIterator) SeekGE([]byte) bool { return it.n > 0 }
-func (it *valuesIterator) Key() []byte        { return []byte("k") }
-func (it *valuesIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
-func (it *valuesIterator) Close() error       { return nil }
+func (it *largeValueIterator) Next() bool         { it.n--; return it.n >= 0 }
+func (it *largeValueIterator) SeekGE([]byte) bool { return it.n > 0 }
+func (it *largeValueIterator) Key() []byte        { return []byte("k") }
+func (it *largeValueIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
+func (it *largeValueIterator) Close() error       { return nil }
 
 // TestScanYields: on one processor another goroutine runs before a scan of large values has ended.
 func TestScanYields(t *testing.T) {
@@ -31,7 +35,7 @@ func TestScanYields(t *testing.T) {
 	var ran atomic.Bool
 	go ran.Store(true)
 	w := &ScanLimiter{Ctx: t.Context()}
-	it := LimitedReader{&values{n: 3}, w}.Scan(engine.Range{}, false)
+	it := LimitedReader{&largeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
 	for it.Next() {
 		it.Value()
 	}
