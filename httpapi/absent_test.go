@@ -9,7 +9,7 @@ import (
 // document is looked at.
 func TestReplaceOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	for body, refused := range map[string]string{
@@ -40,7 +40,7 @@ func TestReplaceOfAnAbsentItem(t *testing.T) {
 // parsed.
 func TestTriggersOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.script("triggers", "refuse", `function () {
 		if (getContext().getRequest().getBody().refuse) throw new Error("refused");

@@ -10,7 +10,7 @@ import (
 // In direct mode an error is what a replica answers: the texts alone, without the envelope of a gateway.
 func TestDirectErrorsAreBare(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
@@ -39,7 +39,7 @@ func TestDirectErrorsAreBare(t *testing.T) {
 // opposite.
 func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	l := w.dial()
 	query := `{"query":"SELECT * FROM c"}`
@@ -55,7 +55,7 @@ func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 // What a quorum has acknowledged when a write is answered is what was there before it.
 func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
@@ -75,7 +75,7 @@ func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
 // direct mode.
 func TestChangeFeedQueries(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	query := `{"query":"SELECT * FROM c WHERE c.id = '1'"}`
@@ -99,7 +99,7 @@ func TestChangeFeedQueries(t *testing.T) {
 // A position in the change feed goes before a time.
 func TestChangeFeedPositionBeforeTime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	lsn := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get("Lsn")
 	w.clock.Advance(1e9)
@@ -116,7 +116,7 @@ func TestChangeFeedPositionBeforeTime(t *testing.T) {
 // A replace of what is not there is 404, whatever its document is.
 func TestReplaceOfAbsent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"there","pk":"a"}`, pk(`["a"]`)...).want(201)
 	for _, body := range []string{``, `{}`, `{"id":"x","pk":"b"}`, `{"id":"y","pk":"a"}`,
@@ -130,7 +130,7 @@ func TestReplaceOfAbsent(t *testing.T) {
 // What is addressed by its rid in another partition is answered for as what is addressed by its id.
 func TestAbsentByRID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	self := "/" + strings.Trim(made.at("_self").Str, "/")
@@ -149,7 +149,7 @@ func TestAbsentByRID(t *testing.T) {
 // The arguments of a procedure that are no array are taken as Function.prototype.apply takes them.
 func TestArgumentsThatAreNoArray(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs", `{"id":"n","body":"function () { `+
 		`getContext().getResponse().setBody(arguments.length + ':' + arguments[0]); }"}`).want(201)
@@ -169,7 +169,7 @@ func TestArgumentsThatAreNoArray(t *testing.T) {
 // A procedure that throws has logged until then.
 func TestLogOfAFailure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs",
 		`{"id":"t","body":"function () { console.log('before'); throw new Error('no'); }"}`).
@@ -182,7 +182,7 @@ func TestLogOfAFailure(t *testing.T) {
 // The pre-trigger of a delete finds the item that is deleted as the request's body.
 func TestPreTriggerOfADelete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", coll+"/triggers",
 		`{"id":"keep","triggerType":"Pre","triggerOperation":"Delete","body":"function () {`+
@@ -197,7 +197,7 @@ func TestPreTriggerOfADelete(t *testing.T) {
 // A feed is read as text, whatever is asked for.
 func TestFeedsAreText(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	binary := []string{"x-ms-documentdb-content-serialization-format", "CosmosBinary"}
@@ -214,7 +214,7 @@ func TestFeedsAreText(t *testing.T) {
 // that failed names no owner.
 func TestBatchHeads(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
 		`{"operationType":"Create","resourceBody":{"id":"2","pk":"b"}}]`, atomicBatch(`["a"]`)...).want(207)
@@ -227,7 +227,7 @@ func TestBatchHeads(t *testing.T) {
 // A query over what is no item cannot have an ORDER BY.
 func TestOrderByOfResources(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for _, path := range []string{"/dbs", colls, coll + "/sprocs", "/offers"} {
 		w.do("POST", path, `{"query":"SELECT * FROM c ORDER BY c.id"}`, queryHeaders()...).fails(400, 0,
@@ -239,7 +239,7 @@ func TestOrderByOfResources(t *testing.T) {
 // Definitions that the service refuses, in its words.
 func TestRefusedDefinitions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	const key = `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 	vectors := `"vectorEmbeddingPolicy":{"vectorEmbeddings":[` +
@@ -292,7 +292,7 @@ func TestRefusedDefinitions(t *testing.T) {
 // An autoscale of a database beyond what one range carries wants a container that lives off it.
 func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"s"}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`).
 		want(201)
 	offer := w.do("GET", "/offers", "").want(200).at("Offers.0")
@@ -309,7 +309,7 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 // A store that keeps all versions as an account with continuous backup does needs no policy for it.
 func TestContinuousBackup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.store.ContinuousBackup = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.store.ContinuousBackup = true })
 	w.container("")
 	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
 	now := w.do("GET", docs, "", append(full, "If-None-Match", "*")...).want(304).header.Get("Etag")
@@ -330,7 +330,7 @@ func TestContinuousBackup(t *testing.T) {
 // TestIndexKinds: what old clients say of the kinds of indexes is read back by them alone.
 func TestIndexKinds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const kinds = `[{"kind":"Hash","dataType":"String"},{"kind":"Range","dataType":"Number"}]`
 	body := `{"id":"c",` + keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*","indexes":` +

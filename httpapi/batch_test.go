@@ -46,7 +46,7 @@ func (a *testResponse) results(code int, want string) *testResponse {
 
 func TestAtomicBatchRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	c := w.container("")
 	first := w.do("POST", docs, `{"id":"0","pk":"a"}`, pk(`["a"]`)...).want(201)
 	a := w.do("POST", docs, `[
@@ -95,7 +95,7 @@ func TestAtomicBatchRequest(t *testing.T) {
 // TestBatchDetails: what clients look at besides the results of operations that went well.
 func TestBatchDetails(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	c := w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).want(
 		201)
@@ -133,7 +133,7 @@ func TestBatchDetails(t *testing.T) {
 // the change feed, whose page does not cut it and whose etag it is.
 func TestBatchRaisesTheLSNByOne(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	before, err := strconv.Atoi(w.do("POST", docs, `{"id":"0","pk":"p"}`,
 		pk(`["p"]`)...).want(201).header.Get("lsn"))
@@ -164,7 +164,7 @@ func TestBatchRaisesTheLSNByOne(t *testing.T) {
 
 func TestMinimalBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},{"operationType":"Read","id":"1"}]`, append(atomicBatch(`["a"]`), "Prefer", "return=minimal")...).
 		results(200, "201 200").has("0.resourceBody", "").has("1.resourceBody.id", `"1"`)
@@ -178,7 +178,7 @@ func TestMinimalBatch(t *testing.T) {
 
 func TestBulkRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	w.container("")
 	var ops []string
 	for i := range 20 {
@@ -217,7 +217,7 @@ func TestBulkRequest(t *testing.T) {
 // TestBadBatches: what is no batch is refused, and changes nothing.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","n":1}`, pk(`["a"]`)...).want(201)
 	before := string(w.do("GET", docs, "").want(200).body)
@@ -284,7 +284,7 @@ func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows [
 
 func TestRowBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/id"]}}`).want(201)
 	check := func(body []byte, headers []string, code int, want string) {

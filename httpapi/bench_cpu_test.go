@@ -19,7 +19,7 @@ import (
 // HTTP. Rounds with and without the log alternate in one process, so that both meet the same load of the
 // machine; the longer half of the rounds is left out.
 func BenchmarkRecordedPointRead(b *testing.B) {
-	w := newWorld(b, realClocks)
+	w := newTestServer(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
@@ -31,7 +31,7 @@ func BenchmarkRecordedPointRead(b *testing.B) {
 		"no-cache\r\n\r\n",
 		docs, AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), date)
 	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
-	conn := newConnection(b, w.h)
+	conn := newBenchConn(b, w.h)
 	log := fullLog()
 	round := func(n int, log *requests.Log) time.Duration {
 		w.srv.opt.Requests = log

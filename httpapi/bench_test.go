@@ -22,7 +22,7 @@ import (
 // BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an
 // echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
-	w := newWorld(b, realClocks)
+	w := newTestServer(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now())) // by which requests are signed
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
@@ -75,7 +75,7 @@ func fullLog() *requests.Log {
 
 // BenchmarkRecord is what the log of requests adds to a point read: the handler alone, with and without it.
 func BenchmarkRecord(b *testing.B) {
-	w := newWorld(b, realClocks)
+	w := newTestServer(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
@@ -102,7 +102,7 @@ func TestPointReadAllocations(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")
 	}
-	w := newDirectWorld(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
+	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	key := rntbdtest.Text(0x2B, `["a"]`)
@@ -132,7 +132,7 @@ func TestPointReadAllocations(t *testing.T) {
 
 // roundTrips serves h on a port and measures one request after the other.
 func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
-	conn := newConnection(b, h)
+	conn := newBenchConn(b, h)
 	b.ReportAllocs()
 	for b.Loop() {
 		conn.roundTrip(b, request, body)
@@ -145,8 +145,8 @@ type benchConn struct {
 	in []byte
 }
 
-// newConnection serves h on a port until the test ends, and connects to it.
-func newConnection(tb testing.TB, h http.Handler) *benchConn {
+// newBenchConn serves h on a port until the test ends, and connects to it.
+func newBenchConn(tb testing.TB, h http.Handler) *benchConn {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

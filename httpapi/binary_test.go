@@ -23,7 +23,7 @@ func binaryOf(text string) string {
 // Each operation is carried out twice: with text, and with binary JSON both ways.
 func TestBinaryItems(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	const body = `{"id":"ID","pk":"a","n":[1,-7,300,70000,5000000000,1.5,1e+300],"type":"Point","s":"é\n\"","o":{"e":{},"l":[]},"long":"LONG"}`
 	headers := append(pk(`["a"]`), takesBinary...)
@@ -69,7 +69,7 @@ func TestBinaryItems(t *testing.T) {
 // A client gets binary JSON where it takes nothing else, but for read feeds.
 func TestBinaryAsked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	const content = "x-ms-documentdb-content-serialization-format"
@@ -109,7 +109,7 @@ func TestBinaryAsked(t *testing.T) {
 
 func TestBinaryBatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	const create = `{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}}`
 	w.do("POST", docs, binaryOf(`[`+create+`]`), atomicBatch(`["a"]`)...).results(200, "201")
@@ -142,7 +142,7 @@ func TestBinaryBatches(t *testing.T) {
 
 func TestBadBinary(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for _, body := range []string{"\x80", "\x80\xFF", "\x80\x40", "\x80\xE4\xFF\xFF\xFF\x7F", "\x80\xD0",
 		"\x80\xE8\xE8", "\x80" + strings.Repeat("\xE1", 100_000)} {

@@ -10,7 +10,7 @@ import (
 // the range, without a partition key.
 func TestBulkInsertByRange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	w.container("")
 	const insert = coll + "/sprocs/__.sys.commonBulkInsert"
 	of := make(map[string][]string) // documents by range

@@ -82,7 +82,7 @@ func wantPages(t *testing.T, got []string, want ...string) {
 
 func TestChangeFeed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	pages, etag := w.drain(docs, incremental()...)
 	wantPages(t, pages)
@@ -119,7 +119,7 @@ func TestChangeFeed(t *testing.T) {
 
 func TestChangeFeedSince(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	w.upsert("a", "")
 	w.clock.Advance(2 * time.Second)
@@ -159,7 +159,7 @@ func TestChangeFeedSince(t *testing.T) {
 
 func TestChangeFeedScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.feedContainer("")
 	for i := range 20 {
 		p := "p" + strconv.Itoa(i%5)
@@ -207,7 +207,7 @@ func TestChangeFeedScopes(t *testing.T) {
 
 func TestChangeFeedOfAllVersions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer(`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.do("GET", docs, "", fidelity()...).fails(400, 0,
 		"You must read the change feed from within the retention period.")
@@ -265,7 +265,7 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 // The processor of the SDK for Java asks for the latest versions in the form of the other feed.
 func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	made := w.upsert("a", "")
 	a := w.do("GET", docs, "", incremental("x-ms-cosmos-changefeed-wire-format-version", "2021-09-15")...).want(200)
@@ -278,7 +278,7 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 // over the items.
 func TestChangeFeedThroughAQuery(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container("")
 	w.fill(20, 6)
 	ask := func(text string, more ...string) *testResponse {
@@ -315,7 +315,7 @@ func TestChangeFeedThroughAQuery(t *testing.T) {
 
 func TestAllVersionsNeedAPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	w.do("GET", docs, "", fidelity("If-None-Match", "*")...).fails(400, 0, "no retention")
 }
@@ -324,7 +324,7 @@ func TestAllVersionsNeedAPolicy(t *testing.T) {
 // replaces the etag that all have seen.
 func TestLeases(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
 	lease := func(owner string) string {
 		return `{"id":"host_db_c..0","LeaseToken":"0","Owner":"` + owner + `","ContinuationToken":"\"4\"","properties":{}}`
@@ -347,7 +347,7 @@ func TestLeases(t *testing.T) {
 // A policy that is switched on keeps what comes after; what came before is outside.
 func TestRetentionSwitch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.feedContainer("")
 	w.upsert("a", "")
 	before := w.do("GET", docs, "", incremental()...).want(200).header.Get("Etag")
@@ -384,7 +384,7 @@ func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.
 func TestChangeFeedOverTheDead(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{}
-	w := newWorld(t, func(s *testServerOptions) { s.store.Wall = wall })
+	w := newTestServer(t, func(s *testServerOptions) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","ttl":10}`, n), pk(`["a"]`)...).want(201)

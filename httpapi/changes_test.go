@@ -26,7 +26,7 @@ func (w *testServer) changes(ctx context.Context, base, query string) <-chan str
 // TestChangesStream: each kind of change has its event, also behind a drop of the container that is followed,
 // and a container that is not followed has none.
 func TestChangesStream(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("POST", "/dbs/d/colls", `{"id":"other",`+hashed+`}`).want(201)
 	base, stop := w.listen()

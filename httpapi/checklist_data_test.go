@@ -48,7 +48,7 @@ func checkETags(t *testing.T) {
 }
 
 func checkRowAnswers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/id"]}`)
 	create := rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
 	for _, want := range []struct {

@@ -255,7 +255,7 @@ func checkContentPath(t *testing.T) {
 }
 
 func checkAltContentPath(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"my db"}`).want(201).head("x-ms-alt-content-path", "")
 	c := w.do("POST", "/dbs/my%20db/colls",
 		`{"id":"ç",`+keyedByPK+`}`).want(201).head("x-ms-alt-content-path", "dbs/my%20db")

@@ -78,7 +78,7 @@ var clientFeatures = map[string]string{
 // others it lacks.
 func TestFeaturesOfClients(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container("")
 	const valueless = "JS .NET Java" // the clients that merge groups and aggregates in select lists
 	for text, want := range map[string]struct{ clients, feature string }{
@@ -199,7 +199,7 @@ func checkCrossPlan(t *testing.T) {
 }
 
 func checkTokenLength(t *testing.T) {
-	w := newWorld(t, ranges(24), func(s *testServerOptions) { s.store.Lenient = true })
+	w := newTestServer(t, ranges(24), func(s *testServerOptions) { s.store.Lenient = true })
 	w.container("")
 	for i := range 40 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900),

@@ -95,14 +95,14 @@ func (w *testServer) locations(url string) (endpoints []string) {
 }
 
 func checkLocations(t *testing.T) {
-	w := newWorld(t, func(s *testServerOptions) { s.server.Hosts = []string{"db.example"} })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Hosts = []string{"db.example"} })
 	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/",
 		"https://[::1]:8081/"} {
 		if got := w.locations(url); got[0] != url || got[1] != url {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
-	fixed := newWorld(t, func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
+	fixed := newTestServer(t, func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
 	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" ||
 		got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
@@ -110,7 +110,7 @@ func checkLocations(t *testing.T) {
 }
 
 func checkLocationLists(t *testing.T) {
-	a := newWorld(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations",
+	a := newTestServer(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations",
 		"false").has("enablePerPartitionFailoverBehavior", "false").
 		has("thinClientWritableLocations", "").has("thinClientReadableLocations", "")
 	write, read := a.at("writableLocations"), a.at("readableLocations")
@@ -125,7 +125,7 @@ func checkLocationLists(t *testing.T) {
 }
 
 func checkQueryEngine(t *testing.T) {
-	conf := newWorld(t).do("GET", "/", "").want(200).at("queryEngineConfiguration")
+	conf := newTestServer(t).do("GET", "/", "").want(200).at("queryEngineConfiguration")
 	if conf.Type != gjson.String || !gjson.Valid(conf.Str) ||
 		gjson.Get(conf.Str, "maxSqlQueryInputLength").Int() != 524288 {
 		t.Errorf("%s", conf.Raw)
@@ -139,8 +139,8 @@ func checkQueryEngine(t *testing.T) {
 }
 
 func checkConsistencyPolicy(t *testing.T) {
-	newWorld(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Session"`)
-	strict := newWorld(t, func(s *testServerOptions) { s.server.Consistency = "strong" })
+	newTestServer(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Session"`)
+	strict := newTestServer(t, func(s *testServerOptions) { s.server.Consistency = "strong" })
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }
 
@@ -276,7 +276,7 @@ func (w *testServer) covers(path string, n int) {
 }
 
 func checkRangesCover(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for name, key := range map[string]string{
 		"v1": `{"paths":["/pk"],"kind":"Hash","version":1}`,
@@ -317,7 +317,7 @@ func feedScopes() [][]string {
 }
 
 func checkFeedEnds(t *testing.T) {
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container("")
 	for _, scope := range feedScopes() {
 		w.do("GET", docs, "", incremental(scope...)...).want(304)
@@ -334,7 +334,7 @@ func checkFeedEnds(t *testing.T) {
 }
 
 func checkFeedPosition(t *testing.T) {
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container("")
 	w.fill(20, 10)
 	for _, scope := range feedScopes() {

@@ -52,7 +52,7 @@ type testServerOptions struct {
 	engine pebble.Options
 }
 
-func newWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
+func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
 	w := &testServer{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
 		seen: make(map[string]bool)}

@@ -11,7 +11,7 @@ const dbClock = "/_mayfly/dbs/d/clock"
 // TestDatabaseClock: a database's clock over the wire, beside the server's.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("GET", dbClock, "").fails(404, 0, "")
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
 	w.do("POST", "/dbs", `{"id":"e"}`).want(201)
@@ -47,7 +47,7 @@ func TestDatabaseClock(t *testing.T) {
 // that database or in all that follow the server.
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
 	purged := func(want uint64) {
 		t.Helper()
@@ -79,7 +79,7 @@ func TestSettle(t *testing.T) {
 // TestImportHeaders: the headers that make a create or an upsert an import.
 func TestImportHeaders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	put := func(headers ...string) *testResponse {
 		return w.do("POST", docs, `{"id":"a","pk":"x"}`,
@@ -117,7 +117,7 @@ func TestImportHeaders(t *testing.T) {
 // TestImportRoute: documents that say themselves how old they are, many at once.
 func TestImportRoute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	const path = "/_mayfly/dbs/d/colls/c/import"
 	now := start.Unix()

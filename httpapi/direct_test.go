@@ -22,14 +22,14 @@ type directTestServer struct {
 	conf *tls.Config
 }
 
-func newDirectWorld(t *testing.T, change ...func(*testServerOptions)) *directTestServer {
+func newDirectTestServer(t *testing.T, change ...func(*testServerOptions)) *directTestServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	direct := func(s *testServerOptions) { s.server.Direct = true }
-	w := &directTestServer{testServer: newWorld(t, append(change, direct)...)}
+	w := &directTestServer{testServer: newTestServer(t, append(change, direct)...)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func (w *directTestServer) containerAnew() (rid string) {
 
 func TestDirectItems(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	rid := w.container()
 	known := rntbdtest.Text(0x35, rid)
 	l := w.dial()
@@ -203,7 +203,7 @@ func TestDirectItems(t *testing.T) {
 // told to look anew; one over HTTP, which has no such cache, is not.
 func TestDirectStale(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	known := rntbdtest.Text(0x35, w.container())
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA, known)
@@ -221,7 +221,7 @@ func TestDirectStale(t *testing.T) {
 
 func TestDirectAddresses(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t, ranges(3))
+	w := newDirectTestServer(t, ranges(3))
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
 	ask := func(kind, link, query string) *testResponse {
@@ -268,7 +268,7 @@ func TestDirectAddresses(t *testing.T) {
 // what it is there.
 func TestDirectTokens(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
 	other := w.do("POST", "/dbs/d/colls", `{"id":"o","partitionKey":{"paths":["/pk"]}}`).
@@ -298,7 +298,7 @@ func TestDirectTokens(t *testing.T) {
 // connection is not taken.
 func TestDirectOff(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	r := w.request("GET", "/addresses/", "", "Authorization", "none")
 	if a := w.send(r).want(400); !strings.Contains(string(a.body), "gateway") {
 		t.Errorf("%s", a.body)
@@ -360,7 +360,7 @@ func TestDirectBesideHTTP(t *testing.T) {
 // where there are as many as there may be.
 func TestDirectGivesWay(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
+	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
 	w.container()
 	first := w.dial()
 	first.want(404, 0, "read", "1", "", keyA)
@@ -373,7 +373,7 @@ func TestDirectGivesWay(t *testing.T) {
 // TestDirectFaults: faults on demand are met by frames, too.
 func TestDirectFaults(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	l := w.dial()
 	w.do("POST", "/_mayfly/faults", `{"fault":"429","count":1,"retryAfterMs":7}`).want(201)

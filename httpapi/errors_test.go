@@ -23,7 +23,7 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	string) {
 	t.Helper()
 	var log bytes.Buffer
-	s := newWorld(t, func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
+	s := newTestServer(t, func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))
@@ -181,7 +181,7 @@ func TestHeaderValuesStayApart(t *testing.T) {
 // Clients read out of the text what it is that is missing.
 func TestResourceTypeInErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	query := append(queryHeaders(), pk(`["a"]`)...)
 	for _, q := range []struct{ method, path, body, want string }{

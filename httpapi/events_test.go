@@ -130,7 +130,7 @@ func TestEventStream(t *testing.T) {
 }
 
 func eventStream(t *testing.T, http2 bool) {
-	w := newWorld(t, loop, ranges(2))
+	w := newTestServer(t, loop, ranges(2))
 	w.http2 = http2
 	w.expiringContainer()
 	base, stop := w.listen()
@@ -186,7 +186,7 @@ func TestEventStreamLasts(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 is %v", http2), func(t *testing.T) {
 			t.Parallel() // it waits most of the time
-			w := newWorld(t, loop)
+			w := newTestServer(t, loop)
 			w.http2 = http2
 			w.expiringContainer()
 			const limit = 2 * time.Second // the request itself has to come within it
@@ -208,7 +208,7 @@ func TestEventStreamLasts(t *testing.T) {
 // A log that ends says so, and a position that is too old is told from one that is not.
 func TestEventStreamEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, loop)
+	w := newTestServer(t, loop)
 	w.expiringContainer()
 	w.do("PUT", own+"reaper", `{"delay":{"seconds":100}}`).want(200) // nobody waits for purges
 	base, _ := w.listen()
@@ -237,7 +237,7 @@ func TestEventStreamEnds(t *testing.T) {
 
 func TestEventPages(t *testing.T) {
 	// the wall's clock runs away from what was signed
-	w := newWorld(t, loop, func(s *testServerOptions) { s.server.NoClockCheck = true })
+	w := newTestServer(t, loop, func(s *testServerOptions) { s.server.NoClockCheck = true })
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("GET", own+"events", "").fails(400, 0, "keeps no log")
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
@@ -296,7 +296,7 @@ func TestEventPages(t *testing.T) {
 
 func TestReaperControl(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiringContainer()
 	reaper := own + "reaper"
 	w.do("GET", reaper, "").want(200).has("paused", "false").has("delay", "null").has("backlog", "0")

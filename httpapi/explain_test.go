@@ -10,7 +10,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}]}`)
 	w.fill(12, 3)
 	explain := func(members string) *testResponse {

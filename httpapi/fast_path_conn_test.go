@@ -84,7 +84,7 @@ func counting(w *testServer) *atomic.Int64 {
 // TestShortcuts: reads, other requests, pipelined requests and heads that come in pieces follow each other on
 // one connection, and each has its own answer.
 func TestShortcuts(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	own := counting(w)
 	l := dialPlain(t, w.serving(t))
@@ -136,7 +136,7 @@ func TestShortcuts(t *testing.T) {
 
 // TestShortcutWrites: writes follow each other on one connection, whose errors keep it open.
 func TestShortcutWrites(t *testing.T) {
-	w := newWorld(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container("")
 	own := counting(w)
 	l := dialPlain(t, w.serving(t))
@@ -267,7 +267,7 @@ func manyHeaders(n int) string {
 // TestShortcutShutdown: the server waits for a read that a connection serves by itself, and its answer is
 // whole.
 func TestShortcutShutdown(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	begun, may := make(chan struct{}), make(chan struct{})
 	w.srv.opt.Observe = func(o Observation) { // before the answer is sent
@@ -308,7 +308,7 @@ func TestShortcutShutdown(t *testing.T) {
 
 // TestShortcutAborted: a read whose handler gives up ends its connection.
 func TestShortcutAborted(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.srv.serveShortcut = func(*fastPathConn) { panic(http.ErrAbortHandler) }
 	l := dialPlain(t, w.serving(t))

@@ -16,7 +16,7 @@ func (w *testServer) fault(rule string) string {
 // Each status comes with what clients look at, once, and the request after it is none the wiser.
 func TestFaultStatuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
@@ -47,7 +47,7 @@ func TestFaultStatuses(t *testing.T) {
 // tell. So it can be tried whether a program may repeat what it does.
 func TestFaultBeforeAndAfter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.fault(`{"fault":"503","operations":["createItem"],"count":1}`)
@@ -69,7 +69,7 @@ func TestFaultBeforeAndAfter(t *testing.T) {
 // surface and the definitions are left alone unless they are asked for.
 func TestFaultPlaces(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", "/dbs/d/colls", `{"id":"e","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).
 		want(201)
@@ -105,7 +105,7 @@ func TestFaultPlaces(t *testing.T) {
 // A run with a seed repeats: over a wire as in the list.
 func TestFaultSeed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	run := func() (hit string) {
 		id := w.fault(`{"fault":"429","operations":["readItem"],"share":0.4,"seed":42}`)
@@ -123,7 +123,7 @@ func TestFaultSeed(t *testing.T) {
 // A connection that is dropped ends without an answer, and takes what it had done with it or not.
 func TestFaultDrop(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	base, _ := w.listen()
 	second := new(http.Protocols)
@@ -163,7 +163,7 @@ func TestFaultDrop(t *testing.T) {
 // Latency is time of the wall, and part of what the answer says that the request took.
 func TestFaultLatency(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fault(`{"fault":"latency","latencyMs":40,"operations":["readItem"]}`)
 	w.fault(`{"fault":"429","latencyMs":2,"operations":["readItem"],"when":"after"}`)

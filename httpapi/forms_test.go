@@ -6,7 +6,7 @@ import "testing"
 // and names that occur twice, of which the last member stays.
 func TestOneForm(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := pk(`["a"]`)
 	const members = "\"f\":1.0,\"g\":[10.50,1e2,-0.0,{\"h\":0.0}],\"s\":\"a\tb\r\n\",\"o\":{\"x\":1,\"y\":2,\"x\":3}"

@@ -65,7 +65,7 @@ func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageCont
 // has been split.
 func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
 	t.Helper()
-	w := newWorld(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"d%d"}`, i)).want(201)
 	}
@@ -210,7 +210,7 @@ func FuzzContinuation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, choices []byte) {
 		one := *w
 		one.t = t
-		g := newMaker(choices)
+		g := newRequestGenerator(choices)
 		p := list[g.n(len(list))]
 		other := list[g.n(len(list))]
 		for _, end := range other.tokens {

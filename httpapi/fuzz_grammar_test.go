@@ -17,7 +17,7 @@ type requestGenerator struct {
 	learn  map[string][]string
 }
 
-func newMaker(choices []byte) *requestGenerator {
+func newRequestGenerator(choices []byte) *requestGenerator {
 	key, err := base64.StdEncoding.DecodeString(EmulatorKey)
 	if err != nil {
 		panic(err) // it is a constant

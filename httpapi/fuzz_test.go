@@ -26,9 +26,9 @@ func FuzzRequest(f *testing.F) {
 // seedRequests are some of each kind that a maker makes.
 func seedRequests() (list []fuzzedRequest) {
 	random := rand.New(rand.NewPCG(1, 0))
-	for kind := range newMaker(nil).kinds() {
+	for kind := range newRequestGenerator(nil).kinds() {
 		for range 4 {
-			g := newMaker(randomBytes(random, 100))
+			g := newRequestGenerator(randomBytes(random, 100))
 			list = append(list, g.kinds()[kind]())
 		}
 	}
@@ -59,7 +59,7 @@ func runSeries(t *testing.T, choices []byte) {
 
 // series sends what a maker makes of the bytes and shows every answer to fn.
 func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse)) {
-	g := newMaker(choices)
+	g := newRequestGenerator(choices)
 	variant := g.n(8)
 	w := fuzzWorld(t, func(s *testServerOptions) {
 		s.server.ServeCrossPartition, s.server.Strict, s.store.Lenient = variant&1 != 0, variant&2 != 0, variant&4 != 0
@@ -126,7 +126,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed.text, seed.params, seed.continuation, seed.size)
 	}
-	w := newWorld(f, ranges(3), func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newTestServer(f, ranges(3), func(s *testServerOptions) { s.server.NoAuth = true })
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 	w.fillOrdered(12)
 	f.Fuzz(func(t *testing.T, text, params, continuation string, size uint8) {

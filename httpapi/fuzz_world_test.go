@@ -78,7 +78,7 @@ func fuzzDocument(i int) string {
 // fuzzWorld is a server with something of everything in its store.
 func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
-	w := newWorld(t, change...)
+	w := newTestServer(t, change...)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, c := range fuzzContainers {
 		w.do("POST", colls, `{"id":"`+c.id+`","partitionKey":`+c.key+c.settings+`}`, "x-mayfly-ranges",

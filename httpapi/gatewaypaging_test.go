@@ -58,7 +58,7 @@ func (w *testServer) inRange(id string) []string {
 // continuation names the range that the next one is of.
 func TestPagesOfOneRange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)
 	bounds := w.do("GET", coll+"/pkranges", "").want(200).at("PartitionKeyRanges").Array()
@@ -92,7 +92,7 @@ func TestPagesOfOneRange(t *testing.T) {
 // condition and one of a logical partition only if a row follows.
 func TestFullPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(12, 2)
 	for _, text := range []string{"", "SELECT * FROM c", "SELECT * FROM c WHERE c.id != '12'"} {
@@ -114,7 +114,7 @@ func TestFullPages(t *testing.T) {
 // TestPagesOfKeys: conditions on the partition key lead to the ranges that it can be in, and to no other.
 func TestPagesOfKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(8))
+	w := newTestServer(t, ranges(8))
 	w.container("")
 	w.fill(40, 10)
 	where := map[string]string{}
@@ -148,7 +148,7 @@ func TestPagesOfKeys(t *testing.T) {
 // TestPagesOfAnEmptyRange: a range without a row has its page, too.
 func TestPagesOfAnEmptyRange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container("")
 	w.fill(4, 1)
 	for _, text := range []string{"", "SELECT * FROM c"} {
@@ -165,7 +165,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 	for _, text := range []string{"", "SELECT * FROM c",
 		`SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
 		for _, at := range [][]int{{1}, {2}, {1, 2}, {1, 2, 3}, {1, 3, 5}, {2, 9}} {
-			w := newWorld(t, ranges(2))
+			w := newTestServer(t, ranges(2))
 			w.container("")
 			w.fill(60, 11)
 			want := idsOf(w.gatewayPages(text, 100, nil))
@@ -195,7 +195,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 // TestGatewayTokenRefused: continuations that the gateway has not made.
 func TestGatewayTokenRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(3))
+	w := newTestServer(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)
 	for _, text := range []string{"", "SELECT * FROM c"} {

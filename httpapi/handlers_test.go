@@ -12,7 +12,7 @@ import (
 
 func TestDatabases(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	made := w.do("POST", "/dbs", `{"id":"Ab c"}`).want(201)
 	rid := made.at("_rid").Str
 	made.has("id", `"Ab c"`).has("_self", `"dbs/`+rid+`/"`).has("_colls", `"colls/"`).has("_users",
@@ -47,7 +47,7 @@ func TestDatabases(t *testing.T) {
 // never reaches the other one, whose own links are good all the same.
 func TestNameBeforeRID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	precious := w.do("POST", "/dbs", `{"id":"precious"}`).want(201)
 	rid := precious.at("_rid").Str
 	kept := w.do("POST", "/dbs/precious/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
@@ -80,7 +80,7 @@ func TestNameBeforeRID(t *testing.T) {
 // TestDatabaseNamedLikeRID: a name that has the form of a rid, which no database has.
 func TestDatabaseNamedLikeRID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"AAAAAA=="}`).want(201)
 	w.do("POST", "/dbs/AAAAAA==/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
 	w.do("POST", "/dbs/AAAAAA==/colls/c/docs", `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -89,7 +89,7 @@ func TestDatabaseNamedLikeRID(t *testing.T) {
 
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	db := w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", "/dbs/none/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).fails(404, 1003,
 		"Resource Not Found")
@@ -135,7 +135,7 @@ func TestContainers(t *testing.T) {
 
 func TestReplaceContainer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	made := w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	same := `"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	w.do("PUT", coll, `{`+same+`,"defaultTtl":5}`, "If-Match", `"stale"`).fails(412, 0, "pre-condition")
@@ -168,10 +168,10 @@ func TestReplaceContainer(t *testing.T) {
 func TestUnknownContainerProperties(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"c","partitionKey":{"paths":["/pk"]},"novelty":{"a":1}}`
-	lenient := newWorld(t)
+	lenient := newTestServer(t)
 	lenient.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	lenient.do("POST", colls, body).want(201).has("novelty", "")
-	strict := newWorld(t, func(s *testServerOptions) { s.server.Strict = true })
+	strict := newTestServer(t, func(s *testServerOptions) { s.server.Strict = true })
 	strict.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	strict.do("POST", colls, body).fails(400, 0, "novelty")
 	strict.do("GET", coll, "").fails(404, 0, "")
@@ -179,7 +179,7 @@ func TestUnknownContainerProperties(t *testing.T) {
 
 func TestContainerQuota(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for i := range 3 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","text":"%s"}`, i,
@@ -199,7 +199,7 @@ func TestContainerQuota(t *testing.T) {
 
 func TestFeedPaging(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%d"}`, i)).want(201)
 	}
@@ -230,7 +230,7 @@ func TestFeedPaging(t *testing.T) {
 
 func TestContainerFeedPaging(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for i := range 300 { // so many that the numbers in their rids need more than one byte
 		w.do("POST", colls, fmt.Sprintf(`{"id":"c%d","partitionKey":{"paths":["/pk"]}}`, i)).want(201)
@@ -255,7 +255,7 @@ func TestContainerFeedPaging(t *testing.T) {
 
 func TestResourceQueries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
 	}
@@ -307,7 +307,7 @@ func TestResourceQueries(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	one := w.container("")
 	path := coll + "/pkranges"
 	a := w.do("GET", path, "").want(200).has("_rid", one.at("_rid").Raw).has("_count", "1").
@@ -354,7 +354,7 @@ func TestRanges(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	const path = "/_mayfly/clock"
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}
 	put := func(body string) *testResponse { t.Helper(); return w.do("PUT", path, body, bearer...) }
@@ -374,7 +374,7 @@ func TestClock(t *testing.T) {
 	w.do("GET", path, "", bearer...).want(200).has("now", `"2030-01-01T01:00:00Z"`)
 	w.do("GET", path, "", "Authorization", "Bearer AAAA").want(401)
 
-	real := newWorld(t, func(s *testServerOptions) { s.store.Clock = ttl.SystemClock{} })
+	real := newTestServer(t, func(s *testServerOptions) { s.store.Clock = ttl.SystemClock{} })
 	real.do("PUT", path, `{"advance":"1s"}`, bearer...).fails(403, 0, "")
 	real.do("GET", path, "", bearer...).want(200).has("frozen", "false").has("rate", "1").has("virtual",
 		"false")

@@ -31,7 +31,7 @@ func (w *testServer) serving(t *testing.T) string {
 
 // TestHeadOnTheWire: over a connection an answer has the same headers as through http.Handler, each once.
 func TestHeadOnTheWire(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	base := w.serving(t)
 	large := `{"id":"large","pk":"a","text":"` + strings.Repeat("x", 300_000) + `"}`

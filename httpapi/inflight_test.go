@@ -22,7 +22,7 @@ const maxPageSize = 4 << 20
 func TestAnswerMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.container("")
 		w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
 			pk(`["a"]`)...).want(201)
@@ -47,7 +47,7 @@ func TestAnswerMemory(t *testing.T) {
 func TestRoomBeforeAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.container("")
 		w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 		w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
@@ -71,7 +71,7 @@ func TestRoomBeforeAnswers(t *testing.T) {
 // wait; and a body is not taken in without memory.
 func TestReadersWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.container("")
 		large := `{"id":"1","pk":"a","text":"` + strings.Repeat("x", 1_000_000) + `"}`
 		w.do("POST", docs, large, pk(`["a"]`)...).want(201)
@@ -109,7 +109,7 @@ func TestReadersWithoutRoom(t *testing.T) {
 // TestQueryMemory: a query for whose groups there is no memory is refused in the same form.
 func TestQueryMemory(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
 		pk(`["a"]`)...).want(201)
@@ -165,7 +165,7 @@ func TestSilentReaders(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(s *testServerOptions) { s.store.Memory = most })
+			w := newTestServer(t, func(s *testServerOptions) { s.store.Memory = most })
 			w.container(hashed + `,"defaultTtl":60`)
 			if name == "events" {
 				w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)

@@ -42,7 +42,7 @@ var varying = []struct {
 // on.
 func TestLaboratoryAnswers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	datatest.Run(t, "testdata/laboratory.txt",
 		func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })

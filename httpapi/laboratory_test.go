@@ -25,7 +25,7 @@ const hashed = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
 func TestExplainItemOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201).head("x-mayfly-expires-at", "").head("x-mayfly-ttl-source", "")
 	w.upsertTTL("b", `,"ttl":-1`, "x-mayfly-explain-ttl", "true").want(201).head("x-mayfly-expires-at",
@@ -66,7 +66,7 @@ func TestExplainItemOverTheWire(t *testing.T) {
 
 func TestDryRunOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":-1`).want(201)
@@ -97,7 +97,7 @@ func TestDryRunOverTheWire(t *testing.T) {
 
 func TestForecastOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":5`).want(201)
@@ -115,7 +115,7 @@ func TestForecastOverTheWire(t *testing.T) {
 
 func TestLintOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed).head("x-mayfly-lint", "")
 	w.upsertTTL("a", `,"ttl":60`).want(201).head("x-mayfly-lint", "ttl-off")
 	w.upsertTTL("b", "").want(201).head("x-mayfly-lint", "")
@@ -144,7 +144,7 @@ func (c timerReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 func TestWaitOverTheWire(t *testing.T) {
 	t.Parallel()
 	armed := make(chan time.Duration, 1)
-	w := newWorld(t, func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	lsn := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200).header.Get("Lsn")
@@ -216,7 +216,7 @@ func (w *testServer) raw(path string) *testResponse {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":5`).want(201)
@@ -261,7 +261,7 @@ func TestMetrics(t *testing.T) {
 // gets what it asks for.
 func TestBrowserIsLedToPage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, c := range []struct {
 		method, path, accept, key string
@@ -297,7 +297,7 @@ func TestBrowserIsLedToPage(t *testing.T) {
 // RAND is by chance wherever queries are answered.
 func TestRandomOfMessages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", "/_mayfly/entities/q/send", `{"text":"{}"}`).want(201)
 	r := w.do("POST", "/_mayfly/entities/q/query", `{"query":"SELECT VALUE [RAND(), RAND()] FROM c"}`).want(200)

@@ -8,7 +8,7 @@ import (
 
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.container("")
 	find := func(query, value string) *testResponse {
 		t.Helper()
@@ -106,7 +106,7 @@ func TestOffers(t *testing.T) {
 // A raised throughput asks for more ranges, and tells so until they are there.
 func TestOfferPending(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	rid := w.container("").at("_rid").Str
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	id := w.do("POST", "/offers", `{"query":"SELECT * FROM c WHERE c.offerResourceId = '`+rid+`'"}`,
@@ -133,7 +133,7 @@ func TestOfferPending(t *testing.T) {
 // A client that asks for them is told how much lies in each partition range.
 func TestPartitionStatistics(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", colls, `{"id":"two","partitionKey":{"paths":["/pk"],"version":2}}`, "x-mayfly-ranges",
 		"2").want(201)
@@ -170,7 +170,7 @@ func TestPartitionStatistics(t *testing.T) {
 
 func TestThroughputAsked(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "1000").want(201)
 	w.do("POST", "/dbs/shared/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
 	w.do("GET", "/offers", "").want(200).has("_count", "1").has("Offers.0.content.offerThroughput", "1000")

@@ -124,7 +124,7 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 // answers, success and failure, against the OpenAPI document.
 func TestAnswersFitTheirSchemas(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	c := w.contract(t)
 	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, one *datatest.Case) string {
@@ -136,7 +136,7 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 		return goldenText(one, rec)
 	})
 
-	w = newWorld(t, recorded, func(s *testServerOptions) { s.server.CertPEM = []byte("PEM") })
+	w = newTestServer(t, recorded, func(s *testServerOptions) { s.server.CertPEM = []byte("PEM") })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 	w.upsertTTL("a", "").want(201)
@@ -216,7 +216,7 @@ func (c *openAPIValidator) receivers(w *testServer) {
 // The document and the page tell people and programs what they need to know, of each route the same.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.contract(t)
 	page := w.raw("/_mayfly/").want(200)
 	kind := page.header.Get("Content-Type")
@@ -282,7 +282,7 @@ func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) 
 // TestSchemaOfOperations: the explorer's page of faults reads the names of operations from this schema.
 func TestSchemaOfOperations(t *testing.T) {
 	t.Parallel()
-	d := newWorld(t).do("GET", "/_mayfly/openapi.json", "").want(200)
+	d := newTestServer(t).do("GET", "/_mayfly/openapi.json", "").want(200)
 	names := gjson.GetBytes(d.body, "components.schemas.OperationNames.items.enum").String()
 	if !strings.Contains(names, `"createItem"`) {
 		t.Errorf("the names of operations are %q", names)
@@ -292,7 +292,7 @@ func TestSchemaOfOperations(t *testing.T) {
 // A path is split before it is unescaped: an id may hold what else would end it.
 func TestOwnPathsEscaped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	for _, id := range []string{"täg lich", "a+b &c", "{db}", ":db", "%41", "clock"} {
 		w.do("POST", "/dbs", `{"id":`+jsonString(id)+`}`).want(201)
 	}

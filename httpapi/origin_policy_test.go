@@ -244,7 +244,7 @@ func TestFetchSite(t *testing.T) {
 // from a program.
 func TestForeignPageWritesNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")
 	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
 		"application/json"} {
@@ -268,7 +268,7 @@ func TestForeignPageWritesNothing(t *testing.T) {
 // An error repeats of a long address no more than its beginning.
 func TestLongAddresses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	long := strings.Repeat("x", 60_000)
 	for _, path := range []string{"/" + long, "/dbs/" + long, "/dbs/d/colls/" + long, "/dbs/d/" + long + "/x",
 		"/dbs?" + long, "/_mayfly/" + long, "/_mayfly/snapshots/" + long,

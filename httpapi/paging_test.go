@@ -17,7 +17,7 @@ func (w *testServer) fill(n, keys int) {
 
 func TestItemPaging(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(20, 2)
 	all := make([]string, 20)
@@ -80,7 +80,7 @@ func TestItemPaging(t *testing.T) {
 
 func TestDefaultPage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(101, 1)
 	if pages := w.pages("Documents", "GET", docs, ""); len(pages) != 2 || pages[1] != "100" {
@@ -90,7 +90,7 @@ func TestDefaultPage(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container("")
 	w.fill(40, 20)
 	seen := 0
@@ -141,7 +141,7 @@ func TestScopes(t *testing.T) {
 
 func TestItemQueries(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.container("")
 	w.fill(6, 2)
 	post := func(body string, headers ...string) *testResponse {

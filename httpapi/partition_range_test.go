@@ -13,7 +13,7 @@ import (
 // So a client that goes range by range finds each document once, by queries, lists and change feeds.
 func TestPartitionInRange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	var want []string
 	for i := range 20 {

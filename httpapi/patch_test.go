@@ -8,7 +8,7 @@ import (
 
 func TestPatchRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.container("")
 	key := pk(`["a"]`)
 	first := w.do("POST", docs, `{"id":"1","pk":"a","n":1,"l":[]}`, key...).want(201)
@@ -57,7 +57,7 @@ func TestPatchRequests(t *testing.T) {
 // TestBadPatches: what is no patch is refused, and changes nothing.
 func TestBadPatches(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a","n":1}`, key...).want(201)

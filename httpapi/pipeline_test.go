@@ -257,7 +257,7 @@ func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 
 // single merges SELECT VALUE AGGREGATE(...): a range's row is an array of one element.
 func (info *planInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
-	merged := newMerger(info.Aggregates[0])
+	merged := newAggregateMerger(info.Aggregates[0])
 	for _, row := range rows {
 		if err := merged.add(elements(row)[0]); err != nil {
 			return nil, err
@@ -291,11 +291,11 @@ func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 			groups = append(groups, g)
 			for name, aggregate := range info.GroupByAliasToAggregateType {
 				if aggregate != nil {
-					g.merged[name] = newMerger(*aggregate)
+					g.merged[name] = newAggregateMerger(*aggregate)
 				}
 			}
 			if len(info.Aggregates) > 0 {
-				g.merged[""] = newMerger(info.Aggregates[0])
+				g.merged[""] = newAggregateMerger(info.Aggregates[0])
 			}
 		}
 		for name, m := range g.merged {
@@ -354,7 +354,7 @@ type aggregateMerger struct {
 	list    []jsondoc.Value
 }
 
-func newMerger(kind string) *aggregateMerger { return &aggregateMerger{kind: kind} }
+func newAggregateMerger(kind string) *aggregateMerger { return &aggregateMerger{kind: kind} }
 
 func (m *aggregateMerger) add(part jsondoc.Value) error {
 	value := part.Member("item")

@@ -11,7 +11,7 @@ import (
 
 func TestPreviousImageOfTheExpired(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.store.TTLPreviousImage = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.store.TTLPreviousImage = true })
 	w.feedContainer(`,"defaultTtl":1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.upsert("a", `,"n":1`)
 	w.clock.Advance(time.Second)
@@ -25,7 +25,7 @@ func TestPreviousImageOfTheExpired(t *testing.T) {
 // versions, and that can be changed.
 func TestPreviousImagesByPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	policy := func(body string) string {
 		return `,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}` +
 			`,"previousImageRetentionPolicy":` + body

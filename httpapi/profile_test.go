@@ -14,7 +14,7 @@ import (
 // Profiles are there with a flag and the key, and not without either.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.server.Profiles = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })
 	ask := func(path, authorization string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Authorization", authorization)
@@ -45,13 +45,13 @@ func TestProfiles(t *testing.T) {
 		w.do("GET", "/debug/pprof/trace?seconds="+seconds, "", "Authorization", key).
 			fails(400, 0, "'seconds' must be")
 	}
-	newWorld(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
+	newTestServer(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
 }
 
 // TestOneProfileAtATime: a second one is refused, and the end of the first lets the next in.
 func TestOneProfileAtATime(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.server.Profiles = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=600", nil).WithContext(ctx)
 	const key = "Bearer " + EmulatorKey

@@ -67,7 +67,7 @@ func TestQueryCases(t *testing.T) {
 	}{{"one partition key", true, 1}, {"one range", false, 1}, {"four ranges", false, 4}} {
 		t.Run(v.name, func(t *testing.T) {
 			cases, sets := readCases(t)
-			w := newWorld(t, ranges(v.ranges))
+			w := newTestServer(t, ranges(v.ranges))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 			for name, set := range sets {
 				set.load(w, name, v.onePK)

@@ -22,7 +22,7 @@ func (w *testServer) ask(path, text string, headers ...string) *testResponse {
 
 func TestResourceResults(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
 	}
@@ -77,7 +77,7 @@ func millis(w *testServer) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
 
 func TestResourceQueryPaging(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	for i := range 20 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%02d"}`, i)).want(201)
 	}

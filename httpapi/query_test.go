@@ -36,7 +36,7 @@ func TestOrderedPaging(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
-			w := newWorld(t, ranges(n))
+			w := newTestServer(t, ranges(n))
 			w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/e/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}`)
 			w.fillOrdered(20)
 			for _, text := range []string{
@@ -69,7 +69,7 @@ func TestOrderedPaging(t *testing.T) {
 
 func TestPageCounts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(20, 1)
 	// A full page of all items has a continuation whatever follows; every other one only if something does.
@@ -105,7 +105,7 @@ func TestPageCounts(t *testing.T) {
 // query and scope alone.
 func TestContinuationLasts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
+	w := newTestServer(t, onDisk(t.TempDir()), ranges(4))
 	w.container("")
 	w.fill(30, 6)
 	next := func(text, token string, scope ...string) *testResponse {
@@ -177,7 +177,7 @@ func TestContinuationLasts(t *testing.T) {
 // TestLongKeys: values that a continuation cannot hold, alike in all that it can.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container("")
 	for i := range 9 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d","s":"%s%d"}`, i, i%3, strings.Repeat("x", 1023), i*7%9)).want(201)
@@ -197,7 +197,7 @@ func TestLongKeys(t *testing.T) {
 func TestExecutionInfo(t *testing.T) {
 	t.Parallel()
 	const name = "x-ms-cosmos-query-execution-info"
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(6, 2)
 	for text, want := range map[string]string{
@@ -240,7 +240,7 @@ func (a *testResponse) metrics() map[string]string {
 
 func TestQueryMetrics(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}]}`)
 	for i := range 10 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","n":%d,"free":%d}`, i, i, i%2)).want(201)
@@ -282,7 +282,7 @@ func TestQueryMetrics(t *testing.T) {
 // it merges them, not even where the conditions name one partition. Whoever names the partition is answered.
 func TestListedAggregates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container("")
 	w.fill(8, 4)
 	const list = "SELECT COUNT(1), AVG(c.n) FROM c WHERE c.pk = 'key1'"
@@ -297,7 +297,7 @@ func TestListedAggregates(t *testing.T) {
 func TestReach(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
-		w := newWorld(t, ranges(n))
+		w := newTestServer(t, ranges(n))
 		w.container("")
 		w.fill(8, 4)
 		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c",
@@ -313,7 +313,7 @@ func TestReach(t *testing.T) {
 			t.Errorf("pages of %d ranges: %q", n, pages)
 		}
 	}
-	w := newWorld(t, ranges(2), func(s *testServerOptions) { s.server.ServeCrossPartition = true })
+	w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.server.ServeCrossPartition = true })
 	w.container("")
 	w.fill(8, 4)
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
@@ -324,7 +324,7 @@ func TestReach(t *testing.T) {
 func TestIndexProgress(t *testing.T) {
 	t.Parallel()
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
-	w := newWorld(t)
+	w := newTestServer(t)
 	asked := []string{"x-ms-documentdb-populatequotainfo", "True"}
 	w.container(keyedByPK+`,"indexingPolicy":{"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`, asked...).head(name, "100")
 	w.fill(1000, 1)

@@ -8,7 +8,7 @@ import (
 
 // shapesWorld has items whose groups of t and u lie in one partition each, and groups of n that lie in many.
 func shapesWorld(t *testing.T, n int) *testServer {
-	w := newWorld(t, ranges(n))
+	w := newTestServer(t, ranges(n))
 	w.container("")
 	for i := range 40 {
 		w.do("POST", docs, fmt.Sprintf(
@@ -111,7 +111,7 @@ func (w *testServer) documents(text string) string {
 func TestLenientSyntax(t *testing.T) {
 	t.Parallel()
 	for _, lenient := range []bool{false, true} {
-		w := newWorld(t, func(s *testServerOptions) { s.store.Lenient = lenient })
+		w := newTestServer(t, func(s *testServerOptions) { s.store.Lenient = lenient })
 		w.container("")
 		w.fill(3, 1)
 		for _, text := range []string{
@@ -133,7 +133,7 @@ func TestLenientSyntax(t *testing.T) {
 // TestUnknownFunction: a user defined function that does not exist is missed when it is called.
 func TestUnknownFunction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	const text = "SELECT VALUE udf.nope(c.id) FROM c"
 	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).want(200).has("Documents", `[]`)
@@ -147,7 +147,7 @@ func TestUnknownFunction(t *testing.T) {
 func TestPlanWithRefusal(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
-		w := newWorld(t, ranges(n))
+		w := newTestServer(t, ranges(n))
 		w.container(mixedSettings)
 		for _, text := range []string{
 			"SELECT * FROM c ORDER BY c.n", "SELECT TOP 1 * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.n FROM c",
@@ -170,7 +170,7 @@ func TestPlanWithRefusal(t *testing.T) {
 
 func TestOptimisticDirectExecution(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(5, 2)
 	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"

@@ -76,7 +76,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
 			cases, sets := readCases(t)
-			w := newWorld(t, ranges(n))
+			w := newTestServer(t, ranges(n))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 			pipelines := map[string]*mergingClient{}
 			for name, set := range sets {
@@ -199,7 +199,7 @@ SELECT TOP 15 c.id FROM c WHERE c.n > 1 ORDER BY RANK RRF(FullTextScore(c.text, 
 SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["red", "sun"]), FullTextScore(c.text, "road")) OFFSET 3 LIMIT 12`), "\n")
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
-			w := newWorld(t, ranges(n))
+			w := newTestServer(t, ranges(n))
 			w.container(mixedSettings)
 			w.fillMixed(docs, 60)
 			for _, page := range []int{3, 1, 1000}[:racetest.Fewer(3, 3)] {
@@ -223,7 +223,7 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 func TestPlansOfPrefixes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 8} {
-		w := newWorld(t, ranges(n))
+		w := newTestServer(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 		for i := range 40 {
 			w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","a":"a%d","b":%d,"n":%d}`, i, i%3, i%5,
@@ -246,7 +246,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 // TestComputedDefinitions: what a computed property must not be is refused with the container.
 func TestComputedDefinitions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for definition, text := range map[string]string{
 		`{"name":"p","query":"SELECT VALUE RAND() FROM c"}`:                                           "RAND",
@@ -273,7 +273,7 @@ func (w *testServer) askPlan(text, features string, headers ...string) *testResp
 
 func TestQueryPlan(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(4))
+	w := newTestServer(t, ranges(4))
 	w.container("")
 	a := w.askPlan("SELECT * FROM c ORDER BY c.x", allFeatures).want(200)
 	want := `{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,` +
@@ -318,7 +318,7 @@ func TestQueryPlan(t *testing.T) {
 func TestPlanRanges(t *testing.T) {
 	t.Parallel()
 	const all = `["",FF)`
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
 	for _, c := range []struct{ path, text, ranges string }{

@@ -9,7 +9,7 @@ import (
 // last counted.
 func TestQuotaOfItemsAndScripts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	a := pk(`["a"]`)
 	tells := func(r *testResponse, usage ...string) {

@@ -8,7 +8,7 @@ import (
 // What an answer says about positions: of the partition range, and of the item that was read.
 func TestPositionsInHeaders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := pk(`["a"]`)
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201).head("x-ms-item-lsn", "")
@@ -34,7 +34,7 @@ func TestPositionsInHeaders(t *testing.T) {
 // A read repeats the address by which it came.
 func TestContentLocation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a b","pk":"a"}`, pk(`["a"]`)...).want(201).head("content-location", "")
 	for _, path := range []string{"/", "/dbs/d", coll, docs + "/a%20b", coll + "/pkranges"} {
@@ -43,7 +43,7 @@ func TestContentLocation(t *testing.T) {
 	w.do("GET", docs+"/none", "", pk(`["a"]`)...).want(404).head("content-location", "")
 	w.do("GET", "/_mayfly/clock", "").want(200).head("content-location", "")
 
-	w = newWorld(t, func(s *testServerOptions) { s.server.Advertise = "https://db.example:1" })
+	w = newTestServer(t, func(s *testServerOptions) { s.server.Advertise = "https://db.example:1" })
 	w.container("")
 	w.do("GET", coll, "").want(200).head("content-location", "https://db.example:1"+coll)
 }
@@ -51,7 +51,7 @@ func TestContentLocation(t *testing.T) {
 // A container that lives off its database's throughput says so.
 func TestSharedThroughput(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`, "x-ms-offer-throughput", "1000").want(201)
 	spec := `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`
 	w.do("POST", colls, `{"id":"shared"`+spec).want(201).head("x-ms-share-throughput", "true")
@@ -67,7 +67,7 @@ func TestSharedThroughput(t *testing.T) {
 // for none.
 func TestExcludeSystemProperties(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	key := append(pk(`["a"]`), "x-ms-exclude-system-properties", "true")
 	const text = `{"id":"1","pk":"a","n":1}`

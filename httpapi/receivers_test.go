@@ -44,7 +44,7 @@ func (w *testServer) settle(receiver, outcome, more string, tokens ...string) *t
 // TestReceiver: a receiver in peek-lock settles messages in every way, and its locks end with its stream.
 func TestReceiver(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", queueQ+"send", `{"text":"{i}","id":"m{i}","repeat":5}`).want(201).has("messages", "5")
@@ -89,7 +89,7 @@ func TestReceiver(t *testing.T) {
 // TestReceiverEnds: a receiver tells why it ends; what is asked of one that is not there is refused.
 func TestReceiverEnds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	lines, opened, end := w.openReceiver(base, "q", "")
@@ -113,7 +113,7 @@ func TestReceiverEnds(t *testing.T) {
 // TestReceiverOfSession: a session is listed with its messages, its state and its holder, and accepted.
 func TestReceiverOfSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q","requiresSession":true}`).want(201)
 	for _, session := range []string{"a", "b", "b"} {
@@ -141,7 +141,7 @@ func TestReceiverOfSession(t *testing.T) {
 // TestSendEverything: a message is sent with all that it can have, and a topic says who gets it.
 func TestSendEverything(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", queueQ+"send", `{"base64":"/wA=","id":"1","to":"t","replyTo":"r","replyToSession":"s",
 		"partitionKey":"k","scheduled":"2027-03-02T05:00:00Z",
@@ -178,7 +178,7 @@ func TestSendEverything(t *testing.T) {
 // TestResubmitSelected: dead letters are sent again as they are or edited, or deleted, each by itself.
 func TestResubmitSelected(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q","deadLetterOnExpiration":true}`).want(201)
 	w.do("POST", queueQ+"send", `{"text":"bad","id":"m{i}","ttl":1,"repeat":4}`).want(201)
 	w.clock.Advance(time.Minute)

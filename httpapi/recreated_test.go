@@ -134,7 +134,7 @@ func idsIn(bodies [][]byte) []string {
 // error. Where the partition key is another one, or the former container is too long gone, it gets 404.
 func TestRangesOfFormerContainer(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t)
+	w := newDirectTestServer(t)
 	w.container()
 	k := &cachingClient{t: t, w: w, follows: true}
 	k.look()
@@ -189,10 +189,10 @@ func recreatedHistory(t *testing.T, seed uint64) {
 	var w *directTestServer
 	var link *rawDirectConn // none where the server is started anew
 	if seed%2 == 0 {
-		w = newDirectWorld(t, first)
+		w = newDirectTestServer(t, first)
 		link = w.dial()
 	} else {
-		w = &directTestServer{testServer: newWorld(t, first)}
+		w = &directTestServer{testServer: newTestServer(t, first)}
 	}
 	w.container()
 	k := &cachingClient{t: t, w: w, follows: seed%4 > 1}

@@ -10,7 +10,7 @@ import (
 // The archive has what HAR 1.2 asks for.
 func TestRequestsArchive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	key := pk(`["a"]`)

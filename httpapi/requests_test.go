@@ -42,7 +42,7 @@ func memberNames(list []gjson.Result, members ...string) string {
 // What a client of HTTP sent, what came back and what it cost.
 func TestRequestsOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	key := append(pk(`["a"]`), "User-Agent", "sdk/1.2", "X-Ms-Version", "2020-07-15")
@@ -128,7 +128,7 @@ func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 // explorer sends is there for who asks for it.
 func TestRequestsLeftOut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	for _, path := range []string{"/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/metrics",
@@ -147,7 +147,7 @@ func TestRequestsLeftOut(t *testing.T) {
 		"/dbs/d true\n") {
 		t.Errorf("%s", got)
 	}
-	none := newWorld(t)
+	none := newTestServer(t)
 	none.do("GET", "/_mayfly/requests", "").fails(404, 0, "keeps no log")
 	none.do("GET", "/_mayfly/requests/1", "").fails(404, 0, "keeps no log")
 	none.do("DELETE", "/_mayfly/requests", "").fails(404, 0, "keeps no log")
@@ -156,7 +156,7 @@ func TestRequestsLeftOut(t *testing.T) {
 // Tokens of permissions are masked in what is kept, and keys that a client has sent by mistake.
 func TestRequestsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
 	made := w.do("POST", "/dbs/d/users/u/permissions",
@@ -182,7 +182,7 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 
 // An error and the log name a request by its path, without the secrets of its query string.
 func TestErrorsHoldNoSecrets(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	const secret = "c2VjcmV0IG9mIGEgcmVxdWVzdA"
 	for _, name := range []string{"sig", "authorization", "Token", "key"} {
 		body := string(w.do("GET", "/dbs/none?a=b&"+name+"="+secret, "").want(404).body)
@@ -195,7 +195,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 // The attempts of an operation are one group, with the fault that they met.
 func TestRequestsRetried(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
 	id := w.fault(`{"fault":"429","count":2,"operations":["createItem"]}`)
@@ -223,7 +223,7 @@ func TestRequestsRetried(t *testing.T) {
 
 func TestRequestsFiltered(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
@@ -258,7 +258,7 @@ func TestRequestsFiltered(t *testing.T) {
 // request too.
 func TestRequestsInDirectMode(t *testing.T) {
 	t.Parallel()
-	w := newDirectWorld(t, recorded)
+	w := newDirectTestServer(t, recorded)
 	w.container()
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	l := w.dial()
@@ -290,7 +290,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 // A connection that a fault drops has an entry without a status.
 func TestRequestsDropped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	base, _ := w.listen()
 	id := w.fault(`{"fault":"drop","count":1}`)
@@ -347,7 +347,7 @@ func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 // The stream has what comes, as it comes; a reader that does not read holds no writer.
 func TestRequestsStreamed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, recorded)
+	w := newTestServer(t, recorded)
 	w.container("")
 	base, _ := w.listen()
 	key := pk(`["a"]`)

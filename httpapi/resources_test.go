@@ -14,7 +14,7 @@ const (
 // smallWorld is a world with a container c, a user u and an item i of partition key a.
 func smallWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
-	w := newWorld(t, change...)
+	w := newTestServer(t, change...)
 	w.container("")
 	w.do("POST", users, `{"id":"u"}`).want(201)
 	w.do("POST", docs, `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -167,7 +167,7 @@ func TestSmallResourceOwners(t *testing.T) {
 
 func TestEncryptionPolicy(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	create := func(id, version, paths string) *testResponse {
 		return w.do("POST", colls,

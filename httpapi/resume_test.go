@@ -68,7 +68,7 @@ func payloads(rows []jsondoc.Value) (list []string) {
 func TestResumeFilter(t *testing.T) {
 	for _, settings := range []string{mixedSettings,
 		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
-		w := newWorld(t, ranges(2), func(s *testServerOptions) { s.store.Lenient = true })
+		w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.store.Lenient = true })
 		w.container(settings)
 		w.fillMixed(docs, racetest.Fewer(60, 4))
 		p := w.pipeline(docs, 4)
@@ -129,7 +129,7 @@ func (w *testServer) resumed(text, filter string) (rows []string) {
 
 func TestResumeFilterRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.fill(3, 1)
 	const byID = "SELECT * FROM c ORDER BY c.id"
@@ -156,7 +156,7 @@ func TestResumeFilterRefused(t *testing.T) {
 // place of the placeholder: comparisons, and tests for the types that come behind in the order.
 func TestResumeConditions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, ranges(2))
+	w := newTestServer(t, ranges(2))
 	w.container(mixedSettings)
 	w.fillMixed(docs, 60)
 	p := w.pipeline(docs, 5)

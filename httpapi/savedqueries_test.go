@@ -5,7 +5,7 @@ import "testing"
 // TestSavedQueriesGoWithTheirContainer: snapshots and forks have the saved queries.
 func TestSavedQueriesGoWithTheirContainer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(keyedByPK)
 	const list, one = own + "queries", own + "queries/all"
 	w.do("PUT", one, `{"query":"SELECT * FROM c"}`).want(200)

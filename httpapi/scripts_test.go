@@ -52,7 +52,7 @@ func (a *testResponse) charge() float64 {
 
 func TestProcedureAnswers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for _, c := range []struct{ body, args, want string }{
 		{`function () { getContext().getResponse().setBody("Hello, World"); }`, "", `"Hello, World"`},
@@ -80,7 +80,7 @@ func TestProcedureAnswers(t *testing.T) {
 
 func TestProcedureRequests(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.script("sprocs", "p", `function () { console.log("one %s", 2); console.log({a: 1}, "x+y (z)'"); }`, "")
 	run := coll + "/sprocs/p"
@@ -114,7 +114,7 @@ func TestProcedureRequests(t *testing.T) {
 // TestSystemProcedures are there without anybody having made them.
 func TestSystemProcedures(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	run := func(id, args string) *testResponse {
 		return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...)
@@ -137,7 +137,7 @@ func TestSystemProcedures(t *testing.T) {
 // TestScriptOptions: an option of the wrong kind fails the call.
 func TestScriptOptions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for _, bad := range []string{
 		`readDocuments(__.getSelfLink(), {pageSize: "bad"})`, `queryDocuments(__.getSelfLink(), "SELECT * FROM c", {pageSize: 1.5})`,
@@ -158,7 +158,7 @@ func TestScriptOptions(t *testing.T) {
 
 func TestProcedureErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	create := `__.createDocument(__.getSelfLink(), {id: "x", pk: "a"}); `
 	for _, c := range []struct {
@@ -197,7 +197,7 @@ func TestProcedureErrors(t *testing.T) {
 // TestBulkImport is how clients load documents: as many as are accepted, and again with the rest.
 func TestBulkImport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.procedure(`function bulkImport(docs) {
 		var collection = getContext().getCollection(), count = 0;
@@ -235,7 +235,7 @@ func TestBulkImport(t *testing.T) {
 // TestBulkDelete is the other well-known procedure: query, delete, and query again.
 func TestBulkDelete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for i := range 25 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"%c","n":%d}`, i, 'a'+i/20, i), pk(fmt.Sprintf(`["%c"]`, 'a'+i/20))...).want(201)
@@ -267,7 +267,7 @@ func TestBulkDelete(t *testing.T) {
 
 func TestCollectionMethods(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	for i, id := range []string{"1", "2", "3", "4"} {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%s","pk":"a","n":%d,"tags":["t%d",["u"]],"kids":[{"k":%d},{"k":%d}]}`, id, 4-i, i, i, i+10), pk(`["a"]`)...).want(201)
@@ -315,7 +315,7 @@ func TestCollectionMethods(t *testing.T) {
 
 func TestTriggers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.script("triggers", "stamp", `function stamp() {
 		var request = getContext().getRequest(), doc = request.getBody();

@@ -274,7 +274,7 @@ func TestEmptyPath(t *testing.T) {
 
 func TestNothingToList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	rid := w.container("").at("_rid").Raw
 	for path, key := range map[string]string{coll + "/conflicts": "Conflicts",
 		docs + "/x/attachments/": "Attachments"} {
@@ -289,7 +289,7 @@ func TestNothingToList(t *testing.T) {
 
 func TestQuestionMarkInAnID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"why? not","pk":"a"}`).want(201)
 	w.do("POST", docs, `{"id":"why","pk":"a"}`).want(201)

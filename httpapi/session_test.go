@@ -98,7 +98,7 @@ func (w *testServer) rangeIDs() (ids []string) {
 // refused.
 func TestSessionOfAFormerContainer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	write := func(id string) string {
 		return w.do("POST", docs, `{"id":"`+id+`","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get(
@@ -146,7 +146,7 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 // TestBatchReadsItsSession: a batch that reads is as new as its session, or nothing of it is done.
 func TestBatchReadsItsSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	token := made.header.Get("X-Ms-Session-Token")
@@ -166,7 +166,7 @@ func TestBatchReadsItsSession(t *testing.T) {
 // those that clients know.
 func TestRangeIDsOfAName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	spans := map[string]string{}
 	look := func(want ...string) {
@@ -207,7 +207,7 @@ func TestRangeIDsOfAName(t *testing.T) {
 // TestRangeIDsBehindARestore: what a restore puts away has used ids that its records do not tell of.
 func TestRangeIDsBehindARestore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	must := func(err error) {
 		t.Helper()
@@ -252,7 +252,7 @@ func TestSessionsOfAnEarlierStart(t *testing.T) {
 	begin := func() *testServer {
 		worlds++
 		n := uint32(1000 * worlds)
-		w := newWorld(t, func(s *testServerOptions) {
+		w := newTestServer(t, func(s *testServerOptions) {
 			s.store.FirstNumber = n
 			s.store.Wall = ttl.NewManual(start.Add(time.Duration(n) * time.Second))
 		})

@@ -10,7 +10,7 @@ const settingsPath = "/_mayfly/dbs/d/colls/c/settings"
 // A patch leaves alone what it does not name, null clears, and what is wrong changes nothing.
 func TestSettingsOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("100")
 	w.do("POST", colls, `{"id":"archive",`+keyedByPK+`}`).want(201)
 	const fresh = `{"onExpire":null,"ttlCeiling":false,"autoDeleteOnIdle":0,"expiryEvents":null,"reaper":null,"changesTo":""}`
@@ -76,7 +76,7 @@ func TestSettingsOverTheWire(t *testing.T) {
 func TestLeaseOverTheWire(t *testing.T) {
 	t.Parallel()
 	const leasePath = "/_mayfly/dbs/d/colls/c/lease"
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("10")
 	etag := w.put("x", "").want(201).at("_etag").Raw
 	at := w.do("GET", docs+"/x", "", pk(`["a"]`)...).want(200).at("_ts").Int()

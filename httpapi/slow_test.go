@@ -26,7 +26,7 @@ func TestSlowQuery(t *testing.T) {
 	var log bytes.Buffer
 	slow := func(limit time.Duration) *testServer {
 		log.Reset()
-		return newWorld(t, func(s *testServerOptions) {
+		return newTestServer(t, func(s *testServerOptions) {
 			s.server.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			s.server.SlowQuery, s.server.Wall = limit, tickingClock{ttl.NewManual(start)}
 		})
@@ -77,7 +77,7 @@ func TestSlowQuery(t *testing.T) {
 func TestSlowQueryThatFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	w := newWorld(t, func(s *testServerOptions) {
+	w := newTestServer(t, func(s *testServerOptions) {
 		s.server.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s.server.SlowQuery, s.server.Wall = time.Millisecond, tickingClock{ttl.NewManual(start)}
 	})

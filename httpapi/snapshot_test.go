@@ -11,7 +11,7 @@ import (
 
 func TestSnapshotsOverTheWire(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p","v":1}`, pk(`["p"]`)...).want(201)
 	s := w.do("POST", "/_mayfly/snapshots", `{"name":"one"}`).want(201)
@@ -79,7 +79,7 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 // A request that meets a restore is made again, so that clients are never refused because of one.
 func TestRequestsDuringARestore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p"}`, pk(`["p"]`)...).want(201)
 	w.do("POST", "/_mayfly/snapshots", `{"name":"s"}`).want(201)

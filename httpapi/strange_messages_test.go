@@ -11,7 +11,7 @@ import (
 // nobody can write, keeps nobody from the others.
 func TestStrangeMessages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	const q = "/_mayfly/entities/q/"
 	texts := []string{strings.Repeat("[", 200) + strings.Repeat("]", 200), "1e999", strings.Repeat("9", 400),

@@ -15,13 +15,13 @@ func TestThrottle(t *testing.T) {
 	item := func(i int) string {
 		return `{"id":"` + strconv.Itoa(i) + `","pk":"a","pad":"` + strings.Repeat("x", 1000) + `"}`
 	}
-	free := newWorld(t)
+	free := newTestServer(t)
 	free.container("")
 	for i := range 200 {
 		free.do("POST", docs, item(i), key...).want(201)
 	}
 
-	w := newWorld(t, func(s *testServerOptions) { s.server.Throttle = true })
+	w := newTestServer(t, func(s *testServerOptions) { s.server.Throttle = true })
 	w.container("")
 	taken, spent := 0, 0.0
 	for ; spent < 400; taken++ {

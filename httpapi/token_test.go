@@ -360,7 +360,7 @@ func TestTokenForms(t *testing.T) {
 // TestTokenOfHierarchicalKey: a token for a prefix opens the keys below it.
 func TestTokenOfHierarchicalKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	w.do("POST", users, `{"id":"u"}`).want(201)
 	for _, key := range []string{`["x","1"]`, `["x","2"]`, `["y","1"]`} {

@@ -80,7 +80,7 @@ func TestExpiryMatrix(t *testing.T) {
 		{"1", "", 1}, {"2147483647", "", 2147483647}, {"10", "2147483647", 2147483647},
 	} {
 		t.Run(fmt.Sprintf("default %s own %s", m.defaultTTL, m.own), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestServer(t)
 			w.expiring(m.defaultTTL)
 			// numbers are told in their shortest spelling
 			told := map[string]string{"6e1": "60", "7.0": "7"}[m.own]
@@ -107,7 +107,7 @@ func TestExpiryMatrix(t *testing.T) {
 func TestInvalidTTL(t *testing.T) {
 	t.Parallel()
 	for _, defaultTTL := range []string{"", "-1", "10"} {
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.expiring(defaultTTL)
 		w.do("POST", docs, item("kept", ""), pk(`["a"]`)...).want(201)
 		before := w.do("GET", docs+"/kept", "", pk(`["a"]`)...).want(200)
@@ -141,7 +141,7 @@ func unescapeHTML(s string) string {
 
 func TestDefaultTTL(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, bad := range []string{"0", "-2", "-10", "1.5", "2147483648", `"60"`, "true", "{}", "[]"} {
 		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+bad+`}`).fails(400, 0, "")
@@ -165,7 +165,7 @@ func TestDefaultTTL(t *testing.T) {
 // told of in dry runs and explanations.
 func TestTTLPropertyPath(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const def = `{"id":"c",` + keyedByPK + `,"defaultTtl":100`
 	for _, bad := range []string{`"base"`, `""`, "5", "{}"} {
@@ -203,7 +203,7 @@ func TestTTLWithoutIndex(t *testing.T) {
 	t.Parallel()
 	const text = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
 	const none = `,"indexingPolicy":{"indexingMode":"none"}`
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
 	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":-1}`).fails(400, 0, text)
@@ -219,7 +219,7 @@ func TestTTLWithoutIndex(t *testing.T) {
 // TestGhosts: an item that has expired and is not purged is not there for anybody.
 func TestGhosts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.container(keyedByPK + `,"defaultTtl":10,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	key := pk(`["a"]`)
 	with := func(more ...string) []string { return append(append([]string{}, key...), more...) }
@@ -260,7 +260,7 @@ func TestGhosts(t *testing.T) {
 
 func TestGhostByRID(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("10")
 	self := "/" + w.put("1", "").want(201).at("_self").Str
 	w.do("GET", self, "", pk(`["a"]`)...).want(200)
@@ -272,7 +272,7 @@ func TestGhostByRID(t *testing.T) {
 // TestWritesRestartTheClock: replace and upsert do, reads do not.
 func TestWritesRestartTheClock(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("10")
 	for _, id := range []string{"untouched", "read", "replaced", "upserted"} {
 		w.put(id, "").want(201)
@@ -295,7 +295,7 @@ func TestWritesRestartTheClock(t *testing.T) {
 // TestChangedDefault: a new default acts at once and backwards in time; what had expired stays expired.
 func TestChangedDefault(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("")
 	w.put("old", "").want(201)
 	w.put("own", "30").want(201)
@@ -333,7 +333,7 @@ func TestChangedDefault(t *testing.T) {
 // TestPurgeIsNotSeen: no answer but a count of documents depends on whether the purge has come.
 func TestPurgeIsNotSeen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.expiring("10")
 	for i := range 5 {
 		w.put(fmt.Sprint(i), "").want(201)

@@ -91,7 +91,7 @@ func TestHeaderNamesOnTheWire(t *testing.T) {
 	for version, send := range map[string]func(*testing.T, string, requestCase) (int, []string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
-			w := newWorld(t, ranges(2), func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
+			w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
 			w.expiringContainer()
 			etag := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).at("_etag").Str
 			base, _ := w.listen()

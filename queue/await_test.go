@@ -10,7 +10,7 @@ import (
 // TestAwait: who waits is told of what comes, of an entity that goes, and of the end of his own patience.
 func TestAwait(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	type told struct {
 		e   entity.Entity

@@ -28,7 +28,7 @@ func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	const many = metatest.QueueMessages
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", lockFor(10*time.Second), func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.fill("q", many, lives(time.Hour))
 	r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})

@@ -25,7 +25,7 @@ func TestClockBack(t *testing.T) {
 		"inherited":           {byDefault(10 * time.Second), -1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.queue("q", c.set)
 			m := msg("A")
 			if c.ttl >= 0 {

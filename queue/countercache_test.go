@@ -19,7 +19,7 @@ var errRefused = errors.New("refused")
 // when it was complete, and behind the deletion of an entity.
 func TestKeptCounters(t *testing.T) {
 	volatile(t)
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	w.send("q", msg("A"))
 	s, err := w.q.store(w.ctx, address("q"))

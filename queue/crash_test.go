@@ -19,7 +19,7 @@ import (
 func TestCrashWhileExpiring(t *testing.T) {
 	t.Parallel()
 	const messages = 200
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", flagged, attempts(1))
 	var list []*message.Message
 	for i := range messages {
@@ -108,7 +108,7 @@ func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	volatile(t)
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", lockFor(10*time.Second))
 	w.send("q", msg("A"), msg("B"))
 	d := w.expect("q", "A B")

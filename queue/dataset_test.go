@@ -9,7 +9,7 @@ import (
 // TestOrderOfEntities checks that background work visits entities in a fixed order.
 func TestOrderOfEntities(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	for n := range 20 {
 		w.queue(fmt.Sprintf("q%d", n))
 	}

@@ -216,7 +216,7 @@ func TestUndurable(t *testing.T) {
 		"peek": func(w *testHost) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.must(w.h.Close())
 			var disk sync.RWMutex // held by who holds syncs up
 			w.openOn(testdisk.NewCrashable(t).Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {

@@ -50,7 +50,7 @@ func well() error { return nil }
 
 func TestHeir(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("graves")
 	cart := host.ExpiredItem{From: "shop/carts", ID: "7", Body: []byte(`{"id":"7"}`), ExpiredAt: start.Add(-time.Hour)}
 	n, err := w.bequeath("Graves", well, cart, host.ExpiredItem{From: "shop/carts", ID: "8", Body: []byte("{}")})
@@ -69,7 +69,7 @@ func TestHeir(t *testing.T) {
 // TestHeirRefuses: nothing dies whose expiry sink does not take it.
 func TestHeirRefuses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("sessions", sessions)
 	w.queue("closed", withStatus(entity.SendDisabled))
 	w.queue("full")
@@ -104,7 +104,7 @@ func TestHeirRefuses(t *testing.T) {
 // TestHeirForwards: what has died goes on where its expiry sink forwards.
 func TestHeirForwards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to")
 	w.queue("q", forwarding("to"))
 	_, err := w.bequeath("q", well, host.ExpiredItem{ID: "7", Body: []byte("{}")})
@@ -116,7 +116,7 @@ func TestHeirForwards(t *testing.T) {
 // TestHeirTakesPieces: a purge that is too large is several ones.
 func TestHeirTakesPieces(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	dead := host.ExpiredItem{ID: "7", Body: make([]byte, 2<<20)}
 	n, err := w.bequeath("q", well, dead, dead, dead, dead, dead)

@@ -70,7 +70,7 @@ const sub = "t/Subscriptions/s"
 // TestRules: cases 120 and 121, and each kind of filter. The rules are the same after a restart.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	for i, c := range []struct {
 		filter rule.Filter
@@ -127,7 +127,7 @@ func TestRules(t *testing.T) {
 // TestRuleCopies: case 120. All rules without an action give one copy, each with one gives its own.
 func TestRuleCopies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.rules(sub, entity.Rule{Name: "plain1"}, entity.Rule{Name: "plain2", Filter: sql(t, "n = 1")},
 		entity.Rule{Name: "acts1", Action: action(t,
@@ -154,7 +154,7 @@ func TestRuleCopies(t *testing.T) {
 func TestRuleFails(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []bool{true, false} {
-		w := newWorld(t, Options{})
+		w := newTestHost(t, Options{})
 		w.topic("t", entity.Forever, map[string]func(*entity.Properties){"other": nil,
 			"s": func(p *entity.Properties) { p.DeadLetterOnFilterErrors = flag }})
 		w.rules(
@@ -180,7 +180,7 @@ func TestRuleFails(t *testing.T) {
 // TestRulesLater: rules concern what comes later, also what is scheduled already.
 func TestRulesLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.tidy = true
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.send("t", msg("A"), msg("B", due(time.Minute)))

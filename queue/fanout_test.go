@@ -46,7 +46,7 @@ func TestPublish(t *testing.T) {
 		{time.Minute, entity.Forever, 5 * time.Minute, time.Minute},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.topic("t", c.topic, map[string]func(*entity.Properties){"s": defaultTTL(c.subscription)})
 			m := msg("A")
 			if c.own > 0 {
@@ -65,7 +65,7 @@ func TestPublish(t *testing.T) {
 // TestPublishScheduled: case 32. What is scheduled waits in the topic, and lives from its moment on.
 func TestPublishScheduled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.tidy = true
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"a": nil, "b": nil})
 	w.send("t", msg("A", due(time.Minute), lives(time.Minute)))
@@ -86,7 +86,7 @@ func TestPublishScheduled(t *testing.T) {
 // TestPublishToChains: topics are forwarded to, and subscriptions forward.
 func TestPublishToChains(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("archive")
 	w.topic(
 		"t",
@@ -115,7 +115,7 @@ func TestPublishToChains(t *testing.T) {
 // TestPublishToNobody: what no subscription wants is accepted.
 func TestPublishToNobody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.must(w.q.DeleteRule(w.ctx, "t/Subscriptions/s", DefaultRule))
 	w.send("t", msg("A"))
@@ -127,7 +127,7 @@ func TestPublishToNobody(t *testing.T) {
 // TestTopicFull: what lies in its subscriptions fills a topic.
 func TestTopicFull(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})
 	w.send("t", msg("A"))
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "t/Subscriptions/s"})
@@ -156,7 +156,7 @@ func TestPublishLarge(t *testing.T) {
 	racetest.Sequential(t)
 	clockMovedAfterCrash(t)
 	const subscriptions = 60
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	for i := range subscriptions {
 		w.create(entity.Subscription, fmt.Sprint("t/Subscriptions/", i), entity.Defaults(entity.Subscription))

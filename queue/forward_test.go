@@ -33,7 +33,7 @@ func (w *testHost) chain(n int) {
 
 func TestForward(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("other", func(p *entity.Properties) { p.DefaultTTL = time.Minute })
 	w.queue("q", forwarding("OTHER"))
 	w.at(time.Second)
@@ -62,7 +62,7 @@ func TestForward(t *testing.T) {
 // TestForwardHops: case 122. The fifth hop is refused, in the queue that the fourth one has led to.
 func TestForwardHops(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.chain(6)
 	w.send("q1", msg("A"))
 	w.dead("q5", "A:MaxTransferHopCountExceeded")
@@ -107,7 +107,7 @@ func TestForwardRefused(t *testing.T) {
 		}, "QuotaExceededException"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.queue("to")
 			w.queue("q", forwarding("to"))
 			c.refuse(w)
@@ -128,7 +128,7 @@ func withStatus(s entity.Status) func(*entity.Properties) {
 // from it does no more.
 func TestForwardLater(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to")
 	w.queue("q")
 	w.send("q", msg("A"), msg("B", lives(time.Second)), msg("C"), msg("D"))
@@ -148,7 +148,7 @@ func TestForwardLater(t *testing.T) {
 // letters of a transfer.
 func TestForwardDeadLetters(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("errors")
 	w.queue("q", deadTo("errors"), flagged, attempts(1))
 	w.send("q", msg("A", lives(time.Second)), msg("B"))
@@ -183,7 +183,7 @@ func TestForwardDeadLetters(t *testing.T) {
 // TestForwardLockedDeadLetter: a dead letter that somebody has locked goes on when the lock is over.
 func TestForwardLockedDeadLetter(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("errors")
 	w.queue("q", attempts(1))
 	w.send("q", msg("A"))
@@ -219,7 +219,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 // TestForwardToDeduped: the target knows duplicates of what is forwarded to it.
 func TestForwardToDeduped(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to", deduped(time.Minute))
 	w.queue("q", forwarding("to"))
 	w.send("q", msg("A"), msg("A"), msg("B"))
@@ -230,7 +230,7 @@ func TestForwardToDeduped(t *testing.T) {
 // TestForwardToSessions: what has no session is a dead letter of the entity that requires one.
 func TestForwardToSessions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to", sessions)
 	w.queue("q", forwarding("to"))
 	w.send("q", msg("A"), msg("B", of("s")))
@@ -243,7 +243,7 @@ func TestForwardToSessions(t *testing.T) {
 // TestForwardInTransaction: what a transaction sends goes on when it is committed.
 func TestForwardInTransaction(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to")
 	w.queue("q", forwarding("to"))
 	tx, err := w.q.Begin(w.ctx)
@@ -259,7 +259,7 @@ func TestForwardInTransaction(t *testing.T) {
 func TestCrashWhileForwarding(t *testing.T) {
 	t.Parallel()
 	const messages = 150
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.chain(4)
 	var sending sync.WaitGroup
 	var sent []*testdisk.Disk

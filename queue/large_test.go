@@ -13,7 +13,7 @@ import (
 // received again, whole.
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	p := entity.Defaults(entity.Topic)
 	p.MaxMessageKB = entity.MaxMessageKB
 	w.create(entity.Topic, "t", p)
@@ -96,7 +96,7 @@ func (s *testMemoryLimit) GiveLarge(n int64) { s.free += n }
 // received than it has room for, and a message that is larger than all of it passes alone.
 func TestReceiveHasRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Queue, "q", entity.Defaults(entity.Queue))
 	for range 5 {
 		w.must(

@@ -117,7 +117,7 @@ func TestScheduled(t *testing.T) {
 func both(t *testing.T, name string, play func(w *testHost)) {
 	for _, tidy := range []bool{false, true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.tidy = tidy
 			play(w)
 		})
@@ -218,7 +218,7 @@ func TestDeferred(t *testing.T) {
 // TestDuplicates: what was accepted within the window is accepted and dropped.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("X"), msg("X"))
 	w.at(30 * time.Second)
@@ -240,7 +240,7 @@ func TestDuplicates(t *testing.T) {
 // TestScheduledNumbers: each message that is scheduled has a number of its own, whatever becomes of it.
 func TestScheduledNumbers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.create(entity.Topic, "t", standard())
 	w.create(entity.Subscription, "t/Subscriptions/s", standard())
@@ -273,7 +273,7 @@ func TestScheduledNumbers(t *testing.T) {
 // a forward.
 func TestStaysScheduled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	w.create(entity.Topic, "t", standard())
 	w.create(entity.Subscription, "t/Subscriptions/s", standard())
@@ -304,7 +304,7 @@ func TestStaysScheduled(t *testing.T) {
 // TestBatchDelete: the oldest go, but for locked and scheduled ones.
 func TestBatchDelete(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	a := entity.Address{Entity: "q"}
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C", due(time.Hour)))
@@ -325,7 +325,7 @@ func TestBatchDelete(t *testing.T) {
 // TestReceiveNumber: one message out of the middle is locked, once, and comes back to its place.
 func TestReceiveNumber(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	a := entity.Address{Entity: "q"}
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C"), msg("D", due(time.Hour)), msg("E", lives(time.Minute)))
@@ -365,7 +365,7 @@ func TestReceiveNumber(t *testing.T) {
 func TestDropLocks(t *testing.T) {
 	t.Parallel()
 	for _, drop := range []bool{false, true} {
-		w := newWorld(t, Options{DropLocksOnDisconnect: drop})
+		w := newTestHost(t, Options{DropLocksOnDisconnect: drop})
 		w.queue("q")
 		w.send("q", msg("A"))
 		d := w.expect("q", "A")
@@ -382,7 +382,7 @@ func TestDropLocks(t *testing.T) {
 // TestLazyExpiry: what has expired lies where it is until somebody receives.
 func TestLazyExpiry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{LazyExpiry: true})
+	w := newTestHost(t, Options{LazyExpiry: true})
 	w.queue("q")
 	w.send("q", msg("A", lives(time.Second)))
 	w.at(time.Hour)

@@ -15,7 +15,7 @@ import (
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	volatile(t)
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", deduped(time.Minute))
 	w.send("q", msg("A", lives(time.Second)), msg("B"), msg("C", due(time.Minute)))
 	for _, how := range []SettlementOutcome{Defer, DeadLetter} {

@@ -65,7 +65,7 @@ func TestProperties(t *testing.T) {
 	t.Parallel()
 	type properties = entity.Properties
 	const outOfRange = entity.CodeArgumentOutOfRange
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	for name, c := range map[string]struct {
 		kind   entity.Kind
 		change func(*properties)
@@ -108,7 +108,7 @@ func TestProperties(t *testing.T) {
 			}
 		})
 	}
-	basic := newWorld(t, Options{Basic: true})
+	basic := newTestHost(t, Options{Basic: true})
 	e, err := basic.q.Create(basic.ctx, entity.Queue, "q", entity.Defaults(entity.Queue))
 	if basic.must(err); e.Properties.DefaultTTL != 14*24*time.Hour {
 		t.Errorf("the default of the Basic tier is %v", e.Properties.DefaultTTL)
@@ -121,7 +121,7 @@ func TestProperties(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
 	for path, kind := range map[string]entity.Kind{
 		"a.b-c_d": entity.Queue, "a/b": entity.Queue, strings.Repeat("x", 260): entity.Topic,
@@ -158,7 +158,7 @@ func TestNames(t *testing.T) {
 // TestLife: an entity is made, changed, listed and deleted, and what was made is there after a restart.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	for i := range 25 {
 		w.create(entity.Queue, fmt.Sprintf("Q%02d", i), entity.Defaults(entity.Queue))
 	}
@@ -248,7 +248,7 @@ func TestIdle(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			path := "q"
 			if c.kind == entity.Subscription {
 				w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
@@ -289,7 +289,7 @@ func idle(kind entity.Kind) entity.Properties {
 // time runs.
 func TestIdleUntilScheduled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Queue, "q", idle(entity.Queue))
 	w.send("q", msg("1", due(time.Hour)))
 	for _, c := range []struct {
@@ -307,7 +307,7 @@ func TestIdleUntilScheduled(t *testing.T) {
 // TestIdleEndsReceivers: the idler deletes what is over, and who has it open learns of it.
 func TestIdleEndsReceivers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Queue, "q", idle(entity.Queue))
 	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{})
 	w.must(err)

@@ -278,7 +278,7 @@ func TestMessages(t *testing.T) {
 	} {
 		for _, tidy := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
-				w := newWorld(t, Options{})
+				w := newTestHost(t, Options{})
 				w.tidy = tidy
 				play(w)
 			})

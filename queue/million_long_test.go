@@ -17,7 +17,7 @@ import (
 func TestMillionScheduled(t *testing.T) {
 	t.Parallel()
 	const many, batch = 1_000_000, 1000
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", func(p *entity.Properties) { p.MaxSizeMB = 5120 })
 	wall := ttl.SystemClock{}
 	began := wall.Now()

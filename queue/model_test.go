@@ -53,7 +53,7 @@ type modelRun struct {
 }
 
 func newModelRun(t *testing.T, seed uint64, bySession bool) *modelRun {
-	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), testHost: newWorld(t, Options{})}
+	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), testHost: newTestHost(t, Options{})}
 	if seed%2 == 1 { // the reaper works in the background, which must make no difference
 		p.auto = true
 		p.reopen()

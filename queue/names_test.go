@@ -11,7 +11,7 @@ import (
 // TestNames: what frameworks call their entities is a name, at both ends of a segment and of the whole path.
 func TestNamesOfFrameworks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	for _, name := range []string{"txt/.-_123", "ns/PingMessage__", "Bus/Fault--Shop.Contracts/Placed--",
 		"MassTransit.Contracts.JobService/SubmitJob--Shop/DoJob--", "tests.bugs.batcheditem__", "_", "-",
 		"a.",
@@ -41,7 +41,7 @@ func TestNamesOfFrameworks(t *testing.T) {
 // TestNamesRefused: what cannot be a name is refused with the service's text.
 func TestNamesRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "t", standard())
 	for _, name := range []string{"a//b", "a~b", "a b", "#q", "$q", "a/$b", "a+b", "é", "a::b", "..",
 		"a/./b", "a%2Fb"} {
@@ -81,7 +81,7 @@ func TestNamesRefused(t *testing.T) {
 // TestDefaultRuleName: the first rule's name has no case, and is told as it was written.
 func TestDefaultRuleName(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "t", standard())
 	_, err := w.q.Create(
 		w.ctx,

@@ -18,7 +18,7 @@ import (
 func TestCompeting(t *testing.T) {
 	t.Parallel()
 	const senders, each = 3, 60
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", lockFor(10*time.Second), attempts(1<<30))
 	ctx, done := context.WithCancel(t.Context())
 	defer done()
@@ -115,7 +115,7 @@ func TestIdleReceivers(t *testing.T) {
 	if testing.Short() {
 		receivers = 1000
 	}
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	ctx, cancel := context.WithCancel(t.Context())
 	var got atomic.Int64
@@ -157,7 +157,7 @@ func TestIdleReceivers(t *testing.T) {
 func TestOutOfOrder(t *testing.T) {
 	t.Parallel()
 	const messages, workers = 300, 4
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q", attempts(1))
 	w.fill("q", messages)
 	dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}

@@ -62,7 +62,7 @@ func TestUncertainSettlement(t *testing.T) {
 
 // TestSettleAll: a settlement that is refused does not affect the others.
 func TestSettleAll(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
 	d := w.expect("q", "A B C D")

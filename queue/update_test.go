@@ -12,7 +12,7 @@ import (
 // TestUpdateOfNothing: an update whose properties are those that the entity has touches no lock and no link.
 func TestUpdateOfNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	w.queue("s", sessions)
 	w.send("q", msg("A"))
@@ -53,7 +53,7 @@ func TestUpdateOfNothing(t *testing.T) {
 // TestImmutable: what cannot be changed is refused in the service's words.
 func TestImmutable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	for path, c := range map[string]struct {
 		kind   entity.Kind
@@ -85,7 +85,7 @@ func TestImmutable(t *testing.T) {
 // TestPartitionedSize: a partitioned entity has the size of its 16 partitions, told and taken back.
 func TestPartitionedSize(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	partitioned := func(mb int32) entity.Properties {
 		p := entity.Defaults(entity.Queue)
 		p.EnablePartitioning, p.MaxSizeMB = true, mb
@@ -114,7 +114,7 @@ func TestPartitionedSize(t *testing.T) {
 // TestMessageSizes: an entity takes the Standard tier's message size, or one of the Premium tier.
 func TestMessageSizes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	for kb, ok := range map[int32]bool{0: true, 256: true, 1024: true, 102_400: true, 1: false, 257: false,
 		1023: false, 102_401: false, -1: false} {
 		p := entity.Defaults(entity.Topic)
@@ -134,7 +134,7 @@ func TestMessageSizes(t *testing.T) {
 // TestAccessed: a queue or topic has had no use until somebody uses it; an update is none.
 func TestAccessed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	w.create(entity.Topic, "t", entity.Defaults(entity.Topic))
 	w.create(entity.Subscription, "t/Subscriptions/s", entity.Defaults(entity.Subscription))
@@ -159,7 +159,7 @@ func TestAccessed(t *testing.T) {
 // TestTargetsAsWritten: what an entity forwards to is told as it was written.
 func TestTargetsAsWritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("To/Here")
 	for written, want := range map[string]string{"to/here": "to/here", "/TO/here/": "TO/here",
 		"SB://Ns.Example/To/HERE":       "sb://ns.example/To/HERE",
@@ -183,7 +183,7 @@ func TestTargetsAsWritten(t *testing.T) {
 // TestForwardToItself: an update may forward an entity to itself; hops end that.
 func TestForwardToItself(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	p := standard()
 	p.ForwardTo = "q"
 	_, err := w.q.Create(w.ctx, entity.Queue, "q", p)
@@ -200,7 +200,7 @@ func TestForwardToItself(t *testing.T) {
 // TestForwardSessions: an entity with sessions may forward its messages; those of a session keep their order.
 func TestForwardSessions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to")
 	w.queue("q", sessions)
 	w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
@@ -236,7 +236,7 @@ func TestForwardSessions(t *testing.T) {
 // forwards; a subscription tells the longest.
 func TestIdleWhileForwarding(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("to")
 	p := idle(entity.Queue)
 	p.ForwardTo = "to"
@@ -263,7 +263,7 @@ func TestIdleWhileForwarding(t *testing.T) {
 // TestEmptySession: an empty session id goes with any partition key.
 func TestEmptySession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("q")
 	m := msg("A", of(""))
 	m.SetPartitionKey("k")
@@ -274,7 +274,7 @@ func TestEmptySession(t *testing.T) {
 // TestRuleTexts: a rule that is missing, or there already, is told as the service tells it.
 func TestRuleTexts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
 	w.create(entity.Subscription, "news/subscriptions/All", entity.Defaults(entity.Subscription))
 	path := "news/Subscriptions/all"
@@ -300,7 +300,7 @@ func TestRuleTexts(t *testing.T) {
 // TestDeadLetterSource: where a message died is told in lower case, as the service tells it.
 func TestDeadLetterSource(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Options{})
+	w := newTestHost(t, Options{})
 	w.queue("Errors")
 	w.queue("Sales.Orders", func(p *entity.Properties) { p.ForwardDeadLettersTo = "Errors" })
 	w.send("Sales.Orders", msg("A"))

@@ -37,7 +37,7 @@ func TestWaiting(t *testing.T) {
 			then:  func(w *testHost) { w.at(10 * s) }, want: "A"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.queue("q", c.set...)
 			if c.first != nil {
 				c.first(w)
@@ -96,7 +96,7 @@ func TestEnded(t *testing.T) {
 		"stopped":  {func(w *testHost) { w.reopen() }, entity.CodeCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newTestHost(t, Options{})
 			w.queue("q")
 			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 			got := make(chan error)

@@ -34,7 +34,7 @@ type testHost struct {
 	auto bool
 }
 
-func newWorld(t testing.TB, o Options) *testHost {
+func newTestHost(t testing.TB, o Options) *testHost {
 	t.Helper()
 	return newWorldOn(t, testdisk.NewCrashable(t), o)
 }

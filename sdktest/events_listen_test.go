@@ -75,7 +75,7 @@ type webhookEndpoint struct {
 	posts atomic.Int64
 }
 
-func newPostOffice(t *testing.T, yards []*observedContainer) *webhookEndpoint {
+func newWebhookEndpoint(t *testing.T, yards []*observedContainer) *webhookEndpoint {
 	o := &webhookEndpoint{t: t, yards: map[string]*observedContainer{}}
 	for _, g := range yards {
 		o.yards["/"+g.name] = g

@@ -283,13 +283,13 @@ type observedContainer struct {
 	position string // of the stream: the id of its last event
 }
 
-func newGraveyard(t *testing.T, name string) *observedContainer {
+func newObservedContainer(t *testing.T, name string) *observedContainer {
 	g := &observedContainer{name: name, ledger: &versionHistory{made: map[int]*writtenVersion{}}}
-	g.stream, g.posts = g.newTrail(t, "stream", true), g.newTrail(t, "webhook", false)
+	g.stream, g.posts = g.newReceivedEvents(t, "stream", true), g.newReceivedEvents(t, "webhook", false)
 	return g
 }
 
-func (g *observedContainer) newTrail(t *testing.T, how string, once bool) *receivedEvents {
+func (g *observedContainer) newReceivedEvents(t *testing.T, how string, once bool) *receivedEvents {
 	return &receivedEvents{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once, seen: map[int]expiryEvent{}, last: map[string]uint64{}, grown: make(chan struct{})}
 }
 
@@ -303,8 +303,8 @@ func TestEventsAfterKill9(t *testing.T) {
 	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2", "--webhook-allow", "localhost")
 	moveClock(t, s, `{"freeze": true, "set": "2030-01-01T00:00:00Z"}`)
 	db := newDatabase(t, connect(t, s, "http"), "db")
-	yards := []*observedContainer{newGraveyard(t, "prompt"), newGraveyard(t, "late")}
-	office := httptest.NewServer(newPostOffice(t, yards))
+	yards := []*observedContainer{newObservedContainer(t, "prompt"), newObservedContainer(t, "late")}
+	office := httptest.NewServer(newWebhookEndpoint(t, yards))
 	defer office.Close()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -414,7 +414,7 @@ func finish(t *testing.T, s *Server, yards []*observedContainer) {
 // readLog reads the log of expiries from its beginning, page by page.
 func (g *observedContainer) readLog(t *testing.T, s *Server) *receivedEvents {
 	t.Helper()
-	r := g.newTrail(t, "log", true)
+	r := g.newReceivedEvents(t, "log", true)
 	for position := ""; ; {
 		var page struct {
 			Events   []expiryEvent

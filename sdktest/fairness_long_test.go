@@ -65,7 +65,7 @@ type fairnessResult struct {
 }
 
 func measureFairness(t *testing.T, l loadScenario, rounds int) {
-	f := newFairness(t, l)
+	f := newFairnessTest(t, l)
 	honest := fairHonest()
 	control := f.process(honest.name)
 	// One interval without a limit gives the cost of an honest request.
@@ -107,7 +107,7 @@ type fairnessTest struct {
 	half  time.Duration // its median
 }
 
-func newFairness(t *testing.T, l loadScenario) *fairnessTest {
+func newFairnessTest(t *testing.T, l loadScenario) *fairnessTest {
 	b := startBus(t, "--memory")
 	a := &attackedServer{t: t, s: b.Server}
 	a.prepare()

@@ -13,7 +13,7 @@ import (
 // Containers pay from their own throughput, or together from their database's.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	at := time.Unix(1_000_000, 0)
 	overdraw := func(pays, asks *store.Container, perSecond int) {

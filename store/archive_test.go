@@ -83,7 +83,7 @@ func (b *testStore) ids(c *store.Container) string {
 // What a document brings along when it comes to the archive, and what both feeds say.
 func TestArchivedDocument(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`, 2)
+	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`, 2)
 	defer b.close()
 	archive := b.container("archive", "/kind", "")
 	b.moveTo(b.c, "archive")
@@ -129,7 +129,7 @@ func TestArchivedDocument(t *testing.T) {
 // Nothing in the archive is replaced: who comes later gets another id.
 func TestArchivedIDs(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
 	b.moveTo(b.c, "archive")
@@ -218,7 +218,7 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+			b := newTestStore(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 			defer b.close()
 			archive := b.container("archive", "/pk", "")
 			b.moveTo(b.c, "archive")
@@ -244,7 +244,7 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 // Not everything that is purged is moved.
 func TestNotMoved(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
 	b.put(`{"id":"before","pk":"p","ttl":1}`)
@@ -278,7 +278,7 @@ func TestNotMoved(t *testing.T) {
 // Whatever the archive's partition key is, a document has one.
 func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/big", "")
 	b.moveTo(b.c, "archive")
@@ -298,7 +298,7 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 // A document at the limits of what can be sent can still be moved, and the whole of it is there.
 func TestArchiveTakesTheLargest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
 	b.moveTo(b.c, "archive")
@@ -318,7 +318,7 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 // being moved.
 func TestTooLargeToBeMoved(t *testing.T) {
 	racetest.Sequential(t)
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")
 	b.moveTo(b.c, "archive")
@@ -351,7 +351,7 @@ func TestTooLargeToBeMoved(t *testing.T) {
 // Which containers can be archives, and that they stay as long as they are.
 func TestArchiveRules(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	d, err := b.db.Database("db")
 	if err != nil {

@@ -87,7 +87,7 @@ func withPatch(t testing.TB, id, operations string) store.Operation {
 // Whatever fails in an atomic batch, and wherever, it has changed nothing.
 func TestAtomicBatchRollsBack(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	b := newTestStore(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	b.put(`{"id":"old","pk":"p","u":1,"n":1}`, `{"id":"gone","pk":"p","u":2}`, `{"id":"ghost","pk":"p","u":9,"ttl":1}`)
 	b.clock.Advance(2 * time.Second)
@@ -152,7 +152,7 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 // The operations of an atomic batch see what those before them did, and share one LSN.
 func TestAtomicBatch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 4)
+	b := newTestStore(t, "", 4)
 	defer b.close()
 	out, r, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
 		op(store.OperationCreate, "", `{"id":"1","pk":"p","n":1}`),
@@ -207,7 +207,7 @@ func TestAtomicBatch(t *testing.T) {
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 5} {
-		b := newBench(t, "", ranges)
+		b := newTestStore(t, "", ranges)
 		b.put(`{"id":"there","pk":"k0"}`)
 		var ops []store.Operation
 		var want []string
@@ -237,7 +237,7 @@ func TestBulk(t *testing.T) {
 // Without ContinueOnError a bulk request ends with its first failure; what was done before it stays.
 func TestBulkStops(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 3)
+	b := newTestStore(t, "", 3)
 	defer b.close()
 	out := b.batch(definition.PartitionKey{}, store.BatchOptions{},
 		op(store.OperationCreate, "", `{"id":"1","pk":"a"}`), op(store.OperationCreate, "", `{"id":"1","pk":"b"}`),
@@ -252,7 +252,7 @@ func TestBulkStops(t *testing.T) {
 
 func TestBatchIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 2)
+	b := newTestStore(t, "", 2)
 	defer b.close()
 	one := op(store.OperationRead, "x", "")
 	many := make([]store.Operation, store.MaxBatchOperations+1)
@@ -296,7 +296,7 @@ func TestBatchIsRefused(t *testing.T) {
 // An operation on an item outside of the range that a request names is told to look for the range anew.
 func TestBulkOutsideOfItsRange(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 4)
+	b := newTestStore(t, "", 4)
 	defer b.close()
 	var ops []store.Operation
 	for i := range 40 {
@@ -321,7 +321,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 // Splits pass a bulk request by: what has moved to another range is done there.
 func TestBulkDuringSplits(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	done := make(chan struct{})
 	go func() {
@@ -349,7 +349,7 @@ func TestBulkDuringSplits(t *testing.T) {
 // An answer is 4 MB at most.
 func TestBatchAnswerIsBounded(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"big","pk":"p","n":0,"s":"` + strings.Repeat("x", 1500<<10) + `"}`)
 	before := b.dump()
@@ -391,7 +391,7 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 // Whoever looks sees all of a batch or nothing of it.
 func TestAtomicBatchIsSeenWhole(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 2)
+	b := newTestStore(t, "", 2)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","n":0}`, `{"id":"b","pk":"p","n":0}`)
 	var writers sync.WaitGroup

@@ -23,7 +23,7 @@ func TestClockChanges(t *testing.T) {
 		set func(context.Context, store.ClockChange) (ttl.ClockState, error)
 		now func() time.Time
 	}
-	l := newLab(t, store.Options{ManualReaper: true})
+	l := newClockRig(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestClockOfTheSystem(t *testing.T) {
 // TestClockBack: a clock goes back as far as what is stored allows, and the error says what does not.
 func TestClockBack(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, store.Options{ManualReaper: true})
+	l := newClockRig(t, store.Options{ManualReaper: true})
 	_, c := l.database("db")
 	set := func(text string) error {
 		_, err := l.db.SetClock(l.ctx, clockChange(t, text))
@@ -222,7 +222,7 @@ func TestMarksAfterReopen(t *testing.T) {
 		}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			l := newLab(t, store.Options{ManualReaper: true})
+			l := newClockRig(t, store.Options{ManualReaper: true})
 			d, c := l.database("db")
 			l.put(c, "short")
 			if _, _, err := c.Create(l.ctx, pk("x"), []byte(`{"id":"long","pk":"x","ttl":1000}`), store.WriteOptions{}); err != nil {
@@ -252,7 +252,7 @@ func TestMarksAfterReopen(t *testing.T) {
 // TestDatabaseClocks: two databases whose clocks are apart, side by side, in all that a clock drives.
 func TestDatabaseClocks(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, store.Options{ManualReaper: true})
+	l := newClockRig(t, store.Options{ManualReaper: true})
 	da, a := l.database("a")
 	_, b := l.database("b")
 	l.put(a, "old")
@@ -356,7 +356,7 @@ func (l *clockRig) scriptNow(c *store.Container) int64 {
 // still, and the other way round, by a clock that runs as by one that is set.
 func TestReaperMeetsEachClock(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, store.Options{})
+	l := newClockRig(t, store.Options{})
 	da, a := l.database("a")
 	_, b := l.database("b")
 	if _, err := l.db.SetClock(l.ctx, clockChange(t, "freeze")); err != nil {

@@ -14,7 +14,7 @@ import (
 // much, a delete as a create; more for more bytes and for more index entries; the same for the same.
 func TestCharges(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	pk := definition.NewPartitionKey(jsondoc.StringValue("a"))
 	item := func(id string, fields, size int) []byte {

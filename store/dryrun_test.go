@@ -21,7 +21,7 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 7))
-			b := newBench(t, "", 1+int(seed%3))
+			b := newTestStore(t, "", 1+int(seed%3))
 			defer b.close()
 			plain := seed%2 == 0 // nothing that an estimate does not see
 			age(b, r, plain)
@@ -169,7 +169,7 @@ func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspec
 
 func TestDryRunRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
+	b := newTestStore(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
 	defer b.close()
 	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
 		if _, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{}); !is(err, fault.CodeBadRequest) {

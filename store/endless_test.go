@@ -187,7 +187,7 @@ func TestQueryOfScriptEnds(t *testing.T) {
 // TestScriptEndsWithItsRequest: who hangs up ends a procedure, in its own text and in a query.
 func TestScriptEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(many())
 	b.procedure("loop", `function () { for (;;) ; }`)
@@ -224,7 +224,7 @@ func (f *callbackContext) Value(key any) any {
 // TestConditionHoldsNobody: while the condition of a patch is evaluated, others write to the range.
 func TestConditionHoldsNobody(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(many())
 	set := store.Operation{Kind: store.OperationPatch, ID: "many",
@@ -273,7 +273,7 @@ func TestConditionHoldsNobody(t *testing.T) {
 // TestConditionOfAnotherVersion changes an item while a condition on it is evaluated.
 func TestConditionOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	for _, c := range []struct {
 		condition string
@@ -298,7 +298,7 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 // answers.
 func TestAttacksOfProcedures(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	for i, body := range []string{
 		`return new RegExp("(?=)^" + "(a|aa)".repeat(45) + "$").test("a".repeat(89) + "!")`,

@@ -103,7 +103,7 @@ func (b *testStore) doc(id string, life int) store.Item {
 // died.
 func TestExpirationHasTheLastImage(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	if _, err := b.c.Expirations(b.ctx, "", 0); !is(err, fault.CodeBadRequest) {
 		t.Errorf("without a log: %v", err)
@@ -143,7 +143,7 @@ func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, `"defaultTtl":-1`, 2)
+			b := newTestStore(t, `"defaultTtl":-1`, 2)
 			defer b.close()
 			b.settings(withEvents(3600))
 			hold(b)
@@ -189,7 +189,7 @@ func (b *testStore) pause(paused bool) {
 // A write that meets a ghost puts its death into the log, unless it is there; a tombstone is a delete.
 func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.settings(withEvents(3600))
 	for _, id := range []string{"a", "b", "c"} {
@@ -217,7 +217,7 @@ func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 // A log begins when it is asked for, ends when it is not, and says so to those who read over the gap.
 func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.doc("before", 1)
 	b.clock.Advance(time.Second)
@@ -268,7 +268,7 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 // Steps purge as many as they say, whatever holds purges back; a run purges all.
 func TestReaperSteps(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 4)
+	b := newTestStore(t, `"defaultTtl":-1`, 4)
 	defer b.close()
 	b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Seconds: 1000}}))
 	for i := range 40 {
@@ -328,7 +328,7 @@ func TestStarvedReaper(t *testing.T) {
 func TestPurgeDelay(t *testing.T) {
 	t.Parallel()
 	purges := func(seed uint64) (at []int64) {
-		b := newBench(t, `"defaultTtl":20`, 1)
+		b := newTestStore(t, `"defaultTtl":20`, 1)
 		defer b.close()
 		b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 3, Max: 40, Seed: seed}}))
 		for i := range 60 {
@@ -497,7 +497,7 @@ func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
 	for seed := range uint64(3) {
 		var want []string
 		for i, hold := range holds {
-			b := newBench(t, `"defaultTtl":4,"changeFeedPolicy":{"retentionDuration":10}`, 2)
+			b := newTestStore(t, `"defaultTtl":4,"changeFeedPolicy":{"retentionDuration":10}`, 2)
 			b.settings(withEvents(1000))
 			b.settings(withReaper(hold))
 			got := b.watched(rand.New(rand.NewPCG(seed, 1)))

@@ -34,7 +34,7 @@ type twoTenantHost struct {
 	c     *store.Container
 }
 
-func newSharedHost(t *testing.T, last bool) *twoTenantHost {
+func newTwoTenantHost(t *testing.T, last bool) *twoTenantHost {
 	t.Helper()
 	w := &twoTenantHost{t: t, fs: testdisk.NewCrashable(t), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
@@ -111,7 +111,7 @@ func (w *twoTenantHost) expect(ids, texts []string) {
 
 func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
 	for _, last := range []bool{false, true} {
-		t.Run(fmt.Sprintf("documents last %v", last), func(t *testing.T) { test(newSharedHost(t, last)) })
+		t.Run(fmt.Sprintf("documents last %v", last), func(t *testing.T) { test(newTwoTenantHost(t, last)) })
 	}
 }
 

@@ -128,7 +128,7 @@ func TestExplainItem(t *testing.T) {
 		"never there": {`"defaultTtl":9`, func(*testStore) {}, "unknown off 0 never", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, c.spec, 2)
+			b := newTestStore(t, c.spec, 2)
 			defer b.close()
 			c.do(b)
 			e := b.expiry("a")
@@ -160,7 +160,7 @@ func (b *testStore) leaseFor(id string, seconds int) {
 
 func TestExplainRefuses(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	for name, key := range map[string]store.Key{
 		"no partition key": {ID: "a"},

@@ -30,7 +30,7 @@ func TestFeedHistories(t *testing.T) {
 	for _, ranges := range []int{1, 4} {
 		for seed := range uint64(racetest.Campaign(5, 2)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {
-				w := newFeedWorld(t, ranges, seed)
+				w := newFeedRig(t, ranges, seed)
 				defer w.close()
 				for n := range 400 {
 					w.step(n)
@@ -71,7 +71,7 @@ type feedItem struct {
 	nth  int // write of the world: those of a batch share an LSN
 }
 
-func newFeedWorld(t *testing.T, ranges int, seed uint64) *feedRig {
+func newFeedRig(t *testing.T, ranges int, seed uint64) *feedRig {
 	w := &feedRig{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000,

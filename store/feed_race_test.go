@@ -30,7 +30,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 			clock, system := ttl.NewManual(time.Unix(1_700_000_000, 0)), ttl.NewManual(time.Unix(1_700_000_000, 0))
 			fs := testdisk.NewCrashable(t)
-			latest, all := newReplica(store.LatestVersions), newReplica(store.AllVersions)
+			latest, all := newFeedReplica(store.LatestVersions), newFeedReplica(store.AllVersions)
 			for life := range 4 {
 				db, c := openReplicated(t, fs, clock, system, ranges)
 				for _, f := range []*feedReplica{latest, all} {
@@ -230,7 +230,7 @@ func (k observedFeed) clone() observedFeed {
 	return c
 }
 
-func newReplica(mode store.ChangeMode) *feedReplica {
+func newFeedReplica(mode store.ChangeMode) *feedReplica {
 	return &feedReplica{mode: mode, observed: observedFeed{items: map[metatest.ItemKey]string{}}}
 }
 

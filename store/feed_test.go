@@ -19,7 +19,7 @@ import (
 // it visible.
 func TestFeedPagesEndWithTransactions(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	put := func(id, more string) {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestRetention(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		minutes := int64(1)
-		b := newBench(t, `"changeFeedPolicy":{"retentionDuration":1}`, 1)
+		b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":1}`, 1)
 		type change struct {
 			lsn uint64
 			ts  int64
@@ -154,7 +154,7 @@ func TestRetention(t *testing.T) {
 // Large ghosts, whose last versions are kept, are purged in as many transactions as it takes.
 func TestPurgeOfLargeVersions(t *testing.T) {
 	racetest.Sequential(t)
-	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`,
+	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`,
 		1)
 	defer b.close()
 	for i := range 9 {
@@ -175,7 +175,7 @@ func TestPurgeOfLargeVersions(t *testing.T) {
 func TestFeedOfPrefix(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 5} {
-		b := newBench(t, "", ranges)
+		b := newTestStore(t, "", ranges)
 		d, err := b.db.Database("db")
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ func TestForecast(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 9))
-			b := newBench(t, "", 1+int(seed%3))
+			b := newTestStore(t, "", 1+int(seed%3))
 			defer b.close()
 			age(b, r, false)
 			want := inspect.Forecast{Now: b.seconds(), Exact: true, Complete: true}
@@ -65,7 +65,7 @@ func TestForecast(t *testing.T) {
 // What is purged is counted, and the next expiry is named.
 func TestContainerMetrics(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 2)
+	b := newTestStore(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.mortal("a", 0)
 	b.mortal("b", 5)

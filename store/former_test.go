@@ -18,7 +18,7 @@ import (
 // each item of the new container once.
 func TestFormerRanges(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
+	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
 	spec := b.c.Info().Spec
 	old := rangeIDs(b.c)
 	for _, n := range []int{4, 1, 3} {

@@ -77,7 +77,7 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 	}
 	for name, use := range uses {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, `"defaultTtl":-1`, 1)
+			b := newTestStore(t, `"defaultTtl":-1`, 1)
 			defer b.close()
 			b.put(`{"id":"a","pk":"p"}`)
 			b.idleAfter(300)
@@ -107,7 +107,7 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 // What is no use, and who is kept.
 func TestIdleAlthough(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p","ttl":100}`)
 	for _, seconds := range []int{-1, 1, store.MinIdle - 1} {

@@ -59,7 +59,7 @@ func TestImportMatrix(t *testing.T) {
 			if r.own != "" {
 				body += `,"ttl":` + r.own
 			}
-			b := newBench(t, spec, 1)
+			b := newTestStore(t, spec, 1)
 			defer b.close()
 			b.clock.Advance(now * time.Second)
 			if got := b.importLife(body+"}", ages[r.age], clockStart+now); got != r.want {
@@ -116,7 +116,7 @@ func (b *testStore) importLife(body string, o store.ImportOptions, now int64) st
 // keep those dead that have died by them; a policy that comes later counts.
 func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	create := func(id string, o *store.ImportOptions) {
 		t.Helper()
@@ -158,7 +158,7 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 // by time and one by position both meet it; the store's clock and its next start are not confused by it.
 func TestImportInFeeds(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, store.Options{ManualReaper: true})
+	l := newClockRig(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestImportInFeeds(t *testing.T) {
 // write is.
 func TestImportOverOthers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":60`, 1)
+	b := newTestStore(t, `"defaultTtl":60`, 1)
 	defer b.close()
 	in := func(o store.ImportOptions) (store.Item, error) {
 		it, _, err := b.c.Import(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), o)
@@ -261,7 +261,7 @@ func TestImportOverOthers(t *testing.T) {
 // TestImportWakesTheReaper: what the reaper's pass has gone by already is met all the same.
 func TestImportWakesTheReaper(t *testing.T) {
 	t.Parallel()
-	l := newLab(t, store.Options{})
+	l := newClockRig(t, store.Options{})
 	_, c := l.database("db")
 	for _, o := range []store.ImportOptions{{Age: 3600 * ago}, {ExpiresIn: 2 * ago}} {
 		if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`), o); err != nil {

@@ -36,7 +36,7 @@ func (b *testStore) lease(seconds int) store.ItemLease {
 // A lease suspends expiry to the second, and what it leaves is as if it had not been.
 func TestLease(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 2)
+	b := newTestStore(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p"}`)
 	born := b.clock.Now().Unix()
@@ -100,7 +100,7 @@ func TestLease(t *testing.T) {
 // Nobody notices a lease but by what lives.
 func TestLeaseIsNoWrite(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10,"changeFeedPolicy":{"retentionDuration":1000}`, 1)
+	b := newTestStore(t, `"defaultTtl":10,"changeFeedPolicy":{"retentionDuration":1000}`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"p"}`)
 	before, r, err := b.c.Read(b.ctx, pk("p"), "a", store.ReadOptions{})

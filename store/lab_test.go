@@ -26,14 +26,14 @@ type clockRig struct {
 	db     *store.DB
 }
 
-func newLab(t *testing.T, o store.Options) *clockRig {
+func newClockRig(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
 	l := openLab(t, o)
 	t.Cleanup(l.close)
 	return l
 }
 
-// openLab is newLab for who closes it.
+// openLab is newClockRig for who closes it.
 func openLab(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
 	l := &clockRig{t: t, ctx: context.Background(), fs: testdisk.New(t),

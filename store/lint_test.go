@@ -123,7 +123,7 @@ func TestLintOfContainers(t *testing.T) {
 // A vector of another length than the policy says is stored, and told of.
 func TestLintOfVectors(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","distanceFunction":"cosine","dimensions":3}]}`, 1)
+	b := newTestStore(t, `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","distanceFunction":"cosine","dimensions":3}]}`, 1)
 	defer b.close()
 	for member, want := range map[string]string{
 		``: "", `,"v":[1,2,3]`: "", `,"v":[1,2]`: "vector-length", `,"v":[]`: "vector-length", `,"v":[1,2,3,4]`: "vector-length",

@@ -91,7 +91,7 @@ func apart(t *testing.T, items []store.Item) {
 // their own.
 func TestOneLSNForABatch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	b.doc("first", 0)
 	_, before := b.c.Position("")
@@ -141,7 +141,7 @@ func TestOneLSNForABatch(t *testing.T) {
 // What a batch makes of one item is several versions of one LSN; each names the one before by its LSN.
 func TestVersionsOfOneBatch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	ghost := b.doc("a", 1)
 	b.pass(1)
@@ -166,7 +166,7 @@ func TestVersionsOfOneBatch(t *testing.T) {
 // A procedure may write more than an LSN has positions for: it takes another, and is told by the last.
 func TestOneLSNForAScript(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"indexingPolicy":{"indexingMode":"none","automatic":false},"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	b := newTestStore(t, `"indexingPolicy":{"indexingMode":"none","automatic":false},"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	b.doc("first", 0)
 	_, before := b.c.Position("")
@@ -212,7 +212,7 @@ func TestOneLSNForAScript(t *testing.T) {
 // The deaths of one purge share an LSN, and each has a sequence of its own: a reader may stop between them.
 func TestOneLSNForAPurge(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.settings(withEvents(0))
 	for i := range 10 {
@@ -249,7 +249,7 @@ func TestOneLSNForAPurge(t *testing.T) {
 // A tombstone has an LSN of its own: what came before is gone, what comes behind is there.
 func TestOneLSNForATombstone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	old := b.doc("a", 0)
 	receipt, err := b.c.DeletePartition(b.ctx, pk("p"))

@@ -47,7 +47,7 @@ const fine = fault.CodeInternal // the zero Code: no failure
 
 func TestPatchItem(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 2)
+	b := newTestStore(t, "", 2)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","n":1}`)
 	first, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{})
@@ -87,7 +87,7 @@ func TestPatchItem(t *testing.T) {
 
 func TestPatchCondition(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","n":1,"s":"it's","l":[1,2,3]}`)
 	const set, done = `{"op":"set","path":"/v","value":1}`, `{"id":"1","pk":"p","n":1,"s":"it's","l":[1,2,3],"v":1}`
@@ -123,7 +123,7 @@ func TestPatchCondition(t *testing.T) {
 // range to others.
 func TestPatchConditionEnds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","l":[` + strings.Repeat("0,", 2000) + `0]}`)
 	p := patchOf(t, `{"op":"set","path":"/v","value":1}`)
@@ -144,7 +144,7 @@ func TestPatchLeavesAlone(t *testing.T) {
 			if strings.Contains(paths, ",") {
 				kind = definition.KindMultiHash
 			}
-			b := newBench(t, "", 1)
+			b := newTestStore(t, "", 1)
 			defer b.close()
 			d, err := b.db.Database("db")
 			if err != nil {
@@ -198,7 +198,7 @@ func TestPatchLeavesAlone(t *testing.T) {
 // What a patch makes is a document like any other.
 func TestPatchMakesADocument(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	b := newTestStore(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	b.put(`{"id":"1","pk":"p","u":1,"s":"`+strings.Repeat("x", 1<<20)+`"}`, `{"id":"2","pk":"p","u":2}`)
 	b.patches(`{"op":"set","path":"/u","value":2}`, "", "unique index already exists", fault.CodeConflict)
@@ -224,7 +224,7 @@ func TestPatchMakesADocument(t *testing.T) {
 // A patch is a write: it restarts the life of its item, by the ttl that the item has from then on.
 func TestPatchedLife(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	read := func(id string, there bool) {
 		t.Helper()

@@ -35,7 +35,7 @@ type testStore struct {
 	shared *doors.SharedEngine // what several stores are over: see servers_test.go
 }
 
-func newBench(t *testing.T, spec string, ranges int) *testStore {
+func newTestStore(t *testing.T, spec string, ranges int) *testStore {
 	t.Helper()
 	return newBenchOn(t, testdisk.New(t), spec, ranges)
 }
@@ -185,14 +185,14 @@ func all(n int, fn func(i int)) {
 // Around the second in which an item expires: no read that began in it or later returns the item, and none
 // that ended before it misses it.
 func TestNobodySeesTheDead(t *testing.T) {
-	b := newBench(t, `"defaultTtl":-1`, 2)
+	b := newTestStore(t, `"defaultTtl":-1`, 2)
 	defer b.close()
 	const items = 8
 	rounds := racetest.Campaign(300, 120)
 	// Each item is alive from its creation, and again from each time that its writer creates it anew.
 	var deadline [items]atomic.Int64 // the second in which what was written last expires
 	var done atomic.Bool
-	found, missed := newSignal(), newSignal()
+	found, missed := newOnceSignal(), newOnceSignal()
 
 	partition := func(i int) definition.PartitionKey { return pk(strconv.Itoa(i % 3)) }
 	seen := func(began int64, it store.Item) {
@@ -281,7 +281,7 @@ type onceSignal struct {
 	given chan struct{}
 }
 
-func newSignal() *onceSignal { return &onceSignal{given: make(chan struct{})} }
+func newOnceSignal() *onceSignal { return &onceSignal{given: make(chan struct{})} }
 
 func (s *onceSignal) give() { s.once.Do(func() { close(s.given) }) }
 
@@ -296,7 +296,7 @@ func (s *onceSignal) wait(ctx context.Context) {
 // partition is deleted, while items are purged below the readers' feet.
 func TestTheDeadStayDead(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":1000`, 2)
+	b := newTestStore(t, `"defaultTtl":1000`, 2)
 	defer b.close()
 	const items = 12
 	partition := func(i int) string { return strconv.Itoa(i % 3) }
@@ -375,7 +375,7 @@ func TestTheDeadStayDead(t *testing.T) {
 // A ghost has one expiry sink.
 func TestOneCreateOverAGhost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	for round := range 30 {
 		var won, lost atomic.Int64
@@ -406,7 +406,7 @@ func TestOneCreateOverAGhost(t *testing.T) {
 // However many items want the same unique value, one has it; also where the one that had it has just expired.
 func TestUniqueUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
+	b := newTestStore(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
 	for round := range 20 {
 		var won atomic.Int64
@@ -456,7 +456,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 // Who replaces under If-Match never loses an update of somebody else.
 func TestIfMatchLosesNoUpdate(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","n":0}`), store.WriteOptions{}); err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func TestRangesFollowThroughput(t *testing.T) {
 			[]step{{manual(25_000), 1}, {manual(25_100), 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, "", 0)
+			b := newTestStore(t, "", 0)
 			defer b.close()
 			d, err := b.db.Database("db")
 			if err != nil {
@@ -116,7 +116,7 @@ func TestRangesFollowThroughput(t *testing.T) {
 // Ranges are split in turn, so that the halves stay alike; of three the first two have come of one.
 func TestSplitsInTurn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.raise(definition.Throughput{Manual: 11_000}, false)
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestSplitsInTurn(t *testing.T) {
 // Containers that live off their database's throughput keep the one range that they are made with.
 func TestSharedThroughputSplitsNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	d, err := b.db.CreateDatabase(b.ctx, "shared", definition.Throughput{Manual: 1000})
 	if err != nil {

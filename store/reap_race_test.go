@@ -170,7 +170,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	b.mustSnapshot("one")
 	var askers sync.WaitGroup
@@ -198,7 +198,7 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	put := func(id string) {
 		t.Helper()

@@ -36,7 +36,7 @@ func (b *testStore) read(id string) (store.Item, error) {
 
 func TestRename(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, renameSpec, 1)
+	b := newTestStore(t, renameSpec, 1)
 	defer b.close()
 	a := b.write("a", `,"u":1,"n":1`)
 	b.write("taken", `,"u":2`)
@@ -92,7 +92,7 @@ func TestRename(t *testing.T) {
 // TestRenameOntoGhost: an id that only an expired item has is free.
 func TestRenameOntoGhost(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, renameSpec, 1)
+	b := newTestStore(t, renameSpec, 1)
 	defer b.close()
 	b.write("ghost", `,"u":1,"ttl":5`)
 	a := b.write("a", `,"u":2`)
@@ -112,7 +112,7 @@ func TestRenameOntoGhost(t *testing.T) {
 func TestRenameInBatch(t *testing.T) {
 	t.Parallel()
 	for _, atomic := range []bool{true, false} {
-		b := newBench(t, "", 2)
+		b := newTestStore(t, "", 2)
 		b.write("a", "")
 		o := store.BatchOptions{Atomic: atomic, ContinueOnError: !atomic}
 		rename := op(store.OperationReplace, "a", string(body("b", "")))
@@ -141,7 +141,7 @@ func TestRenameInBatch(t *testing.T) {
 // TestRenameInScript is what Microsoft's sample for replaceDocument does.
 func TestRenameInScript(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.procedure("swap", `function () {
 		var c = getContext().getCollection();
@@ -169,7 +169,7 @@ func TestRenameInScript(t *testing.T) {
 // TestRenameKeepsPartition: an id that is the partition key cannot change.
 func TestRenameKeepsPartition(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	c := b.container("by-id", "/id", "")
 	if _, _, err := c.Create(b.ctx, definition.PartitionKey{}, []byte(`{"id":"a"}`),

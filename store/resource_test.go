@@ -32,7 +32,7 @@ type resourceRig struct {
 	d *store.Database
 }
 
-func newSmallWorld(t *testing.T, fs *testdisk.Disk) *resourceRig {
+func newResourceRig(t *testing.T, fs *testdisk.Disk) *resourceRig {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	w := &resourceRig{testStore: b}
@@ -106,7 +106,7 @@ func (w *resourceRig) every() string {
 func TestResourcesReopen(t *testing.T) {
 	t.Parallel()
 	fs := testdisk.New(t)
-	w := newSmallWorld(t, fs)
+	w := newResourceRig(t, fs)
 	users := w.d.Resources(store.KindUser)
 	w.create(users, `{"id":"second"}`)
 	w.create(users, `{"id":"third"}`)
@@ -147,7 +147,7 @@ func TestResourcesReopen(t *testing.T) {
 func TestResourcesCrash(t *testing.T) {
 	t.Parallel()
 	disk := testdisk.NewCrashable(t)
-	w := newSmallWorld(t, disk)
+	w := newResourceRig(t, disk)
 	defer w.close()
 	users, triggers := w.d.Resources(store.KindUser), w.c.Resources(store.KindTrigger)
 	for i, step := range []func() error{
@@ -192,7 +192,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 		{"database", func(w *resourceRig) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			w := newSmallWorld(t, testdisk.New(t))
+			w := newResourceRig(t, testdisk.New(t))
 			defer w.close()
 			permissions, scripts := w.permissions("u"), w.c.Resources(store.KindFunction)
 			if err := tc.drop(w); err != nil {
@@ -222,7 +222,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 // TestResourceRules goes through what is refused.
 func TestResourceRules(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, testdisk.New(t))
+	w := newResourceRig(t, testdisk.New(t))
 	defer w.close()
 	users, keys, permissions := w.d.Resources(store.KindUser), w.d.Resources(store.KindEncryptionKey), w.permissions("u")
 	sprocs, triggers := w.c.Resources(store.KindStoredProcedure), w.c.Resources(store.KindTrigger)
@@ -300,7 +300,7 @@ func TestResourceRules(t *testing.T) {
 // is taken.
 func TestPermissionsAccepted(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, testdisk.New(t))
+	w := newResourceRig(t, testdisk.New(t))
 	defer w.close()
 	item, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i /i","pk":"a"}`), store.WriteOptions{})
 	if err != nil {
@@ -354,7 +354,7 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 // TestEncryptionKeysAreThere: a container is made only with keys that its database has.
 func TestEncryptionKeysAreThere(t *testing.T) {
 	t.Parallel()
-	w := newSmallWorld(t, testdisk.New(t))
+	w := newResourceRig(t, testdisk.New(t))
 	defer w.close()
 	for key, code := range map[string]fault.Code{"k": fault.CodeInternal, "other": fault.CodeBadRequest} {
 		spec, _, err := definition.ParseContainerSpec(fmt.Appendf(nil, `{"id":"e%s","partitionKey":{"paths":["/pk"]},"clientEncryptionPolicy":{"policyFormatVersion":2,"includedPaths":[

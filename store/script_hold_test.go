@@ -99,7 +99,7 @@ func TestScriptHoldsItsRange(t *testing.T) {
 // beforehand, so it is told once that it takes too long, and not tried again.
 func TestPatchOfOwnWrite(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"many","pk":"a","l":[]}`)
 	b.trigger("t", `function () {

@@ -212,7 +212,7 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 // TestScriptsAreSerial: procedures that read and write the same document do not lose each other's writes.
 func TestScriptsAreSerial(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(`{"id":"n","pk":"a","n":0}`)
 	b.procedure("add", `function () {
@@ -234,7 +234,7 @@ func TestScriptsAreSerial(t *testing.T) {
 
 func TestScriptErrorCodes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	ctx, cancel := context.WithCancel(b.ctx)
 	defer cancel()

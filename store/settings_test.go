@@ -18,7 +18,7 @@ import (
 // already is left alone.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":50`, 1)
+	b := newTestStore(t, `"defaultTtl":50`, 1)
 	defer b.close()
 	b.put(`{"id":"old","pk":"p","ttl":1000}`)
 	if err := b.set(b.c, func(s *store.ContainerSettings) { s.TTLCeiling = true }); err != nil {
@@ -134,7 +134,7 @@ func TestSettingsAreKept(t *testing.T) {
 func TestMovesBesideEverything(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {
-		b := newBench(t, `"defaultTtl":-1`, 2)
+		b := newTestStore(t, `"defaultTtl":-1`, 2)
 		source, archive := b.c, b.container("other", "/pk", `"defaultTtl":-1`)
 		if first { // the archive is the older one
 			source, archive = archive, source

@@ -136,7 +136,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 func TestSnapshotRefusals(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.mustSnapshot("x")
 	for _, tc := range []struct {
@@ -182,7 +182,7 @@ func (b *testStore) incarnation() uint32 {
 func TestRestoreIsANewIncarnation(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.upsert("a", "")
 	old := b.c
@@ -270,7 +270,7 @@ func openMemory(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store
 func TestForkAndRestoreOneDatabase(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	w := newSmallWorld(t, testdisk.New(t))
+	w := newResourceRig(t, testdisk.New(t))
 	b := w.testStore
 	b.upsert("a", `,"v":"1"`)
 	if _, err := w.d.SetClock(b.ctx, store.ClockChange{Rate: new(float64)}); err != nil {
@@ -346,7 +346,7 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 func TestRestoreOneContainer(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	w := newSmallWorld(t, testdisk.New(t))
+	w := newResourceRig(t, testdisk.New(t))
 	b := w.testStore
 	b.upsert("a", `,"v":"1"`)
 	spec := definition.ContainerSpec{ID: "beside"}
@@ -404,7 +404,7 @@ func TestRestoreOneContainer(t *testing.T) {
 func TestRestoreUnderLoad(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	b := newBench(t, "", 2)
+	b := newTestStore(t, "", 2)
 	b.pair("0")
 	b.mustSnapshot("s")
 	var stop atomic.Bool

@@ -71,7 +71,7 @@ func (b *testStore) rangeIDs() (ids []string) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
-		b := newBench(t, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, ranges)
+		b := newTestStore(t, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, ranges)
 		b.fill(200, 50)
 		before := b.items(store.Scope{})
 		r := rand.New(rand.NewPCG(uint64(ranges), 0))
@@ -175,7 +175,7 @@ func TestSplitPoint(t *testing.T) {
 		{`"kind":"Hash","version":2`, `"paths":["/pk"]`}, {`"kind":"Hash","version":1`, `"paths":["/pk"]`},
 		{`"kind":"MultiHash","version":2`, `"paths":["/pk","/id"]`},
 	} {
-		b := newBench(t, "", 1)
+		b := newTestStore(t, "", 1)
 		d, err := b.db.Database("db")
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func TestSplitPoint(t *testing.T) {
 // All documents of one partition key stay together.
 func TestSplitOfOneKey(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.fill(20, 1)
 	for range 12 {
@@ -248,7 +248,7 @@ func TestSplitOfOneKey(t *testing.T) {
 func TestSplitKeepsTheDeadDead(t *testing.T) {
 	t.Parallel()
 	for _, sweepFirst := range []bool{false, true} {
-		b := newBench(t, `"defaultTtl":-1`, 1)
+		b := newTestStore(t, `"defaultTtl":-1`, 1)
 		b.fill(100, 10)
 		for i := range 40 {
 			body := fmt.Appendf(nil, `{"id":"mortal%d","pk":"p%d","ttl":5}`, i, i%10)
@@ -288,7 +288,7 @@ func TestSplitKeepsTheDeadDead(t *testing.T) {
 // A split while documents are being indexed anew.
 func TestSplitWhileReindexing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.fill(300, 30)
 	d, err := b.db.Database("db")
@@ -318,7 +318,7 @@ func TestSplitWhileReindexing(t *testing.T) {
 // Writers and readers by name notice nothing of a split but that it takes its time.
 func TestNobodyNoticesASplit(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":-1`, 1)
+	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	const workers, keys = 4, 6
 	var done atomic.Bool

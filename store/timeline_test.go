@@ -80,7 +80,7 @@ func play(d *datatest.Case, h metatest.History, open metatest.SubjectOpener) str
 // A refused ttl is named as the client wrote it.
 func TestInvalidTTLIsNamed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	for _, token := range []string{"0", "-10", "null", `"60"`, "1.5", "2147483648", "true", "{}", "[]"} {
 		_, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x","ttl":`+token+`}`),

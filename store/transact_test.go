@@ -41,7 +41,7 @@ func (b *testStore) count() string {
 // TestTransact: all of it or nothing, it sees itself, and an operation that fails spoils nothing.
 func TestTransact(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 3)
+	b := newTestStore(t, `"defaultTtl":10`, 3)
 	defer b.close()
 	err := b.transact(func(x *store.Transaction) error {
 		for i := range 150 { // more than a batch may have
@@ -186,7 +186,7 @@ func TestTransactIsLeftBehind(t *testing.T) {
 
 // TestTransactPanics: a panic comes up where the transaction was asked for, and the range goes on.
 func TestTransactPanics(t *testing.T) {
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	func() {
 		defer func() {

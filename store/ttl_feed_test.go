@@ -48,7 +48,7 @@ func (b *testStore) showed(row string, got []string, want ...string) {
 // not.
 func TestTTLLatestFeed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":5`, 1)
+	b := newTestStore(t, `"defaultTtl":5`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x","ttl":-1}`, `{"id":"c","pk":"x","ttl":3}`)
 	b.clock.Advance(2 * time.Second)
@@ -80,7 +80,7 @@ func TestTTLLatestFeed(t *testing.T) {
 // and not before; a create over a ghost purges it first. Other deletes have no such mark.
 func TestTTLAllVersionsFeed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
+	b := newTestStore(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
 	defer b.close()
 	b.put(`{"id":"a","pk":"x"}`, `{"id":"b","pk":"x"}`, `{"id":"c","pk":"x","ttl":-1}`)
 	got, at := b.changes(store.AllVersions, "0")

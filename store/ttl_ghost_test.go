@@ -226,7 +226,7 @@ func TestTTLGhost(t *testing.T) {
 // A ghost takes up space, and is counted as such, until it is purged.
 func TestTTLGhostTakesSpace(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":5`, 1)
+	b := newTestStore(t, `"defaultTtl":5`, 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"ghost","pk":"x"}`),
 		store.WriteOptions{}); err != nil {
@@ -372,7 +372,7 @@ func TestTTLWholeSeconds(t *testing.T) {
 // A write by a stored procedure counts like any other.
 func TestTTLRefreshByProcedure(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":8`, 1)
+	b := newTestStore(t, `"defaultTtl":8`, 1)
 	defer b.close()
 	b.procedure("touch", `function () {
 		__.replaceDocument(__.getAltLink() + "/docs/i", { id: "i", pk: "a" }, err => { if (err) throw err; });

@@ -54,7 +54,7 @@ func (b *testStore) wantIDs(what, want string) {
 // The explanation says from when a time to live counts, and why.
 func TestExplainWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	explain := func(id, want string, state inspect.ItemState, source inspect.TTLSource) {
 		t.Helper()
@@ -87,7 +87,7 @@ func TestExplainWithAPath(t *testing.T) {
 func TestDryRunOfAPath(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []int64{0, 1} { // looked at one by one, or taken for many
-		b := newBench(t, `"defaultTtl":10`, 1)
+		b := newTestStore(t, `"defaultTtl":10`, 1)
 		b.based("dies", -10, "")
 		b.based("sooner", -5, "")
 		b.based("later", 90, "")
@@ -129,7 +129,7 @@ func TestDryRunOfAPath(t *testing.T) {
 // before the log and the archive were there.
 func TestEventsAndArchiveWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.based("before", -20, "") // of the time before the path: alive until then
 	b.countFrom("/base", 10)
@@ -179,7 +179,7 @@ func TestEventsAndArchiveWithAPath(t *testing.T) {
 // A lease puts the end by a property off, and a change of the path does not save from it.
 func TestLeaseWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.countFrom("/base", 10)
 	b.based("a", 0, "")
@@ -214,7 +214,7 @@ func TestLeaseWithAPath(t *testing.T) {
 // An import with a remaining time to live is refused where its document says something else.
 func TestImportWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	b.countFrom("/base", 10)
 	put := func(body string, left time.Duration) error {
@@ -239,7 +239,7 @@ func TestImportWithAPath(t *testing.T) {
 // A clock is not set back behind the last death, by whatever its item counted.
 func TestClockWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":100`, 1)
+	b := newTestStore(t, `"defaultTtl":100`, 1)
 	defer b.close()
 	b.based("a", -90, "")
 	b.based("c", -67, "")
@@ -259,7 +259,7 @@ func TestClockWithAPath(t *testing.T) {
 // A range is split while times to live begin to count from another property.
 func TestSplitWithAPath(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":100`, 1)
+	b := newTestStore(t, `"defaultTtl":100`, 1)
 	defer b.close()
 	for i := range 120 {
 		body := fmt.Appendf(nil, `{"id":"%03d","pk":"p%d","base":%d}`, i, i%30, pathBegan+i-100)

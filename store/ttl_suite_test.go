@@ -186,7 +186,7 @@ func TestTTLMatrix(t *testing.T) {
 // What is no time to live is refused, whatever the default and the operation, and nothing is changed.
 func TestTTLRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	if _, _, err := b.c.Create(b.ctx, pk("x"), []byte(`{"id":"old","pk":"x","ttl":7}`),
 		store.WriteOptions{}); err != nil {
@@ -250,7 +250,7 @@ func TestTTLRefused(t *testing.T) {
 // What a default may be, and what not: when a container is made, and when it is replaced.
 func TestTTLDefaults(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	defer b.close()
 	d, err := b.db.Database("db")
 	if err != nil {

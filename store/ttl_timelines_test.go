@@ -178,7 +178,7 @@ func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper str
 		}
 	}
 	s.began, s.keys = s.clock.Now().Unix(), w.Keys()
-	s.sim = metatest.NewSimulation(w.Default, s.began)
+	s.sim = metatest.NewTimelineModel(w.Default, s.began)
 	reopen := 1 + r.IntN(4*len(w.Events)+4)
 	for i, e := range w.Events {
 		if err := s.step(e); err != nil {

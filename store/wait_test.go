@@ -59,7 +59,7 @@ func (w *pendingWait) notYet(state inspect.ItemState) {
 // Waits end by what they wait for: a clock that moves, a write, a purge, a change of the policy.
 func TestWait(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 2)
+	b := newTestStore(t, `"defaultTtl":10`, 2)
 	defer b.close()
 	b.mortal("a", 0)
 	expired, purged, quiet := b.waitFor(store.WaitExpired, "a"), b.waitFor(store.WaitPurged,
@@ -113,7 +113,7 @@ func TestWaitForFeed(t *testing.T) {
 			if keeps {
 				spec += `,"changeFeedPolicy":{"retentionDuration":10}`
 			}
-			b := newBench(t, spec, 1)
+			b := newTestStore(t, spec, 1)
 			defer b.close()
 			first := b.waitFor(store.WaitFeed, "a")
 			b.mortal("b", 0)
@@ -151,7 +151,7 @@ func TestWaitForFeed(t *testing.T) {
 // A wait goes by the clock of its database, which may leave the server's at any time.
 func TestWaitByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, `"defaultTtl":10`, 1)
+	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
 	d, err := b.db.Database("db")
 	if err != nil {
@@ -185,7 +185,7 @@ func TestWaitForTheReaper(t *testing.T) {
 // What can never come about ends when there is nothing left to wait in.
 func TestWaitEndsWithTheContainer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "", 1)
+	b := newTestStore(t, "", 1)
 	b.mortal("a", 0)
 	w := b.waitFor(store.WaitExpired, "a")
 	d, err := b.db.Database("db")

@@ -14,7 +14,7 @@ import (
 // whatever the reaper's clock does, and the others are not swept by it.
 func TestReaperRangeClocks(t *testing.T) {
 	own := ttl.NewManual(noon)
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
 		y.clocks = map[ttl.SweepRange]ttl.Clock{slot(2): own}
 		y.put(slot(1), 1, 3*time.Second)
 		y.put(slot(2), 1, 3*time.Second)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestReaperOnTime(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
 		y.put(slot(1), 2, 0)
 		y.put(slot(1), 3, time.Second)
 		y.put(slot(1), 4, 3*time.Second)
@@ -36,7 +36,7 @@ func TestReaperOnTime(t *testing.T) {
 }
 
 func TestReaperTakesTurns(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Batch: 10}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{Batch: 10}, func(y *testSweeper) {
 		y.put(slot(1), 25, time.Hour)
 		y.put(slot(2), 5, time.Hour)
 		y.put(slot(3), 40, time.Hour)
@@ -54,7 +54,7 @@ func TestReaperTakesTurns(t *testing.T) {
 // An idle range is not swept at each tick, but not forgotten either: what was written later may expire
 // sooner.
 func TestReaperIdleRange(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, time.Hour) })
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, time.Hour) })
 	g.settle()
 	g.check(t, 1, "1")
 	g.yard.put(slot(1), 1, time.Second)
@@ -77,7 +77,7 @@ func TestReaperIdleRange(t *testing.T) {
 }
 
 func TestReaperAfterTheClockWasSetBack(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, -time.Hour) })
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, -time.Hour) })
 	g.settle()
 	g.clock.Advance(-time.Hour)
 	g.yard.put(slot(1), 1, 0)
@@ -91,7 +91,7 @@ func TestReaperAfterTheClockWasSetBack(t *testing.T) {
 }
 
 func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) {
 		y.put(slot(1), 1000, 0)
 		var once sync.Once
 		y.before = func(context.Context, ttl.SweepRange) error {
@@ -106,7 +106,7 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 // A pause is asked of Pace after each batch while foreground operations are in flight; TestPause has the
 // figures.
 func TestReaperMakesWay(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *testSweeper) {
 		y.put(slot(1), 640_000, 0)
 		y.before = func(context.Context, ttl.SweepRange) error {
 			y.pace.Advance(time.Millisecond) // how long a batch takes
@@ -136,7 +136,7 @@ func TestReaperMakesWay(t *testing.T) {
 }
 
 func TestReaperIsFastWhenAlone(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 3200, 0) })
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 3200, 0) })
 	g.settle()
 	g.check(t, 0, "1*100")
 	for _, d := range g.pace.takeNaps() {
@@ -153,7 +153,7 @@ func TestReaperFailingRange(t *testing.T) {
 	failing.Store(true)
 	var mu sync.Mutex
 	var met []error
-	g := newRig(t, ttl.ReaperOptions{OnError: func(err error) {
+	g := newReaperRig(t, ttl.ReaperOptions{OnError: func(err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		met = append(met, err)
@@ -197,7 +197,7 @@ func TestReaperFailingRange(t *testing.T) {
 
 func TestReaperFailingList(t *testing.T) {
 	met := make(chan error, 1)
-	g := newRig(t, ttl.ReaperOptions{OnError: func(err error) { met <- err }}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{OnError: func(err error) { met <- err }}, func(y *testSweeper) {
 		y.put(slot(1), 1, 0)
 		y.listErr = errDisk
 	})
@@ -219,7 +219,7 @@ func TestReaperFailingList(t *testing.T) {
 }
 
 func TestSweepNow(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Paused: true, Load: func() int { return 100 }}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{Paused: true, Load: func() int { return 100 }}, func(y *testSweeper) {
 		y.put(slot(1), 100, 0)
 		y.put(slot(2), 10, 0)
 		y.put(slot(2), 10, time.Minute)
@@ -254,7 +254,7 @@ func TestSweepNow(t *testing.T) {
 
 func TestReaperPause(t *testing.T) {
 	inside, release := make(chan struct{}), make(chan struct{})
-	g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
+	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
 		y.put(slot(1), 100, 0)
 		y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 			if y.left() == 100 {
@@ -298,8 +298,8 @@ func TestReaperPause(t *testing.T) {
 
 func TestReaperClose(t *testing.T) {
 	t.Run("in a pause", func(t *testing.T) {
-		pace := newTapped()
-		g := newRig(t, ttl.ReaperOptions{Pace: pace, Load: func() int { return 1 }}, func(y *testSweeper) {
+		pace := newSleepSignalClock()
+		g := newReaperRig(t, ttl.ReaperOptions{Pace: pace, Load: func() int { return 1 }}, func(y *testSweeper) {
 			y.put(slot(1), 100, 0)
 			y.before = func(context.Context,
 				ttl.SweepRange) error {
@@ -313,7 +313,7 @@ func TestReaperClose(t *testing.T) {
 	})
 	t.Run("in a batch", func(t *testing.T) {
 		inside := make(chan struct{})
-		g := newRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
+		g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
 			y.put(slot(1), 100, 0)
 			y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 				close(inside)
@@ -333,7 +333,7 @@ func TestReaperClose(t *testing.T) {
 	})
 	t.Run("in SweepNow", func(t *testing.T) {
 		inside := make(chan struct{})
-		g := newRig(t, ttl.ReaperOptions{Paused: true}, func(y *testSweeper) {
+		g := newReaperRig(t, ttl.ReaperOptions{Paused: true}, func(y *testSweeper) {
 			y.put(slot(1), 100, 0)
 			y.before = func(ctx context.Context, _ ttl.SweepRange) error {
 				close(inside)
@@ -363,7 +363,7 @@ func TestReaperClose(t *testing.T) {
 
 // A panic of the sweeper reaches who called SweepNow and leaves nothing locked.
 func TestReaperPanic(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Paused: true}, func(y *testSweeper) { y.put(slot(1), 1, 0) })
+	g := newReaperRig(t, ttl.ReaperOptions{Paused: true}, func(y *testSweeper) { y.put(slot(1), 1, 0) })
 	g.yard.before = func(context.Context, ttl.SweepRange) error { panic(errDisk) }
 	func() {
 		defer func() {
@@ -382,7 +382,7 @@ func TestReaperPanic(t *testing.T) {
 
 // The yard panics when two of its methods meet.
 func TestReaperInManyHands(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Batch: 3}, nil)
+	g := newReaperRig(t, ttl.ReaperOptions{Batch: 3}, nil)
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -415,7 +415,7 @@ func TestReaperInManyHands(t *testing.T) {
 
 // Do never runs beside a batch, and Close ends it.
 func TestReaperDo(t *testing.T) {
-	g := newRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) { y.put(slot(1), 500, 0) })
+	g := newReaperRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) { y.put(slot(1), 500, 0) })
 	for range 100 {
 		err := g.Do(t.Context(), func(context.Context) error {
 			leave := g.yard.enter() // panics where a method of the yard runs

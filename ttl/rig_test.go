@@ -128,7 +128,7 @@ type sleepSignalClock struct {
 	asleep chan time.Duration
 }
 
-func newTapped() sleepSignalClock {
+func newSleepSignalClock() sleepSignalClock {
 	return sleepSignalClock{ttl.NewManual(noon), make(chan time.Duration, 10_000)}
 }
 
@@ -145,7 +145,9 @@ type autoAdvanceClock struct {
 	naps []time.Duration
 }
 
-func newEager() *autoAdvanceClock { return &autoAdvanceClock{VirtualClock: ttl.NewManual(noon)} }
+func newAutoAdvanceClock() *autoAdvanceClock {
+	return &autoAdvanceClock{VirtualClock: ttl.NewManual(noon)}
+}
 
 func (c *autoAdvanceClock) After(d time.Duration) (<-chan time.Time, func()) {
 	c.mu.Lock()
@@ -172,9 +174,9 @@ type reaperRig struct {
 	ended uint64 // rounds that settle has seen end
 }
 
-func newRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperRig {
+func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperRig {
 	t.Helper()
-	g := &reaperRig{clock: newTapped(), pace: newEager()}
+	g := &reaperRig{clock: newSleepSignalClock(), pace: newAutoAdvanceClock()}
 	g.yard = &testSweeper{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
 	if prepare != nil {
 		prepare(g.yard)

@@ -23,7 +23,7 @@ type blockingExportProxy struct {
 	waiting chan struct{} // a request does
 }
 
-func newDoor(t *testing.T, b *testServer, pages int64) *blockingExportProxy {
+func newBlockingExportProxy(t *testing.T, b *testServer, pages int64) *blockingExportProxy {
 	t.Helper()
 	d := &blockingExportProxy{waiting: make(chan struct{}, 100)}
 	d.left.Store(pages)
@@ -45,7 +45,7 @@ func newDoor(t *testing.T, b *testServer, pages int64) *blockingExportProxy {
 // killedExport starts an export as a process and kills it when it asks for the page behind so many.
 func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
 	t.Helper()
-	d := newDoor(t, b, pages)
+	d := newBlockingExportProxy(t, b, pages)
 	proc := exec.Command(os.Args[0], append([]string{"export", "--url", d.URL}, args...)...)
 	if err := proc.Start(); err != nil {
 		t.Fatal(err)

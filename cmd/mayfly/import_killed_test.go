@@ -26,7 +26,7 @@ type blockingImportProxy struct {
 	open    chan struct{}
 }
 
-func newValve(t *testing.T, b *testServer, left int64) *blockingImportProxy {
+func newBlockingImportProxy(t *testing.T, b *testServer, left int64) *blockingImportProxy {
 	t.Helper()
 	v := &blockingImportProxy{waiting: make(chan struct{}, 100), open: make(chan struct{})}
 	v.host.Store(&b.host)
@@ -79,7 +79,7 @@ func TestKilledStoreImport(t *testing.T) {
 	many(t, source, "d", 700)
 	want := source.exported(t)
 	target := boot(t, "--memory")
-	v := newValve(t, target, 0)
+	v := newBlockingImportProxy(t, target, 0)
 	args := []string{"import", want, "--continue", "--url", v.URL}
 	for stop := range 5 {
 		v.left.Store(int64(stop%3) + 1)
@@ -126,7 +126,7 @@ func TestImportIntoADyingServer(t *testing.T) {
 			where = []string{"--memory"}
 		}
 		target := spawn(t, where...)
-		v := newValve(t, target, 7)
+		v := newBlockingImportProxy(t, target, 7)
 		died := make(chan struct{})
 		go func() {
 			defer close(died)

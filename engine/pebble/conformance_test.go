@@ -117,7 +117,7 @@ func (h *partialTxn) Set(key, value []byte) {
 // lsnResetEngine begins each scope anew when it is opened.
 type lsnResetEngine struct{ *Engine }
 
-func newForgetful(t *testing.T) func(e *Engine) engine.Engine {
+func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
 	return func(e *Engine) engine.Engine {
 		for _, scope := range []string{"a", "b", "c"} {
 			if err := e.db.Delete(engine.CeilingKey([]byte(scope)), nil); err != nil {
@@ -138,7 +138,7 @@ func TestCrashFindsBrokenEngines(t *testing.T) {
 		"hasty":     {func(e *Engine) engine.Engine { return relaxedUpdateEngine{e} }, enginetest.ErrLost},
 		"boastful":  {func(e *Engine) engine.Engine { return noSettleEngine{e} }, enginetest.ErrLost},
 		"torn":      {func(e *Engine) engine.Engine { return nonAtomicEngine{e} }, enginetest.ErrTorn},
-		"forgetful": {newForgetful(t), enginetest.ErrReissued},
+		"forgetful": {newLSNResetEngine(t), enginetest.ErrReissued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := frail(c.watch)

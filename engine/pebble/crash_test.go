@@ -21,7 +21,7 @@ type observedResults struct {
 	issued map[string]uint64 // highest LSN that may have been seen, by scope
 }
 
-func newLedger() *observedResults {
+func newObservedResults() *observedResults {
 	return &observedResults{acked: map[string]string{}, issued: map[string]uint64{}}
 }
 
@@ -176,7 +176,7 @@ func TestCrashForgetsRelaxed(t *testing.T) {
 func crashDuring(t *testing.T, e *Engine, fs *crashdisk.Disk, rng *rand.Rand) *crashdisk.Disk {
 	const writers, rounds = 6, 60
 	moment := rng.IntN(writers * rounds)
-	l := newLedger()
+	l := newObservedResults()
 	var done sync.WaitGroup
 	ticks := make(chan bool, writers*rounds)
 	for w := range writers {

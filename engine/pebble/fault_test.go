@@ -137,7 +137,7 @@ func TestFaults(t *testing.T) {
 			}
 			for n := int32(1); ; n += stride * (1 + n/60) {
 				f := &faultInjector{match: test.match, from: n, sticky: test.sticky, err: test.err}
-				mem, l := crashdisk.New(), newLedger()
+				mem, l := crashdisk.New(), newObservedResults()
 				err := life(errorfs.Wrap(mem, f), l)
 				if !f.struck.Load() {
 					if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // TestFresh writes keys that are expected to be new, of which some are not.
 func TestFresh(t *testing.T) {
-	e := newDatabase(t).open(Options{})
+	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope := []byte("a")
 	update := func(trips uint64, fn func(tx engine.Txn, fresh func(key, value string))) {

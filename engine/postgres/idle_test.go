@@ -10,7 +10,7 @@ import (
 
 // TestBrokenIdleConnections ends all connections while they are idle. The next calls notice it and succeed.
 func TestBrokenIdleConnections(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	name := "mayfly-" + d.schema
 	other := *d
 	other.url += separator(d.url) + "application_name=" + name

@@ -10,7 +10,7 @@ import (
 
 // TestManyKeys reads more keys than one statement reads, and values that are too large to be read together.
 func TestManyKeys(t *testing.T) {
-	e := newDatabase(t).open(Options{})
+	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope := []byte("a")
 	for _, test := range []struct {
@@ -63,7 +63,7 @@ func TestManyKeys(t *testing.T) {
 
 // TestManyKeysAhead knows in advance many keys, of which only the first values are read ahead.
 func TestManyKeysAhead(t *testing.T) {
-	e := newDatabase(t).open(Options{})
+	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope, size := []byte("a"), engine.ManyBytes/40
 	keys := make([][]byte, 100)

@@ -9,7 +9,7 @@ import (
 
 // A commit in an awaited scope is reported to all that listen, and no other commit is.
 func TestNotifications(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	a, b := d.open(Options{}), d.open(Options{})
 	defer closing(t, a)
 	defer closing(t, b)

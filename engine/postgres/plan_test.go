@@ -13,7 +13,7 @@ import (
 // Each statement is planned once for a connection, and reads the table of keys by its primary key even if the
 // planner knows the table to be small.
 func TestPlans(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	e := d.open(Options{Writers: 1, Readers: 1})
 	defer closing(t, e)
 	scope := []byte("a")

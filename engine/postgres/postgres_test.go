@@ -21,7 +21,7 @@ type testSchema struct {
 	schema string
 }
 
-func newDatabase(t *testing.T) *testSchema {
+func newTestSchema(t *testing.T) *testSchema {
 	t.Helper()
 	return &testSchema{t: t, url: pgschema.URL(t), schema: pgschema.New(t)}
 }
@@ -59,7 +59,7 @@ func (d *testSchema) cut() {
 
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
-		d := newDatabase(t)
+		d := newTestSchema(t)
 		return enginetest.DataSet{
 			Open: func(*testing.T) engine.Engine { return d.open(Options{}) },
 			Cut:  func(*testing.T) { d.cut() },

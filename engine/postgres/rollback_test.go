@@ -12,7 +12,7 @@ import (
 
 // TestRollback holds back each ROLLBACK on its way to the server: nothing waits for it but its connection.
 func TestRollback(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	at, err := url.Parse(d.url)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // Each operation has its exchanges with the database, and no more.
 func TestTrips(t *testing.T) {
-	e := newDatabase(t).open(Options{})
+	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope := []byte("a")
 	set := func(tx engine.Txn) error {

@@ -114,7 +114,7 @@ func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []st
 func TestRunsAgain(t *testing.T) {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(1, 1))
-	e := newDatabase(t).open(Options{rerun: func() bool {
+	e := newTestSchema(t).open(Options{rerun: func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return rng.IntN(4) == 0
@@ -129,7 +129,7 @@ func TestRunsAgain(t *testing.T) {
 
 // Two engines over one schema, as two servers.
 func TestTwoEngines(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	e, f := d.open(Options{}), d.open(Options{})
 	defer closing(t, e)
 	defer closing(t, f)
@@ -142,7 +142,7 @@ func TestTwoEngines(t *testing.T) {
 
 // Many open one new database at the same moment.
 func TestFirstStartTogether(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
@@ -160,7 +160,7 @@ func TestFirstStartTogether(t *testing.T) {
 
 // With one connection in each pool a View may contain an Update that contains a View.
 func TestViewInsideUpdate(t *testing.T) {
-	e := newDatabase(t).open(Options{Writers: 1, Readers: 2})
+	e := newTestSchema(t).open(Options{Writers: 1, Readers: 2})
 	defer closing(t, e)
 	err := e.View(ctx, func(r engine.Reader) error {
 		if _, err := r.Get([]byte("a/1")); !errors.Is(err, engine.ErrNotFound) {
@@ -184,7 +184,7 @@ func TestViewInsideUpdate(t *testing.T) {
 
 // Connections are ended by the server, again and again, while writers write.
 func TestEndedConnections(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func separator(url string) string {
 // Answers are lost in every way that a network has, also so that the server commits only when the client has
 // asked already what has become of it.
 func TestLostAnswers(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +273,7 @@ func TestLostAnswers(t *testing.T) {
 // A database that is not there, a user that it does not know, what is no URL, and unsafe settings are told
 // apart.
 func TestOpenRefuses(t *testing.T) {
-	d := newDatabase(t)
+	d := newTestSchema(t)
 	for url, want := range map[string]error{
 		"mysql://localhost":                        ErrURL,
 		"postgres://%zz":                           ErrURL,

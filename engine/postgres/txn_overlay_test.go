@@ -93,7 +93,7 @@ func TestLongKeys(t *testing.T) {
 
 // Long keys in a database: reads, walks in both directions, ranges that begin and end at them.
 func TestLongKeysStored(t *testing.T) {
-	e := newDatabase(t).open(Options{})
+	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	rng := rand.New(rand.NewPCG(1, 2))
 	var keys [][]byte

@@ -14,7 +14,7 @@ import (
 )
 
 func connectATOM(b *caseFixture) {
-	w := newWeb(b)
+	w := newHTTPClient(b)
 	b.entities = &atomClient{w}
 }
 

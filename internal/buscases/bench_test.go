@@ -51,7 +51,7 @@ type caseFixture struct {
 // connectFunc makes the surfaces of a server that is open.
 type connectFunc func(b *caseFixture)
 
-func newBench(t *testing.T, o queue.Options, fn connectFunc) *caseFixture {
+func newCaseFixture(t *testing.T, o queue.Options, fn connectFunc) *caseFixture {
 	b := &caseFixture{T: t, ctx: context.WithoutCancel(t.Context()), fs: crashdisk.New(),
 		base: ttl.NewManual(start), opts: o, connectFunc: fn}
 	b.open()

@@ -25,7 +25,7 @@ func documentCases() []conformanceCase {
 		{number: 101, title: "ten seconds by default and a hundred by itself", via: "C", alone: true,
 			steps: lasts(defaults(10), own(100), 100*sec)},
 		{number: 102, title: "due now is gone everywhere", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(10))
+			d := newDocumentContainer(b, defaults(10))
 			d.add(201, "")
 			d.there(10*sec, false)
 			d.replace(404, "")
@@ -35,7 +35,7 @@ func documentCases() []conformanceCase {
 		{number: 103, title: "gone before it is purged"},
 		{number: 104, title: "purging costs nothing"},
 		{number: 105, title: "a write begins the time anew", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(10))
+			d := newDocumentContainer(b, defaults(10))
 			d.add(201, "")
 			d.there(8*sec, true)
 			d.replace(200, "")
@@ -44,7 +44,7 @@ func documentCases() []conformanceCase {
 		}},
 		{number: 106, title: "an abandon begins no time anew", via: "A", steps: abandonedInTime},
 		{number: 107, title: "an own time taken back", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(10))
+			d := newDocumentContainer(b, defaults(10))
 			d.add(201, own(100))
 			d.there(20*sec, true)
 			d.replace(200, "")
@@ -52,19 +52,19 @@ func documentCases() []conformanceCase {
 			d.there(sec, false)
 		}},
 		{number: 108, title: "an own never put in", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(10))
+			d := newDocumentContainer(b, defaults(10))
 			d.add(201, "")
 			d.replace(200, own(-1))
 			d.there(10*year, true)
 		}},
 		{number: 109, title: "the default taken back", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(10))
+			d := newDocumentContainer(b, defaults(10))
 			d.add(201, own(5))
 			d.set(200, "")
 			d.there(10*year, true)
 		}},
 		{number: 110, title: "the default put back", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(-1))
+			d := newDocumentContainer(b, defaults(-1))
 			d.add(201, own(5))
 			d.set(200, "")
 			d.there(10*sec, true)
@@ -72,20 +72,20 @@ func documentCases() []conformanceCase {
 			d.there(0, false)
 		}},
 		{number: 111, title: "defaults that cannot be", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, "")
+			d := newDocumentContainer(b, "")
 			for _, bad := range []string{"0", "-2", "1.5"} {
 				d.set(400, `,"defaultTtl":`+bad)
 			}
 		}},
 		{number: 112, title: "own times that cannot be", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocuments(b, defaults(-1))
+			d := newDocumentContainer(b, defaults(-1))
 			d.add(400, own(0))
 			d.add(400, `,"ttl":"5"`)
 		}},
 		{number: 113, title: "a default changed for a million"},
 		{number: 114, title: "no index and a default", via: "C", alone: true, steps: func(b *caseFixture) {
 			const none = `,"indexingPolicy":{"indexingMode":"none","automatic":false}`
-			d := newDocuments(b, none)
+			d := newDocumentContainer(b, none)
 			d.set(400, none+defaults(10))
 			d.set(200, defaults(10))
 			d.set(400, none+defaults(10))

@@ -46,7 +46,7 @@ func TestCases(t *testing.T) {
 				if strings.Contains(c.via, s.letter) && (s.letter != "" || !c.alone) {
 					t.Run(s.name, func(t *testing.T) {
 						t.Parallel()
-						c.steps(newBench(t, c.options, s.connect))
+						c.steps(newCaseFixture(t, c.options, s.connect))
 					})
 				}
 			}

@@ -18,7 +18,7 @@ type documentContainer struct {
 
 const keyed = `"id":"c","partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`
 
-func newDocuments(b *caseFixture, settings string) *documentContainer {
+func newDocumentContainer(b *caseFixture, settings string) *documentContainer {
 	b.Helper()
 	d := &documentContainer{b, mayflytest.New(b.T)}
 	d.do(201, "POST", "/dbs", `{"id":"d"}`)
@@ -75,7 +75,7 @@ func own(n int) string      { return fmt.Sprintf(`,"ttl":%d`, n) }
 // lasts is a document that lives so long under settings; 0 is for ever.
 func lasts(settings, more string, life time.Duration) func(b *caseFixture) {
 	return func(b *caseFixture) {
-		d := newDocuments(b, settings)
+		d := newDocumentContainer(b, settings)
 		d.add(201, more)
 		if life == 0 {
 			d.there(10*year, true)

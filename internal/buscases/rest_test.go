@@ -38,14 +38,14 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) }
 
-func newWeb(b *caseFixture) *httpClient {
+func newHTTPClient(b *caseFixture) *httpClient {
 	return &httpClient{b: b, handler: rest.New(rest.Options{Queues: b.q,
 		Guard: access.New(access.Options{Mode: access.Strict})}),
 		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))}
 }
 
 func connectREST(b *caseFixture) {
-	b.web = newWeb(b)
+	b.web = newHTTPClient(b)
 	b.messages, b.bulk = b.web, b.web
 }
 

@@ -27,7 +27,7 @@ func largePage(w *frameProtocol) cosmos.Request {
 // TestLargePageMemory: the memory for a page of 4 MB is reused for the next one.
 func TestLargePageMemory(t *testing.T) {
 	racetest.Sequential(t)
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	req := largePage(w)
 	read := func() {
 		var answer cosmos.Answer
@@ -53,7 +53,7 @@ func TestLargePageMemory(t *testing.T) {
 
 // TestLargePageOfAGoneClient: a page that nobody waits for is not made.
 func TestLargePageOfAGoneClient(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	req := largePage(w)
 	gone, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the client has gone"))

@@ -9,7 +9,7 @@ import (
 // TestUnsupportedOperations: an operation that a kind of resource does not have is a 405, never a panic; one
 // that it has is answered without a defect, even where the address is empty.
 func TestUnsupportedOperations(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	refused, supported := 0, 0
 	for kind := cosmos.KindAccount; kind <= cosmos.KindNone; kind++ {
 		for op := cosmos.OpRead; op <= cosmos.OpOther; op++ {
@@ -36,7 +36,7 @@ func TestUnsupportedOperations(t *testing.T) {
 
 // TestConditions: the etag of an item decides whether a write or a read takes place.
 func TestConditions(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	made := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
 	other := w.send(of(cosmos.OpCreate, true, "", `{"id":"2","pk":"a"}`)).is(201, 0)

@@ -39,7 +39,7 @@ type frameResponse struct {
 
 var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newSecondWire(t *testing.T, change func(*cosmos.Options)) *frameProtocol {
+func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *frameProtocol {
 	t.Helper()
 	clock := ttl.NewManual(began)
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
@@ -129,7 +129,7 @@ func of(op cosmos.Operation, feed bool, id, body string) cosmos.Request {
 }
 
 func TestItemsOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	made := w.container()
 	one := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a","n":1}`)).is(201, 0).has("n", "1")
 	if a := &one.answer; a.ETag == "" || a.Charge <= 1 || a.Range != "0" || a.LSN == 0 ||
@@ -174,7 +174,7 @@ func TestItemsOverASecondWire(t *testing.T) {
 }
 
 func TestPagesOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	for _, id := range []string{"1", "2", "3"} {
 		w.send(of(cosmos.OpUpsert, true, "", `{"id":"`+id+`","pk":"a"}`)).is(201, 0)
@@ -221,7 +221,7 @@ func TestPagesOverASecondWire(t *testing.T) {
 }
 
 func TestSessionsOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	made := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
 	first, ok := strings.CutSuffix(made.session, "#1")
@@ -247,7 +247,7 @@ func TestSessionsOverASecondWire(t *testing.T) {
 }
 
 func TestBatchesOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	batch := of(cosmos.OpBatch, true, "", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
 		`{"operationType":"Read","id":"1"}]`)
@@ -265,7 +265,7 @@ func TestBatchesOverASecondWire(t *testing.T) {
 }
 
 func TestScriptsOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	script := cosmos.Request{Kind: cosmos.KindSproc, Feed: true, Operation: cosmos.OpCreate, Address: at("d",
 		"c"),
@@ -282,7 +282,7 @@ func TestScriptsOverASecondWire(t *testing.T) {
 }
 
 func TestGrantsOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
 	w.send(cosmos.Request{Kind: cosmos.KindUser, Feed: true, Operation: cosmos.OpCreate, Address: at("d"),
@@ -310,7 +310,7 @@ func TestGrantsOverASecondWire(t *testing.T) {
 }
 
 func TestAccountOverASecondWire(t *testing.T) {
-	w := newSecondWire(t, func(*cosmos.Options) {})
+	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.send(cosmos.Request{Kind: cosmos.KindAccount, Operation: cosmos.OpRead,
 		Endpoint: "https://host/"}).is(200, 0).
 		has("writableLocations.0.databaseAccountEndpoint",

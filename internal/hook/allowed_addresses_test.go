@@ -59,7 +59,7 @@ func TestAllow(t *testing.T) {
 // A webhook that is in the settings, however it came there, is not sent to an address that is not allowed:
 // what counts is where its connection leads.
 func TestAddressAtDelivery(t *testing.T) {
-	g := newRig(t, "192.0.2.1")
+	g := newDeliveryFixture(t, "192.0.2.1")
 	called := make(chan string, 10)
 	private := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
 		r *http.Request) {
@@ -89,7 +89,7 @@ func TestAddressAtDelivery(t *testing.T) {
 
 // An endpoint that is allowed cannot send the server on to one that is not, even where that would be allowed.
 func TestRedirectsAreNotFollowed(t *testing.T) {
-	g := newRig(t, "127.0.0.0/8")
+	g := newDeliveryFixture(t, "127.0.0.0/8")
 	called := make(chan string, 10)
 	inner := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter,
 		r *http.Request) {
@@ -110,7 +110,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 // A name in the list is allowed whatever its address.
 func TestAllowedName(t *testing.T) {
-	g := newRig(t, "localhost")
+	g := newDeliveryFixture(t, "localhost")
 	e := newEndpoint(t, "")
 	u := strings.Replace(e.URL, "127.0.0.1", "localhost", 1)
 	g.webhooks(store.Webhook{URL: u})

@@ -84,7 +84,7 @@ func (g *deliveryFixture) kept(name string) {
 
 // What is written goes to a queue, once while nothing fails, and a restart goes on where it was.
 func TestChangesToAQueue(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})
 	if err := g.changesTo("absent"); fault.ErrorCode(err) != fault.CodeBadRequest {
 		t.Errorf("a queue that is not there: %v", err)
@@ -104,7 +104,7 @@ func TestChangesToAQueue(t *testing.T) {
 
 // Changes wait for a queue that is gone.
 func TestChangesWait(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})
 	g.must(g.changesTo("news"))
 	g.must(g.q.Delete(g.ctx, "news"))
@@ -138,7 +138,7 @@ func (s blockingQueueSender) Put(ctx context.Context, path string, list []*messa
 func TestChangesTwice(t *testing.T) {
 	for _, detects := range []bool{false, true} {
 		t.Run(fmt.Sprint("detection ", detects), func(t *testing.T) {
-			g := newRig(t)
+			g := newDeliveryFixture(t)
 			g.d.Close()
 			g.must(g.db.Close())
 			s := blockingQueueSender{&g.q, make(chan int, 100)}
@@ -168,7 +168,7 @@ func TestChangesTwice(t *testing.T) {
 
 // A topic hands them to its subscriptions.
 func TestChangesToATopic(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	g.entity(entity.Topic, "news", entity.Properties{})
 	g.entity(entity.Subscription, "news/Subscriptions/all", entity.Properties{})
 	g.must(g.changesTo("news"))

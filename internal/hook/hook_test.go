@@ -57,7 +57,7 @@ type deliveryFixture struct {
 	log   *slog.Logger
 }
 
-func newRig(t *testing.T, allow ...string) *deliveryFixture {
+func newDeliveryFixture(t *testing.T, allow ...string) *deliveryFixture {
 	t.Helper()
 	if allow == nil {
 		allow = []string{"localhost"}
@@ -230,7 +230,7 @@ func (g *deliveryFixture) confirmed(url string) {
 }
 
 func TestDelivery(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	plain, signed := newEndpoint(t, ""), newEndpoint(t, "s3cret")
 	g.webhooks(store.Webhook{URL: plain.URL}, store.Webhook{URL: signed.URL, Secret: "s3cret"})
 	g.die(0, 20)
@@ -246,7 +246,7 @@ func TestDelivery(t *testing.T) {
 // A batch is sent again until it is confirmed, with pauses that grow; nothing comes before it, and nobody
 // else waits for it.
 func TestFailingEndpoint(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	good, bad := newEndpoint(t, ""), newEndpoint(t, "", 500, 302, 404)
 	g.webhooks(store.Webhook{URL: bad.URL}, store.Webhook{URL: good.URL})
 	g.die(0, 2)
@@ -281,7 +281,7 @@ func TestFailingEndpoint(t *testing.T) {
 
 // A webhook that is taken out of the settings is told nothing more, and begins anew when it comes back.
 func TestWebhookThatComesBack(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
 	g.webhooks(store.Webhook{URL: e.URL})
 	g.die(0, 2)
@@ -304,7 +304,7 @@ func TestWebhookThatComesBack(t *testing.T) {
 
 // An endpoint that was away for longer than events are kept is told that some are lost.
 func TestLostEvents(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
 	g.webhooks(store.Webhook{URL: e.URL})
 	g.die(0, 4)
@@ -327,7 +327,7 @@ func TestLostEvents(t *testing.T) {
 
 // A dead endpoint does not keep Close waiting.
 func TestCloseWithADeadEndpoint(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	hang := make(chan struct{})
 	called := make(chan struct{}, 10)
 	dead := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

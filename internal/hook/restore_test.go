@@ -11,7 +11,7 @@ import (
 // TestRestores: the webhooks of a store go on in what a restore puts in its place, from where its data has
 // them, and nobody is told that they fail.
 func TestRestores(t *testing.T) {
-	g := newRig(t)
+	g := newDeliveryFixture(t)
 	var log bytes.Buffer
 	g.log = slog.New(slog.NewTextHandler(&log, nil))
 	g.reopen()

@@ -13,7 +13,7 @@ import (
 // The clock goes back as far as nothing forbids it: not behind a write, a purge, or a death that no sweep has
 // met yet.
 func TestClockGoesBack(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Minute)
 	w.advance(59 * time.Second)
 	w.must(w.set(start.Add(30 * time.Second)))
@@ -48,7 +48,7 @@ func TestClockGoesBack(t *testing.T) {
 
 // The system's clock is not moved; a change that makes no sense is refused.
 func TestClockIsNotMoved(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	back := -time.Second
 	var bad *ttl.ClockChangeError
 	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &back}); !errors.As(err,
@@ -69,7 +69,7 @@ func TestClockIsNotMoved(t *testing.T) {
 
 // A clock that steps back by a little stands still, one that is far behind the data opens nothing.
 func TestClockBehind(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
 	w.must(w.h.Close())
 	w.base.Advance(-4 * time.Minute)
@@ -92,7 +92,7 @@ func TestClockBehind(t *testing.T) {
 func TestClockWaitsForWrites(t *testing.T) {
 	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
-	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
 	w.must(g.gate.Share(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -135,7 +135,7 @@ func (g *gatedClockedData) Moved(clocks []*host.Clock) { g.moved = clocks }
 func TestClocksOfGroups(t *testing.T) {
 	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
-	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()
 	one, two := in.NewClock(101, "of one"), in.NewClock(102, "of two")
 	g.clocks = []*host.Clock{one, two}

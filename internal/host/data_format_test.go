@@ -72,7 +72,7 @@ func (w *testHost) snapshotNames() (names []string) {
 func TestUpgrade(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	step := &upgradingTenant{Tenant: with(host.TenantState{})}
-	w := newWorld(t, host.Options{ManualReaper: true}, step)
+	w := newTestHost(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
 	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
 		t.Fatalf("fresh data: %v, %d steps", got, step.runs)
@@ -117,7 +117,7 @@ func TestUpgrade(t *testing.T) {
 func TestUpgradeFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	step := &upgradingTenant{Tenant: with(host.TenantState{}), err: errBroken}
-	w := newWorld(t, host.Options{ManualReaper: true}, step)
+	w := newTestHost(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
 	w.setFormat(2, 0)
 	if _, err := w.tryOpen(); !errors.Is(err, errBroken) {
@@ -147,7 +147,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {
 		step := &upgradingTenant{Tenant: with(host.TenantState{})}
-		w := newWorld(t, host.Options{ManualReaper: true}, step)
+		w := newTestHost(t, host.Options{ManualReaper: true}, step)
 		w.must(w.h.Close())
 		w.setFormat(c.format, c.kind)
 		for range 2 {

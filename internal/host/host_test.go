@@ -17,7 +17,7 @@ import (
 
 // A reminder is gone in its millisecond, and purged by a sweep.
 func TestDeadlines(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("soon", 250*time.Millisecond)
 	w.add("later", time.Hour)
 	w.pass(249 * time.Millisecond)
@@ -38,7 +38,7 @@ func TestDeadlines(t *testing.T) {
 
 // What is stored survives a restart, the clock with it.
 func TestRestart(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
 	w.advance(30 * time.Minute)
 	before := w.h.Instance().Incarnation()
@@ -55,7 +55,7 @@ func TestRestart(t *testing.T) {
 // A restore brings back what was, and raises the sequence of each tenant above all that was issued.
 func TestRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("kept", time.Hour)
 	s, err := w.h.Snapshot(t.Context(), "before")
 	w.must(err)
@@ -89,7 +89,7 @@ func TestRestore(t *testing.T) {
 // Numbers of the catalog are of no two things, of whatever tenant, not even after a restore.
 func TestNumbers(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	number := func() (n uint32) {
 		c := w.h.Instance().Catalog()
 		w.must(c.Lock(t.Context()))
@@ -123,7 +123,7 @@ func TestNumbers(t *testing.T) {
 // A restore whose tenant cannot move in leaves the host as it was, its clock too.
 func TestRestoreThatFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)
 	w.advance(time.Hour)
@@ -142,7 +142,7 @@ func TestRestoreThatFails(t *testing.T) {
 
 // A tenant that cannot move in makes Open fail; the next one finds all there is.
 func TestMovingInThatFails(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
 	w.must(w.h.Close())
 	w.books = &hosttest.ReminderTenant{Broken: errBroken}
@@ -156,7 +156,7 @@ func TestMovingInThatFails(t *testing.T) {
 
 // Claims that meet are refused, and those on what is the host's.
 func TestClaims(t *testing.T) {
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.must(w.h.Close())
 	for _, c := range []host.KeySpace{
 		{Name: "reminders", Kinds: "q", First: 1, Last: 2},
@@ -206,7 +206,7 @@ func (b *endlessSweeper) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (tt
 func TestReaperIsShared(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1)}
 	tenant := with(host.TenantState{Sweep: b})
-	w := newWorld(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
+	w := newTestHost(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
 	for range 7 {
 		w.add("x", time.Millisecond)
 	}
@@ -235,7 +235,7 @@ func TestListingThatFails(t *testing.T) {
 	b := &endlessSweeper{}
 	b.end.Store(true)
 	tenant := with(host.TenantState{Sweep: b})
-	w := newWorld(t, host.Options{ManualReaper: true}, tenant)
+	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.books.Unlisted = errBroken
 	n, err := w.h.Instance().SweepNow(t.Context())
 	if n != 1 || b.turns.Load() != 1 || !errors.Is(err, errBroken) {
@@ -247,7 +247,7 @@ func TestListingThatFails(t *testing.T) {
 func TestCloseWhileSweeping(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1), held: make(chan struct{})}
 	tenant := with(host.TenantState{Sweep: b})
-	w := newWorld(t, host.Options{}, tenant)
+	w := newTestHost(t, host.Options{}, tenant)
 	<-b.started
 	w.must(w.h.Close())
 	select {
@@ -264,7 +264,7 @@ func TestCloseWhileSweeping(t *testing.T) {
 // While somebody has the reaper paused nothing is purged; a restore keeps that up.
 func TestPause(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Millisecond)
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)
@@ -283,7 +283,7 @@ func TestPause(t *testing.T) {
 // A tenant's own copy of a snapshot is read without touching what is live.
 func TestWithSnapshot(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	w := newWorld(t, host.Options{ManualReaper: true})
+	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("then", time.Hour)
 	_, err := w.h.Snapshot(t.Context(), "s")
 	w.must(err)

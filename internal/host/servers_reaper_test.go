@@ -28,7 +28,7 @@ func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResul
 
 // The reaper of a server begins when the server gets the lease, even if its clock stands still.
 func TestReaperBeginsWithItsLease(t *testing.T) {
-	f, s := newFleet(t), sweptTenant{make(chan struct{}, 1)}
+	f, s := newTestCluster(t), sweptTenant{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
 	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.TenantState{Sweep: s}))
 	if err != nil {

@@ -31,7 +31,7 @@ type clusterMember struct {
 	books   *hosttest.ReminderTenant
 }
 
-func newFleet(t *testing.T) *testCluster {
+func newTestCluster(t *testing.T) *testCluster {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
@@ -104,7 +104,7 @@ func (f *testCluster) turn() {
 // A lease has one owner. It goes to another server when its owner gives it back, and when its owner has been
 // stopped for longer than it is valid. The stopped one does not take itself for the owner any more.
 func TestLease(t *testing.T) {
-	f := newFleet(t)
+	f := newTestCluster(t)
 	names := []string{"a", "b", "c"}
 	servers := make(map[string]*clusterMember)
 	got, lost := make(chan string), make(chan string)
@@ -168,7 +168,7 @@ func TestLease(t *testing.T) {
 
 // The servers that run are those that have renewed their records.
 func TestServers(t *testing.T) {
-	f := newFleet(t)
+	f := newTestCluster(t)
 	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
 	a := f.server(host.Options{ManualReaper: true, Server: info})
 	b := f.server(host.Options{ManualReaper: true})
@@ -240,7 +240,7 @@ func TestServers(t *testing.T) {
 
 // A move that is refused is seen by nobody: a clock that has returned a time never returns an earlier one.
 func TestRefusedMoveOfClock(t *testing.T) {
-	f := newFleet(t)
+	f := newTestCluster(t)
 	clock := ttl.NewVirtualClock(ttl.SystemClock{})
 	clock.Freeze()
 	a := f.server(host.Options{ManualReaper: true, Clock: clock})
@@ -277,7 +277,7 @@ func TestRefusedMoveOfClock(t *testing.T) {
 // A virtual clock is one for all servers. It is not moved while several of them run, since one of them could
 // answer by the old time, and a server that starts later has it.
 func TestVirtualClockOfServers(t *testing.T) {
-	f := newFleet(t)
+	f := newTestCluster(t)
 	virtual := func() host.Options {
 		return host.Options{ManualReaper: true, Clock: ttl.NewVirtualClock(ttl.SystemClock{})}
 	}
@@ -311,7 +311,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 // A pause of the reaper holds for all servers, and ends with the one that has ordered it, also if that one
 // has ended without doing so.
 func TestPauseOfServers(t *testing.T) {
-	f := newFleet(t)
+	f := newTestCluster(t)
 	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
 	pause := func(m *clusterMember, paused bool) {
 		t.Helper()
@@ -368,7 +368,7 @@ func TestPauseOfServers(t *testing.T) {
 // TestServersThatStartTogether opens several hosts at once over a database without data.
 func TestServersThatStartTogether(t *testing.T) {
 	for range 20 {
-		f := newFleet(t)
+		f := newTestCluster(t)
 		members := make([]*clusterMember, 4)
 		var starting sync.WaitGroup
 		for i := range members {

@@ -31,7 +31,7 @@ type testHost struct {
 	h     *host.Host
 }
 
-func newWorld(t *testing.T, o host.Options, more ...host.Tenant) *testHost {
+func newTestHost(t *testing.T, o host.Options, more ...host.Tenant) *testHost {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })

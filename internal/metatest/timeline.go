@@ -134,9 +134,9 @@ type TimelineItem struct {
 	timeOver bool
 }
 
-// NewSimulation returns the Simulation of an empty container in a TimelineContainer that begins in second
+// NewTimelineModel returns the Simulation of an empty container in a TimelineContainer that begins in second
 // began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
-func NewSimulation(def, began int64) *TimelineModel {
+func NewTimelineModel(def, began int64) *TimelineModel {
 	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItem{}}
 }
 

@@ -39,7 +39,7 @@ func must[T any](v T, err error) T {
 // memoryFS is a file system in memory, where a write costs nothing.
 type memoryFS struct{ vfs.FS }
 
-func newDisk() memoryFS { return memoryFS{vfs.NewMem()} }
+func newMemoryFS() memoryFS { return memoryFS{vfs.NewMem()} }
 
 // folder opens the engine of a folder.
 func (d memoryFS) folder(dir string) *pebble.Engine {
@@ -54,7 +54,7 @@ const (
 // fill creates n documents in the source's folder of a new disk.
 func fill(t *testing.T, n int) memoryFS {
 	t.Helper()
-	dir := newDisk()
+	dir := newMemoryFS()
 	db := must(store.Open(ctx, dir.folder(from), store.Options{ManualReaper: true}))
 	c := container(db)
 	for i := range n {
@@ -100,7 +100,7 @@ func check(t *testing.T, db *store.DB) {
 
 // targets opens the engines that a migration can lead to. Each call of a result opens the same place again.
 func targets(t *testing.T) map[string]func() engine.Engine {
-	dir := newDisk()
+	dir := newMemoryFS()
 	list := map[string]func() engine.Engine{"folder": func() engine.Engine { return dir.folder(to) }}
 	if url := os.Getenv(pgschema.Variable); url != "" {
 		schema := pgschema.New(t)

@@ -34,7 +34,7 @@ databases:
 // TestContinuousBackup: containers that are made after a seed has said so keep all versions, those of the
 // seed among them, and no others.
 func TestContinuousBackup(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(text(t, "databases: [{id: old, containers: [{id: c, partitionKey: /pk}]}]"))
 	if w.db.ContinuousBackup() || w.keepsVersions("old", "c") {
 		t.Error("nobody has asked for continuous backup")
@@ -67,7 +67,7 @@ func TestContinuousBackup(t *testing.T) {
 
 // TestContinuousBackupUndone: a seed that cannot be applied to its end leaves the account as it was.
 func TestContinuousBackupUndone(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	bad := backedUp + `    users:
       - {id: ada, permissions: [{id: p, permissionMode: Read, resource: dbs/shop/colls/none}]}
 `

@@ -62,7 +62,7 @@ func differ(t *testing.T, a, b map[string]string) {
 func TestDescription(t *testing.T) {
 	for name, s := range map[string]*Seed{"everything": everything(t), "shop": shop(t),
 		"nothing": text(t, "databases: []")} {
-		first, second := newWorld(t), newWorld(t)
+		first, second := newTestServer(t), newTestServer(t)
 		first.must(s)
 		want := first.describe()
 		copied := want.again(t)
@@ -88,7 +88,7 @@ func TestDescription(t *testing.T) {
 
 // TestDescriptionHasAll: no member of the seed that is described is lost on the way into the store.
 func TestDescriptionHasAll(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(everything(t))
 	d := w.describe()
 	all := ""
@@ -113,7 +113,7 @@ func TestDescriptionHasAll(t *testing.T) {
 
 // TestDescriptionTellsWhatIsLeft: what no seed can have is told by its name.
 func TestDescriptionTellsWhatIsLeft(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(everything(t))
 	carts := w.container("shop", "carts")
 	ctx := t.Context()
@@ -165,7 +165,7 @@ func TestDescriptionIsNoDifference(t *testing.T) {
 	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, partitionKey: /pk},
 {id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
 queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
-	w := newWorld(t)
+	w := newTestServer(t)
 	keep := ApplyTarget{DB: w.db, Queues: w.queues, Keep: true}
 	w.must(text(t, entities))
 	if r, err := text(t, entities).Apply(t.Context(), keep); err != nil || r != (ApplyReport{}) {
@@ -195,7 +195,7 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	if r, err := all.again(t).Apply(t.Context(), keep); err != nil || r != (ApplyReport{}) {
 		t.Errorf("what it has itself: %+v %v", r, err)
 	}
-	other := newWorld(t)
+	other := newTestServer(t)
 	if _, err := all.again(t).Apply(t.Context(), ApplyTarget{DB: other.db, Queues: other.queues,
 		Keep: true}); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestKeep(t *testing.T) {
 queues: [{name: q, maxDeliveryCount: 3}]
 topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 `
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(text(t, before))
 	mark := w.marks()
 	for _, c := range []struct{ old, new, want string }{
@@ -292,7 +292,7 @@ func TestSources(t *testing.T) {
 	if lists != 1 || documents == 0 || s.Files()["shop/carts/procedures/hello.js"] == "" {
 		t.Errorf("%d %d %v", lists, documents, slices.Sorted(maps.Keys(s.Files())))
 	}
-	w := newWorld(t)
+	w := newTestServer(t)
 	again, err := OpenFiles(s.Files(), ".", "there")
 	if err != nil {
 		t.Fatal(err)

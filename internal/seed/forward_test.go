@@ -17,11 +17,11 @@ func TestForward(t *testing.T) {
 		forward bool
 		goes    bool
 	}{
-		{newWorld(t).db.Now().Unix() + 86400, true, true},
-		{newWorld(t).db.Now().Unix() + 86400, false, false},
-		{newWorld(t).db.Now().Unix() + 60*365*86400, true, false},
+		{newTestServer(t).db.Now().Unix() + 86400, true, true},
+		{newTestServer(t).db.Now().Unix() + 86400, false, false},
+		{newTestServer(t).db.Now().Unix() + 60*365*86400, true, false},
 	} {
-		w := newWorld(t)
+		w := newTestServer(t)
 		began := w.db.Now()
 		s := text(t, fmt.Sprintf(seed, c.ts))
 		_, err := s.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Forward: c.forward})

@@ -16,7 +16,7 @@ func withSettings(settings string) string {
 
 // TestSavedQueriesStay: a seed saves its queries beside those of people, and null removes all.
 func TestSavedQueriesStay(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(text(t, withSettings("{queries: [{name: b, query: SELECT 1}, {name: a, query: SELECT 2}]}")))
 	c := w.container("db", "c")
 	_, err := c.ChangeSettings(t.Context(), func(s *store.ContainerSettings) error {

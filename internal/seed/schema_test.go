@@ -64,7 +64,7 @@ func TestSchemaFits(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(everything(t))
 	for file, content := range w.describe().Files {
 		part := ""

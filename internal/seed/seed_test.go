@@ -30,7 +30,7 @@ type testServer struct {
 	clock  *ttl.VirtualClock
 }
 
-func newWorld(t *testing.T) *testServer {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	w := &testServer{t: t, queues: queue.New(queue.Options{}), clock: ttl.NewManual(time.Unix(2e9, 0))}
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
@@ -93,7 +93,7 @@ func shop(t *testing.T) *Seed {
 
 // TestShop: a folder with everything; a second time there is nothing to do, and nothing moves.
 func TestShop(t *testing.T) {
-	w, s := newWorld(t), shop(t)
+	w, s := newTestServer(t), shop(t)
 	if c := s.Count(); c != (ObjectCounts{2, 3, 6, 5}) {
 		t.Errorf("%+v", c)
 	}
@@ -148,7 +148,7 @@ func TestShop(t *testing.T) {
 
 // TestSpecsAreSeeds: what a client reads of a container can be put into a seed as it is.
 func TestSpecsAreSeeds(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(shop(t))
 	for _, d := range w.db.Databases() {
 		for _, c := range d.Containers() {
@@ -209,7 +209,7 @@ databases:
         documents: [{id: a, pk: x, v: 1}, {id: b, pk: x}]
 queues: [{name: q, maxDeliveryCount: 3, lockDuration: 10s}]
 `
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(text(t, before))
 	c := w.container("db", "c")
 	key := definition.NewPartitionKey(jsondoc.StringValue("x"))
@@ -260,7 +260,7 @@ func text(t *testing.T, yaml string) *Seed {
 
 // TestAllOrNothing: a seed that fails on the way leaves what was there before.
 func TestAllOrNothing(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.must(text(t, "databases: [{id: db, containers: [\n"+
 		"{id: c, partitionKey: /pk, documents: [{id: a, pk: x}]}]}]"))
 	etag := regexp.MustCompile(`"[^"]*"`) // going back to a snapshot makes other ones
@@ -369,7 +369,7 @@ func TestFolders(t *testing.T) {
 
 // TestExpired: a document that has expired is not there, and comes anew with its age.
 func TestExpired(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	const seed = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 60, documents: [
   {id: a, pk: x, _mayfly: {age: 50s}}]}]}]`
 	w.must(text(t, seed))

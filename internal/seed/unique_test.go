@@ -28,7 +28,7 @@ databases:
           - {id: b, k: 1, n: %d}
 `
 	bad, good := text(t, fmt.Sprintf(seed, 1)), text(t, fmt.Sprintf(seed, 2))
-	w := newWorld(t)
+	w := newTestServer(t)
 	for what, err := range map[string]error{
 		"rehearsed": bad.DryRun(t.Context()), "planted": second(w.plant(bad))} {
 		var at *tree.Error

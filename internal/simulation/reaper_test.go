@@ -29,8 +29,8 @@ type killableServer struct {
 	killed bool
 }
 
-// newReaperServer opens a server. The first one creates the container.
-func newReaperServer(ctx context.Context, t *testing.T, data *database.Database, name string) *killableServer {
+// newKillableServer opens a server. The first one creates the container.
+func newKillableServer(ctx context.Context, t *testing.T, data *database.Database, name string) *killableServer {
 	t.Helper()
 	s := &killableServer{engine: data.Open(name, ttl.SystemClock{})}
 	var err error
@@ -122,7 +122,7 @@ func killReaper(t *testing.T, seed uint64) {
 	defer data.Wait()
 	var servers []*killableServer
 	for n := range 3 {
-		s := newReaperServer(ctx, t, data, fmt.Sprint("server-", n))
+		s := newKillableServer(ctx, t, data, fmt.Sprint("server-", n))
 		defer s.close(t)
 		if servers = append(servers, s); n == 0 {
 			s.createOnly(ctx, t)

@@ -220,7 +220,7 @@ type channelSink struct {
 	gone chan struct{}
 }
 
-func newSink() *channelSink {
+func newChannelSink() *channelSink {
 	return &channelSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
 }
 
@@ -246,7 +246,7 @@ type channelSource struct {
 	gone    chan struct{}
 }
 
-func newSource(texts ...string) *channelSource {
+func newChannelSource(texts ...string) *channelSource {
 	s := &channelSource{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
 		settled: make(chan Settlement, 100), gone: make(chan struct{}, 10)}
 	for _, text := range texts {

@@ -56,7 +56,7 @@ func TestAttachRefused(t *testing.T) {
 
 // TestSink: messages come whole and in order to a sink, and are told of what became of them.
 func TestSink(t *testing.T) {
-	s := newSink()
+	s := newChannelSink()
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
 	c.attach(false)
 	c.transfer(0, false, "whole")
@@ -91,7 +91,7 @@ func TestSink(t *testing.T) {
 // TestNoCredit: a transfer without credit, without an id, or on a link that receives ends the link.
 func TestNoCredit(t *testing.T) {
 	t.Run("credit", func(t *testing.T) {
-		s := newSink()
+		s := newChannelSink()
 		s.hold = make(chan struct{})
 		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 1}}, 100)
 		c.attach(false)
@@ -101,7 +101,7 @@ func TestNoCredit(t *testing.T) {
 		close(s.hold)
 	})
 	t.Run("credit of an aborted message", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newSink(), Credit: 1}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newChannelSink(), Credit: 1}}, 100)
 		c.attach(false)
 		c.transfer(0, true, "first")
 		c.send(0, &frame.Transfer{Handle: 1, Aborted: true})
@@ -111,13 +111,13 @@ func TestNoCredit(t *testing.T) {
 		}
 	})
 	t.Run("id", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newSink()}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newChannelSink()}}, 100)
 		c.attach(false)
 		c.send(0, &frame.Transfer{Handle: 1})
 		c.detached(string(frame.CondInvalidField))
 	})
 	t.Run("direction", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Source: newSource()}}, 100)
+		c := begun(t, &fixedHandler{answer: AcceptedLink{Source: newChannelSource()}}, 100)
 		c.attach(true)
 		c.transfer(0, false, "x")
 		c.detached(string(frame.CondNotAllowed))
@@ -126,7 +126,7 @@ func TestNoCredit(t *testing.T) {
 
 // TestSource: a source gives as many messages as there is credit for, and is told how they are settled.
 func TestSource(t *testing.T) {
-	s := newSource("a", "b")
+	s := newChannelSource("a", "b")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
 	c.attach(true)
 	credit := func(seen, n uint32, drain bool) {
@@ -162,7 +162,7 @@ func TestSource(t *testing.T) {
 
 // TestGiveBack: what the window has no room for goes back to the source when the link ends.
 func TestGiveBack(t *testing.T) {
-	s := newSource("a", "b")
+	s := newChannelSource("a", "b")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 1)
 	c.attach(true)
 	c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1, Handle: frame.Some(1),
@@ -182,7 +182,7 @@ func TestGiveBack(t *testing.T) {
 
 // TestManyFrames: a message that is larger than the client's frames comes in several.
 func TestManyFrames(t *testing.T) {
-	s := newSource()
+	s := newChannelSource()
 	want := bytes.Repeat([]byte("0123456789"), 20_000)
 	s.out <- OutgoingMessage{Tag: []byte("tag"), Payload: want}
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)

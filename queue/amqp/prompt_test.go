@@ -58,7 +58,7 @@ func TestLinksDoNotWait(t *testing.T) {
 	}{"slow": {2 * promptTime, false}, "on purpose": {0, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock, first, second := newStoppedClock(), newSink(), newSink()
+			clock, first, second := newStoppedClock(), newChannelSink(), newChannelSink()
 			h := &twoSinkHandler{fixedHandler{answer: AcceptedLink{Sink: second}, waits: s.waits},
 				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
@@ -96,7 +96,7 @@ func (resumableConn) Resumes() bool { return true }
 // in order.
 func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
-	s := newSink()
+	s := newChannelSink()
 	near, far := net.Pipe()
 	c := serve(t, near, resumableConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
 		Connect: func(context.Context, Peer) Handler {

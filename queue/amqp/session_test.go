@@ -50,7 +50,7 @@ func TestSession(t *testing.T) {
 
 // TestIncomingWindow: the server renews the window for transfers when half of it is used.
 func TestIncomingWindow(t *testing.T) {
-	s := newSink()
+	s := newChannelSink()
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
 	c.attach(false)
 	for i := range incomingWindow / 2 { // of one message
@@ -68,7 +68,7 @@ func TestIncomingWindow(t *testing.T) {
 
 // TestOutgoingWindow: the server sends no more transfers than the client's window takes, whatever the credit.
 func TestOutgoingWindow(t *testing.T) {
-	s := newSource("a", "b", "c", "d", "e")
+	s := newChannelSource("a", "b", "c", "d", "e")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 2)
 	c.attach(true)
 	take := func(want ...string) {

@@ -35,7 +35,7 @@ func (w *testServer) dropped(method, path, body string) {
 // Requests about messages meet faults before they do anything, or behind it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	w.fault(inject.FaultRule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})
 	w.dropped("POST", "/q/messages", "never")

@@ -34,7 +34,7 @@ func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give
 // room while it is under way.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	r := &testMemoryLimit{}
 	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Memory: r})
 	p := entity.Defaults(entity.Queue)

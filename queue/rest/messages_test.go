@@ -28,7 +28,7 @@ func (w *testServer) broker(a testResponse) (b receivedProperties) {
 
 func TestSendAndSettle(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/Orders", "<LockDuration>PT1M</LockDuration><MaxDeliveryCount>2</MaxDeliveryCount>")
 	w.must(204, "POST", "/orders/messages/head?timeout=0", "")
 	a := w.must(
@@ -80,7 +80,7 @@ func TestSendAndSettle(t *testing.T) {
 // TestGone: what is not there is gone for who sends and receives, as the service says it.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.must(410, "POST", "/q/messages", "x")
 	w.must(410, "POST", "/q/messages/head", "")
 	w.must(410, "DELETE", "/q/messages/1/00000000-0000-0000-0000-000000000000", "")
@@ -107,7 +107,7 @@ func TestGone(t *testing.T) {
 // TestHeaders: properties travel as headers, each in the form that tells its type.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	sent := map[string]string{"Text": `"a \"b\""`, "Yes": "true", "No": "false", "N": "42",
 		"Big": "9007199254740993",
@@ -159,7 +159,7 @@ func TestHeaders(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	const kind = "application/vnd.microsoft.servicebus.json"
 	w.must(
@@ -211,7 +211,7 @@ func TestBatch(t *testing.T) {
 
 func TestScheduled(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "x", brokerProperties,
 		`{"ScheduledEnqueueTimeUtc":"Thu, 02 Jul 2026 01:33:27 GMT"}`)
@@ -227,7 +227,7 @@ func TestScheduled(t *testing.T) {
 // TestWaiting: a receiver gets what comes while he waits.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	got := make(chan testResponse, 1)
 	go func() { got <- w.do("DELETE", "/q/messages/head?timeout=60", "") }()
@@ -261,7 +261,7 @@ func TestKeys(t *testing.T) {
 	all := access.EmulatorKey()
 	sender, listener := access.Key{Name: "s", Rights: access.Send, Text: "one"}, access.Key{Name: "l",
 		Rights: access.Listen, Text: "two"}
-	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{all, sender, listener}})
+	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{all, sender, listener}})
 	w.queue("/q", "")
 	w.queue("/q2", "")
 	hour := ttl.SystemClock{}.Now().Add(time.Hour)
@@ -324,7 +324,7 @@ func FuzzRequests(f *testing.F) {
 			strings.Contains(strings.ToLower(u.Path), "head") && u.RawQuery != "timeout=0" {
 			return // no request, or one that waits
 		}
-		w := newWorld(t, access.Options{})
+		w := newTestServer(t, access.Options{})
 		w.queue("/q", "")
 		if a := w.do(parts[0], parts[1], parts[2], "Content-Type", parts[3], brokerProperties,
 			parts[4]); a.status >= 500 {

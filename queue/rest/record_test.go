@@ -13,7 +13,7 @@ import (
 // The log of requests has what was sent and received over HTTP, but for keys and tokens.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "one")
 	w.fault(inject.FaultRule{Fault: inject.Drop, Operations: []inject.Operation{inject.Send}})

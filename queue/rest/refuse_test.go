@@ -17,7 +17,7 @@ import (
 // service's words.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	for _, name := range []string{"/txt/.-_123", "/Bus/Fault--Shop.Contracts/Placed--", "/ns/PingMessage__",
 		"/tests.bugs.batcheditem__", "/health", "/subscriptions", "/Subscriptions/x", "/messages"} {
 		d := w.parse(w.put(201, name+"?api-version=2021-05", "TopicDescription", ""))
@@ -71,7 +71,7 @@ func TestNames(t *testing.T) {
 func TestRightsToManage(t *testing.T) {
 	t.Parallel()
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
-	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey(), listen}})
+	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey(), listen}})
 	w.put(201, "/q", "QueueDescription", "")
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")
@@ -137,7 +137,7 @@ func TestRightsToManage(t *testing.T) {
 // TestKeysOfEntities: the keys of a queue's own rules open that queue, by their rights, and no other.
 func TestKeysOfEntities(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
+	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
 	const rule = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule">` +
 		`<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>` +
 		`Send</AccessRights></Rights>` +
@@ -166,7 +166,7 @@ func TestKeysOfEntities(t *testing.T) {
 // TestVersions: MaxMessageSizeInKilobytes came with the api-version 2021-05.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	const large = "<MaxMessageSizeInKilobytes>1024</MaxMessageSizeInKilobytes>"
 	for _, kind := range []string{"QueueDescription", "TopicDescription"} {
 		w.put(400, "/e?api-version=2017-04", kind, large)
@@ -196,7 +196,7 @@ func TestVersions(t *testing.T) {
 // TestTold: what the service tells of new entities, and of partitioned ones.
 func TestTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	for kind, path := range map[string]string{"QueueDescription": "/q", "TopicDescription": "/t"} {
 		d := w.description(w.put(201, path, kind, "<MaxSizeInMegabytes>3072</MaxSizeInMegabytes>"+
 			"<EnablePartitioning>true</EnablePartitioning>"))
@@ -230,7 +230,7 @@ func TestTold(t *testing.T) {
 // TestLog: each request has a line at the level debug, with the text of a refusal and nothing secret.
 func TestLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	var log bytes.Buffer
 	h := New(Options{Queues: w.q, Guard: access.New(access.Options{}),
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})

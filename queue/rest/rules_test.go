@@ -10,7 +10,7 @@ import (
 // TestRuleValues: what a client has written in a rule is told as it was written: clients compare it.
 func TestRuleValues(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, access.Options{})
+	w := newTestServer(t, access.Options{})
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")
 	parameter := func(key, kind, text string) string {

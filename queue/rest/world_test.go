@@ -31,7 +31,7 @@ type testServer struct {
 	requests *requests.Log
 }
 
-func newWorld(t *testing.T, o access.Options) *testServer {
+func newTestServer(t *testing.T, o access.Options) *testServer {
 	t.Helper()
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {

@@ -52,7 +52,7 @@ type processMetrics struct {
 // TestEndurance compares every answer with a model, kills the server at intervals, and fails if what a
 // process takes at the end of its life grows from one life to the next.
 func TestEndurance(t *testing.T) {
-	r := newRun(t)
+	r := newEnduranceTest(t)
 	began := time.Now()
 	var lives []processMetrics
 	for n := 0; time.Since(began) < *duration; n++ {
@@ -71,10 +71,10 @@ func TestEndurance(t *testing.T) {
 	r.judge(lives)
 }
 
-func newRun(t *testing.T) *enduranceTest {
+func newEnduranceTest(t *testing.T) *enduranceTest {
 	port, err := sdktest.FreePort()
 	must(t, err)
-	r := &enduranceTest{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newLedger()}
+	r := &enduranceTest{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newQueueModel()}
 	r.s = &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", r.dir, "--ranges", "2", "--servicebus",
 		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
 		"--servicebus-admin-tls-port", "off"}}

@@ -22,7 +22,7 @@ type queueModel struct {
 	wrong     []string
 }
 
-func newLedger() *queueModel {
+func newQueueModel() *queueModel {
 	return &queueModel{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
 }
 

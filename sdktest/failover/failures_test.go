@@ -27,8 +27,8 @@ func (l *workload) gapLimit(round int, limit time.Duration) {
 // PostgreSQL is killed and started again in place.
 func TestDatabaseCrash(t *testing.T) {
 	n := rounds(t)
-	d := newDatabase(t, newFolder(t))
-	l := newLoad(t, 2, d.url(), d.url())
+	d := newPostgresServer(t, newFolder(t))
+	l := newWorkload(t, 2, d.url(), d.url())
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
@@ -44,8 +44,8 @@ func TestDatabaseCrash(t *testing.T) {
 // one when it has been started again.
 func TestServerCrash(t *testing.T) {
 	n := rounds(t) * 5
-	d := newDatabase(t, newFolder(t))
-	l := newLoad(t, 3, d.url(), d.url())
+	d := newPostgresServer(t, newFolder(t))
+	l := newWorkload(t, 3, d.url(), d.url())
 	for round := range n {
 		l.progress(settled)
 		s := l.servers[round%len(l.servers)]
@@ -62,8 +62,8 @@ func TestServerCrash(t *testing.T) {
 // database ends the transactions. Then the stopped one continues.
 func TestServerStopped(t *testing.T) {
 	n := rounds(t)
-	d := newDatabase(t, newFolder(t))
-	l := newLoad(t, 2, d.url(), d.url())
+	d := newPostgresServer(t, newFolder(t))
+	l := newWorkload(t, 2, d.url(), d.url())
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
@@ -79,8 +79,8 @@ func TestServerStopped(t *testing.T) {
 // No standby confirms commits for a while: they wait, and clients hear that their outcome is unknown.
 func TestNoStandby(t *testing.T) {
 	n := rounds(t)
-	d := newDatabase(t, newFolder(t))
-	l := newLoad(t, 2, d.url(), d.url())
+	d := newPostgresServer(t, newFolder(t))
+	l := newWorkload(t, 2, d.url(), d.url())
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
@@ -101,7 +101,7 @@ func TestNoStandby(t *testing.T) {
 // What one server defines, the next request to another finds, also if many come at once.
 func TestDefinitionsAtOnce(t *testing.T) {
 	n := rounds(t) * 10
-	d := newDatabase(t, newFolder(t))
+	d := newPostgresServer(t, newFolder(t))
 	servers := startServers(t, 2, d.url())
 	db, err := servers[0].client(t).NewDatabase("db")
 	must(t, err)
@@ -159,8 +159,8 @@ func TestStopWithoutDatabase(t *testing.T) {
 		"gone":   func(d *postgresServer) { d.crash(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDatabase(t, newFolder(t))
-			l := newLoad(t, 1, d.url(), d.url())
+			d := newPostgresServer(t, newFolder(t))
+			l := newWorkload(t, 1, d.url(), d.url())
 			l.progress(settled)
 			lose(d)
 			began := time.Now()

@@ -18,8 +18,8 @@ func TestDatabaseDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	must(t, os.Chown(dir, nobody, nobody))
-	d := newDatabase(t, dir)
-	l := newLoad(t, 2, d.url(), d.url())
+	d := newPostgresServer(t, dir)
+	l := newWorkload(t, 2, d.url(), d.url())
 	for range n {
 		l.progress(settled)
 		fill(t, filepath.Join(dir, "filler"))

@@ -48,8 +48,8 @@ const (
 	receivers       = 4
 )
 
-// newLoad starts clients of n servers on a database. url is the address at which mayfly check finds it.
-func newLoad(t *testing.T, n int, database, url string) *workload {
+// newWorkload starts clients of n servers on a database. url is the address at which mayfly check finds it.
+func newWorkload(t *testing.T, n int, database, url string) *workload {
 	t.Helper()
 	l := &workload{t: t, servers: startServers(t, n, database), url: url}
 	l.life, l.end = context.WithCancel(t.Context())

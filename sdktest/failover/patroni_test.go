@@ -31,8 +31,8 @@ type patroniNode struct {
 // recoveryTime is how long Mayfly may take to continue when there is a new primary.
 const recoveryTime = 8 * time.Second
 
-// newCluster starts a cluster and waits until it has a synchronous standby.
-func newCluster(t *testing.T) *patroniCluster {
+// newPatroniCluster starts a cluster and waits until it has a synchronous standby.
+func newPatroniCluster(t *testing.T) *patroniCluster {
 	t.Helper()
 	c := &patroniCluster{dir: newFolder(t), etcd: freePort(t)}
 	peers := fmt.Sprintf("http://127.0.0.1:%d", freePort(t))
@@ -220,8 +220,8 @@ func (l *workload) failover(round int, c *patroniCluster, lost *patroniNode) {
 // machine comes back as a standby.
 func TestFailover(t *testing.T) {
 	n := rounds(t)
-	c := newCluster(t)
-	l := newLoad(t, 2, c.url(), c.url())
+	c := newPatroniCluster(t)
+	l := newWorkload(t, 2, c.url(), c.url())
 	for round := range n {
 		l.progress(settled)
 		old := c.leader(t, nil)
@@ -238,8 +238,8 @@ func TestFailover(t *testing.T) {
 // PostgreSQL is killed, and Patroni starts it again.
 func TestRestartByPatroni(t *testing.T) {
 	n := rounds(t)
-	c := newCluster(t)
-	l := newLoad(t, 2, c.url(), c.url())
+	c := newPatroniCluster(t)
+	l := newWorkload(t, 2, c.url(), c.url())
 	for round := range n {
 		l.progress(settled)
 		l.gaps()
@@ -255,8 +255,8 @@ func TestRestartByPatroni(t *testing.T) {
 // is promoted. Then the machine continues under a new Patroni and becomes a standby.
 func TestFrozenPrimary(t *testing.T) {
 	n := rounds(t)
-	c := newCluster(t)
-	l := newLoad(t, 2, c.url(), c.url())
+	c := newPatroniCluster(t)
+	l := newWorkload(t, 2, c.url(), c.url())
 	for round := range n {
 		l.progress(settled)
 		old := c.leader(t, nil)

@@ -17,8 +17,8 @@ type postgresServer struct {
 	run  *process
 }
 
-// newDatabase starts a PostgreSQL whose data are in dir.
-func newDatabase(t *testing.T, dir string) *postgresServer {
+// newPostgresServer starts a PostgreSQL whose data are in dir.
+func newPostgresServer(t *testing.T, dir string) *postgresServer {
 	t.Helper()
 	d := &postgresServer{dir: dir, port: freePort(t)}
 	launch(t, dir, "initdb.log", program(t, "initdb"), "-D", d.data(), "-U", "mayfly", "-A", "trust",

@@ -75,7 +75,7 @@ func TestMessages(t *testing.T) {
 	for _, clients := range []int{1, 8, 64} {
 		loads := make([]*brokerLoad, len(all))
 		for i, b := range all {
-			loads[i] = newLoad(t, b, clients)
+			loads[i] = newBrokerLoad(t, b, clients)
 		}
 		const slices = 3
 		for range slices {
@@ -102,7 +102,7 @@ type brokerLoad struct {
 	rates, cpu         []float64
 }
 
-func newLoad(t *testing.T, b *broker, clients int) *brokerLoad {
+func newBrokerLoad(t *testing.T, b *broker, clients int) *brokerLoad {
 	t.Helper()
 	l := &brokerLoad{broker: b}
 	for range clients {

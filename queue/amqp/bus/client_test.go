@@ -52,7 +52,7 @@ func (e brittleEngine) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-func newWorld(t *testing.T) *testServer {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	w := &testServer{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})

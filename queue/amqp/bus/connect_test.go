@@ -25,7 +25,7 @@ func TestSecurityLayer(t *testing.T) {
 		{"PLAIN", "\x00Unknown\x00SAS_KEY_VALUE", frame.SASLAuth}, {"PLAIN", "x", frame.SASLAuth},
 		{"GSSAPI", "", frame.SASLAuth},
 	} {
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{})})
 		cl := w.pipe()
 		header := frame.HeaderSASL()
@@ -47,7 +47,7 @@ func TestSecurityLayer(t *testing.T) {
 // TestForeignHeader: what is no AMQP is told what is spoken here.
 func TestForeignHeader(t *testing.T) {
 	for _, header := range []string{"AMQP\x00\x00\x09\x01", "GET / HT"} {
-		c := newWorld(t).pipe()
+		c := newTestServer(t).pipe()
 		go func() { _, _ = c.conn.Write([]byte(header)) }()
 		want := frame.HeaderSASL()
 		c.read(want[:])
@@ -80,7 +80,7 @@ func number(t *testing.T, m *message.Message, name string) int64 {
 
 // TestClaims: tokens let links in, and their absence, their end and other keys' keep them out.
 func TestClaims(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	all, sender := access.EmulatorKey(), access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
@@ -134,7 +134,7 @@ func TestClaims(t *testing.T) {
 
 // TestKeysOfEntities: the key of a queue's own rule opens that queue.
 func TestKeysOfEntities(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "other")
 	w.create(entity.Queue, "ns/PingMessage__", func(p *entity.Properties) {
 		p.AuthorizationRules = []byte(`<AuthorizationRule>` +
@@ -165,7 +165,7 @@ func TestKeysOfEntities(t *testing.T) {
 // TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before
 // rights are.
 func TestRefusedRights(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	sender := access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
@@ -200,7 +200,7 @@ func TestRefusedRights(t *testing.T) {
 
 // TestAudience: a token for an entity that is not there is answered with 404, in the service's words.
 func TestAudience(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "some.q/x")
 	w.create(entity.Topic, "t")
 	w.create(entity.Subscription, "t/Subscriptions/s")
@@ -231,7 +231,7 @@ func TestAudience(t *testing.T) {
 
 // TestAttach: what cannot be attached is detached with the service's words.
 func TestAttach(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.create(entity.Queue, "off", func(p *entity.Properties) { p.Status = entity.Disabled })
 	w.create(entity.Topic, "t")
@@ -286,7 +286,7 @@ func TestAttach(t *testing.T) {
 // TestStrayFrames: what some clients send too much does no harm, and what nobody may send ends no more than
 // the connection.
 func TestStrayFrames(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -354,7 +354,7 @@ func FuzzConnection(f *testing.F) {
 		InitialDeliveryCount: frame.Some(0)},
 		&frame.Transfer{DeliveryID: frame.Some(0)})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.create(entity.Queue, "q")
 		w.create(entity.Queue, "talks", withSessions)
 		w.send("q", "a", "b", "c")
@@ -376,7 +376,7 @@ func FuzzConnection(f *testing.F) {
 // TestTokenNodeHasOneLink: a connection has one link to the node of tokens in each direction; when that has
 // ended the next one is let in, also where the client does not wait for the answer.
 func TestTokenNodeHasOneLink(t *testing.T) {
-	c := newWorld(t).dial(1 << 16)
+	c := newTestServer(t).dial(1 << 16)
 	c.sender(0, "$cbs")
 	c.receiver(1, "$cbs")
 	c.sender(2, "$cbs")

@@ -41,7 +41,7 @@ func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
 
 // TestTransactions: what is sent and settled in one happens at its discharge, or not at all.
 func TestTransactions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "other")
 	c := w.attached("a", "b", "c")
 	c.sender(1, "other")
@@ -144,7 +144,7 @@ func TestPipelinedTransactions(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, fail := range []bool{false, true} {
 			t.Run(fmt.Sprintf("apart %v, fail %v", apart, fail), func(t *testing.T) {
-				w := newWorld(t)
+				w := newTestServer(t)
 				var texts, sent []string
 				for i := range rounds {
 					texts = append(texts, fmt.Sprint("m", i))
@@ -202,7 +202,7 @@ func TestPipelinedTransactions(t *testing.T) {
 func TestProvisionalSettlement(t *testing.T) {
 	for _, bySession := range []bool{false, true} {
 		t.Run(fmt.Sprint("session ", bySession), func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestServer(t)
 			c := w.dial(1 << 16)
 			if bySession {
 				w.create(entity.Queue, "q", withSessions)
@@ -311,7 +311,7 @@ func TestIncompleteTransaction(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestServer(t)
 			w.create(entity.Queue, "third")
 			w.send("third", "t")
 			c := w.attached("a")
@@ -340,7 +340,7 @@ func TestIncompleteTransaction(t *testing.T) {
 // TestSettledAfterDetach: what a client settles before it knows that the server has detached the link is
 // answered with the reason, until it has confirmed that.
 func TestSettledAfterDetach(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a", "b", "c")
 	w.must(w.q.Delete(w.ctx, "q"))
 	if d := await[*frame.Detach](c); d.Error == nil || d.Error.Condition != frame.CondNotFound {

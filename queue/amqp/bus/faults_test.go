@@ -23,7 +23,7 @@ func (w *testServer) fault(r inject.FaultRule) {
 // A lock that is lost before a settlement gives the message back, and the delivery counts; behind it the
 // message is settled, and the client is told otherwise.
 func TestFaultLockLost(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",
 		Operations: []inject.Operation{inject.Complete}})
 	c := w.attached("a")
@@ -48,7 +48,7 @@ func TestFaultLockLost(t *testing.T) {
 // A link that is detached ends with the service's condition; what was sent on it is there where the fault
 // came behind it, and the client does not learn of it.
 func TestFaultDetachOfSender(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestFaultDetachOfSender(t *testing.T) {
 
 // A receiver that is detached before a message is sent has not had it; behind it the lock is its own.
 func TestFaultDetachOfReceiver(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -109,7 +109,7 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 
 // A connection that is dropped ends without a word.
 func TestFaultDrop(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a")
 	w.fault(inject.FaultRule{Fault: inject.Drop, After: true,
 		Operations: []inject.Operation{inject.Complete}})
@@ -127,7 +127,7 @@ func TestFaultDrop(t *testing.T) {
 
 // Latency is time of the wall.
 func TestFaultLatency(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	// The deadlines of connections are moments of this clock, and must not have passed.
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
@@ -159,7 +159,7 @@ func TestFaultLatency(t *testing.T) {
 
 // The loss of a session's lock ends the link that has it.
 func TestFaultSessionLockLost(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
@@ -177,7 +177,7 @@ func TestFaultSessionLockLost(t *testing.T) {
 
 // Requests to renew locks meet faults, too.
 func TestFaultRenewLock(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -193,7 +193,7 @@ func TestFaultRenewLock(t *testing.T) {
 
 // So do requests to settle messages, and to renew the lock of a session, which is lost with its link.
 func TestFaultOfRequests(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.create(entity.Queue, "q")
 	w.send("talks", "s:a")

@@ -19,7 +19,7 @@ func TestFilters(t *testing.T) {
 	selecting := wire.MapEntry{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
 		selector),
 		Value: "colour = 'green'"}}
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
@@ -51,7 +51,7 @@ func TestFilters(t *testing.T) {
 // TestManagementBeforeToken: links to a management node are let in before the token is, each request needs
 // it.
 func TestManagementBeforeToken(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.bus = New(Options{Queues: w.q,
 		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})})
@@ -96,7 +96,7 @@ func TestLostSessionSettled(t *testing.T) {
 // lostSession is a client with a delivery of a session whose lock has ended, and the clock of connections.
 func lostSession(t *testing.T) (*ttl.VirtualClock, *client) {
 	t.Helper()
-	w := newWorld(t)
+	w := newTestServer(t)
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
 	w.create(entity.Queue, "talks", withSessions)

@@ -30,7 +30,7 @@ func endings() map[string]func(c *client, handle uint32) {
 // answered.
 func TestLastWords(t *testing.T) {
 	for name, leave := range endings() {
-		w := newWorld(t)
+		w := newTestServer(t)
 		c := w.attached("a", "b", "c")
 		for id := range uint32(3) {
 			c.say(0, &frame.Disposition{Receiver: true, First: id, Settled: true, State: &frame.Accepted{}})
@@ -53,7 +53,7 @@ func TestLastWords(t *testing.T) {
 // TestHandOver: who was told that a client has left gets what it has held.
 func TestHandOver(t *testing.T) {
 	for name, leave := range endings() {
-		w := newWorld(t)
+		w := newTestServer(t)
 		w.create(entity.Queue, "talks", withSessions)
 		for range 20 {
 			c := w.dial(1 << 16)
@@ -68,7 +68,7 @@ func TestHandOver(t *testing.T) {
 
 // TestHandlesAndChannelsAgain: they can be used again at once, before the answer has come.
 func TestHandlesAndChannelsAgain(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")

@@ -10,7 +10,7 @@ import (
 
 // TestLimits: a client that attaches and declares without end is told so, and others go on.
 func TestLimits(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for h := range uint32(5000) {

@@ -46,7 +46,7 @@ func (w *testServer) withLog(level slog.Level) *logBuffer {
 // TestLog: at level debug the log says what clients do and why they are refused, but no secrets and no
 // bodies.
 func TestLog(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	log := w.withLog(slog.LevelDebug)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -117,7 +117,7 @@ func hasLine(text string, words []string) bool {
 
 // TestClockWarning: one warning is given when locks are given by a clock far from the machine's.
 func TestClockWarning(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	now := ttl.SystemClock{}.Now()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &now})
 	w.must(err)

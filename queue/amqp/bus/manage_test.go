@@ -106,7 +106,7 @@ func same(t *testing.T, got, want any) {
 
 // TestManageMessages: messages are looked at, scheduled, deferred and fetched by requests, and locks renewed.
 func TestManageMessages(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a", "b", "c")
 	m := c.manage(1, "q")
 	one := pairs("from-sequence-number", int64(2), "message-count", int32(2))
@@ -174,7 +174,7 @@ func TestManageMessages(t *testing.T) {
 
 // TestManageSessions: locks and states of sessions belong to the connection that has them.
 func TestManageSessions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b")
 	c := w.dial(1 << 16)
@@ -228,7 +228,7 @@ func TestManageSessions(t *testing.T) {
 
 // TestManageRules: rules are added, listed with numbers as descriptors and with an action each, and removed.
 func TestManageRules(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Topic, "t")
 	w.create(entity.Subscription, "t/Subscriptions/s")
 	m := w.dial(1<<16).manage(1, "t/Subscriptions/s")
@@ -281,7 +281,7 @@ func TestManageRules(t *testing.T) {
 // TestReplyRouting: an answer goes to the link that the request names, by its target or its name, or to the
 // only one; where there is none the request is rejected.
 func TestReplyRouting(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)

@@ -31,7 +31,7 @@ func TestTransactionHistories(t *testing.T) {
 	first := metatest.FirstSeed()
 	for seed := first; seed < first+2*metatest.QueueHistories; seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			p := newTransactionPlay(t, seed)
+			p := newTransactionHistory(t, seed)
 			for range steps {
 				p.step()
 				if t.Failed() {
@@ -72,7 +72,7 @@ type modelTxn struct {
 
 const preloaded = 60
 
-func newTransactionPlay(t *testing.T, seed uint64) *transactionHistory {
+func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
 	p := &transactionHistory{fs: crashdisk.New(), r: rand.New(rand.NewPCG(seed, 2)), plain: map[string]bool{},
 		gone: map[string]bool{}}
 	p.testServer = worldOn(t, p.fs)
@@ -81,7 +81,7 @@ func newTransactionPlay(t *testing.T, seed uint64) *transactionHistory {
 		p.send("q", fmt.Sprint("p", i))
 	}
 	for i := range 3 {
-		p.talkers = append(p.talkers, p.newTalker(i))
+		p.talkers = append(p.talkers, p.newModelClient(i))
 	}
 	return p
 }
@@ -137,7 +137,7 @@ func (k *modelClient) channel(handle uint16) uint16 {
 	return 0
 }
 
-func (p *transactionHistory) newTalker(number int) *modelClient {
+func (p *transactionHistory) newModelClient(number int) *modelClient {
 	k := &modelClient{client: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
 		next:    map[uint16]uint32{},
 		waiting: map[uint32]*modelTxn{}, sends: map[uint32]string{}, known: map[uint32]string{},
@@ -225,7 +225,7 @@ func (p *transactionHistory) step() {
 	default:
 		p.note("%d hangs up", k.number)
 		k.hangUp()
-		p.talkers[k.number] = p.newTalker(k.number)
+		p.talkers[k.number] = p.newModelClient(k.number)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Who measures is told of each thing that is done with messages, and of what was refused.
 func TestObservations(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	var mu sync.Mutex
 	var seen []string
 	w.bus.o.Observe = func(o Observation) {

@@ -14,7 +14,7 @@ import (
 
 // The log of requests has each link, message, settlement and request for management, with what became of it.
 func TestRecorded(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.bus.o.Requests = requests.New(requests.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -65,7 +65,7 @@ func TestRecorded(t *testing.T) {
 
 // The log has that a token was put, and not the token.
 func TestRecordedToken(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.bus.o.Requests = requests.New(requests.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)

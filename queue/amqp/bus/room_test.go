@@ -23,7 +23,9 @@ type testMemoryLimit struct {
 	given chan struct{} // closed when some is given back
 }
 
-func newRoom(n int64) *testMemoryLimit { return &testMemoryLimit{free: n, given: make(chan struct{})} }
+func newTestMemoryLimit(n int64) *testMemoryLimit {
+	return &testMemoryLimit{free: n, given: make(chan struct{})}
+}
 
 func (r *testMemoryLimit) TryTake(n int64) bool {
 	r.mu.Lock()
@@ -140,8 +142,8 @@ func TestBeforeToken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.bus.o.Memory = newRoom(1 << 20)
+			w := newTestServer(t)
+			w.bus.o.Memory = newTestMemoryLimit(1 << 20)
 			w.strict()
 			c := w.dial(1 << 16)
 			_ = attack(c) // it may be broken off
@@ -165,7 +167,7 @@ func (c *client) try(channel uint16, body frame.Body) error {
 
 // TestTokenTime: a connection without a token ends, one with a token stays.
 func TestTokenTime(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	key := w.strict()
 	o := w.bus.Options()
 	o.TokenTime = time.Second
@@ -187,7 +189,7 @@ func TestTokenTime(t *testing.T) {
 
 // TestLinkName: names of links are short.
 func TestLinkName(t *testing.T) {
-	c := newWorld(t).dial(1 << 16)
+	c := newTestServer(t).dial(1 << 16)
 	_ = c.try(0, &frame.Attach{Name: strings.Repeat("n", 513), Source: source("x"), Target: target("q")})
 	if got := c.closes(); got != "amqp:invalid-field" {
 		t.Errorf("the connection is closed with %s", got)
@@ -198,9 +200,9 @@ func TestLinkName(t *testing.T) {
 // of the room is given back with it.
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 1024 })
-	w.bus.o.Memory = newRoom(size)
+	w.bus.o.Memory = newTestMemoryLimit(size)
 	c := w.dial(1 << 16)
 	for h := range uint32(50) {
 		c.sender(h, "q")
@@ -225,9 +227,9 @@ func TestUnfinishedMessages(t *testing.T) {
 
 // TestMessagesWaitForRoom: a message for which there is no room waits until there is some.
 func TestMessagesWaitForRoom(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
-	r := newRoom(1 << 20)
+	r := newTestMemoryLimit(1 << 20)
 	w.bus.o.Memory = r
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
@@ -252,9 +254,9 @@ func TestMessagesWaitForRoom(t *testing.T) {
 // meanwhile.
 func TestMessageOf20MB(t *testing.T) {
 	const size = 64 << 20
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 32 << 10 })
-	r := newRoom(size)
+	r := newTestMemoryLimit(size)
 	w.bus.o.Memory = r
 	c := w.dial(1 << 16)
 	c.sender(0, "q")

@@ -28,7 +28,7 @@ func sessionOf(name string, value any) *frame.Attach {
 
 // TestSessionFilter: sessions are given by name and in turn; the answer has the form of the question.
 func TestSessionFilter(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b", "s1:c")
 	c := w.dial(1 << 16)
@@ -95,7 +95,7 @@ func TestSessionFilter(t *testing.T) {
 
 // TestSessionLost: when the lock lapses the link ends with the service's words.
 func TestSessionLost(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
 	c.say(0, sessionOf("s", "one"))

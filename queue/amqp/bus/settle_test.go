@@ -46,7 +46,7 @@ func (w *testServer) attached(texts ...string) *client {
 
 // TestOutcomes: each outcome does what it says, and is told again as it was said.
 func TestOutcomes(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a", "b", "c", "d", "e")
 	modify := wire.Map{{Key: wire.Symbol("x"), Value: int32(7)}, {Key: "y", Value: "z"}}
 	if s := c.settles(0, &frame.Accepted{}); !isState[*frame.Accepted](s) {
@@ -118,7 +118,7 @@ func (c *client) sections() map[uint64]any {
 
 // TestLockLost: a settlement that comes too late is refused, and so is what is done by who has no lock.
 func TestLockLost(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a")
 	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
@@ -130,7 +130,7 @@ func TestLockLost(t *testing.T) {
 
 // TestSettledByClient: who settles by himself is told nothing, and it happens all the same.
 func TestSettledByClient(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a", "b")
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Settled: true, State: &frame.Accepted{}})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Received{}}) // says nothing
@@ -142,7 +142,7 @@ func TestSettledByClient(t *testing.T) {
 
 // TestReceiveAndDelete: what is received is settled and gone.
 func TestReceiveAndDelete(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -171,7 +171,7 @@ func TestReceiveAndDelete(t *testing.T) {
 
 // TestMaxDeliveries: a message that fails too often leaves while the receiver stays. K22.
 func TestMaxDeliveries(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxDeliveryCount = 3 })
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -195,7 +195,7 @@ func TestMaxDeliveries(t *testing.T) {
 // TestSettlementFails: if the server cannot settle, it detaches the link and rejects nothing, since a client
 // takes a delivery whose settlement was rejected for settled.
 func TestSettlementFails(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a")
 	w.broken.Store(true)
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})

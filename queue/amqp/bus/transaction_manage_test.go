@@ -34,7 +34,7 @@ func numbersOf(n ...int64) wire.Map { return pairs("sequence-numbers", wire.Long
 func TestTransactionOfRequests(t *testing.T) {
 	for name, fail := range map[string]bool{"commit": false, "rollback": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestServer(t)
 			c := w.attached("a", "b", "c")
 			if s := c.settles(1, &frame.Modified{UndeliverableHere: true}); !isState[*frame.Modified](s) {
 				t.Fatalf("deferred: %+v", s)
@@ -79,7 +79,7 @@ func TestTransactionOfRequests(t *testing.T) {
 
 // TestTransactionOfFailedRequest: a request that is refused makes its transaction fail.
 func TestTransactionOfFailedRequest(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	c := w.attached("a")
 	m := c.manage(10, "q")
 	c.coordinate(2)
@@ -112,7 +112,7 @@ func TestTransactionOfFailedRequest(t *testing.T) {
 
 // TestTransactionOfSessionState: the state of a session is set when the transaction is committed.
 func TestTransactionOfSessionState(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
@@ -158,7 +158,7 @@ func TestTransactionsOverEntities(t *testing.T) {
 		{name: "allowed together", crosses: true, together: true, first: "send p", second: "receive q"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
+			w := newTestServer(t)
 			w.bus.o.CrossEntityTransactions = c.crosses
 			for _, name := range []string{"p", "q"} {
 				w.create(entity.Queue, name)
@@ -236,7 +236,7 @@ func keyed(text, key string) *message.Message {
 
 // TestTransactionsOverPartitions: messages of one batch, and of one transaction, are of one partition.
 func TestTransactionsOverPartitions(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q", partitioned)
 	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("a", "1")}, nil))
 	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("b", "2")}, nil))
@@ -296,7 +296,7 @@ func TestTransactionsOverPartitions(t *testing.T) {
 // TestSendVia: a sender through a queue reaches its destination when the transaction commits. What that does
 // not take is a dead letter of the queue's transfers.
 func TestSendVia(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "through")
 	w.create(entity.Queue, "dest")
 	w.send("through", "a")

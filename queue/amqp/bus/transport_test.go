@@ -43,7 +43,7 @@ func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
 
 // TestLargeMessage: a message goes through small frames and windows both ways, and is the same.
 func TestLargeMessage(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.pipe()
 	header := frame.HeaderAMQP()
@@ -89,7 +89,7 @@ func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
 
 // TestTransfers: what is aborted, too large or senseless is not stored; who settles himself is told nothing.
 func TestTransfers(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	if a := c.sender(0, "q"); a.MaxMessageSize != 256<<10 {
@@ -141,7 +141,7 @@ func (w *testServer) shows(path, want string) {
 
 // TestCreditTakenBack: a message that waits for room in the session goes back where its credit does.
 func TestCreditTakenBack(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)
@@ -164,7 +164,7 @@ func TestCreditTakenBack(t *testing.T) {
 
 // TestDrain: what there is is sent, the rest of the credit is used up, and nothing is lost. Case 127.
 func TestDrain(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -198,7 +198,7 @@ func TestDrain(t *testing.T) {
 
 // TestEndsTwice: Python ends sessions and detaches links twice; that ends no more than what it names.
 func TestEndsTwice(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.begin(1, 10)
@@ -221,7 +221,7 @@ func TestEndsTwice(t *testing.T) {
 // TestIdle: who is silent for too long is told and hung up on; who has nothing to say hears a heartbeat.
 // These are two connections, so that neither has to be in time for the other.
 func TestIdle(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	opened := func(server time.Duration, client uint32) *client {
 		o := w.bus.Options()
 		o.IdleTimeout = server
@@ -253,7 +253,7 @@ func TestIdle(t *testing.T) {
 
 // TestServerStops: the end of the server closes connections by their protocol, whatever they are about.
 func TestServerStops(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
@@ -296,7 +296,7 @@ func (c *client) listenAfter(want []byte) {
 
 // TestRangeOfDeliveries: settlements of a range are done, each by itself, and those that nobody knows pass.
 func TestRangeOfDeliveries(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b", "c", "d")
 	c := w.dial(1 << 16)
@@ -326,7 +326,7 @@ func TestRangeOfDeliveries(t *testing.T) {
 // TestCreditTakenBackTooLate: a message that is deleted as it is received is sent although its credit is
 // taken back while it waits for room: it would be lost.
 func TestCreditTakenBackTooLate(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)

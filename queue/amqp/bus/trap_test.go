@@ -16,7 +16,7 @@ import (
 // TestK1K2Performatives: each performative is described by a small ulong and has all of its fields, and no
 // list is the empty one of a single byte; older clients of Python and Go read nothing else.
 func TestK1K2Performatives(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.pipe()
@@ -68,7 +68,7 @@ func TestK1K2Performatives(t *testing.T) {
 // TestK3K4K5K6K14Attach: modes and addresses come back as they were said; a sender's first count is told, and
 // a receiver of the server's gives credit at once.
 func TestK3K4K5K6K14Attach(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for i, address := range []string{"q", "/Q", "amqps://localhost:5671/q"} {
@@ -105,7 +105,7 @@ func TestK3K4K5K6K14Attach(t *testing.T) {
 
 // TestK7K12K21Delivery: a delivery has an id, and its annotations have the very types that clients assert.
 func TestK7K12K21Delivery(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -142,7 +142,7 @@ func TestK7K12K21Delivery(t *testing.T) {
 // TestK9K10K17Claims: an answer to a token has names with hyphens, numbers that are ints, the id in the type
 // that it had, and no condition where all is well; one of management has the others.
 func TestK9K10K17Claims(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	answer := c.put(0, "sb://localhost/q", access.Sign(access.EmulatorKey(), "sb://localhost/q",

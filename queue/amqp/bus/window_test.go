@@ -15,7 +15,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 	grants := []uint32{1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 - 1, math.MaxUint32}
 	for _, window := range grants {
 		for _, credit := range grants {
-			w := newWorld(t)
+			w := newTestServer(t)
 			w.create(entity.Queue, "q")
 			c := w.dial(1 << 16)
 			c.say(1, &frame.Begin{NextOutgoingID: math.MaxUint32, IncomingWindow: window,
@@ -55,7 +55,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 
 // TestWindowZero holds the server back until the session's window opens.
 func TestWindowZero(t *testing.T) {
-	w := newWorld(t)
+	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "m")
 	c := w.dial(1 << 16)
