@@ -12,7 +12,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 // activeRequest is one request in progress: the HTTP request, the operation that it requests, and the
@@ -76,7 +76,7 @@ func (c *activeRequest) set(name, value string) {
 	case c.mapped:
 		c.w.Header()[name] = []string{value}
 	case name[0] < 'a' && c.r != nil:
-		c.known = append(c.known, requests.HeaderField{Name: name, Value: value})
+		c.known = append(c.known, requestlog.HeaderField{Name: name, Value: value})
 	default:
 		c.head = appendHeader(c.head, name, value)
 	}
@@ -96,11 +96,11 @@ func (c *activeRequest) setBytes(name string, value []byte) {
 type operationExchange struct {
 	req  cosmos.Request
 	ans  cosmos.Answer
-	sent []requests.HeaderField // request headers; equal names follow each other
-	head []byte                 // response headers as lines, unless call.mapped is set
+	sent []requestlog.HeaderField // request headers; equal names follow each other
+	head []byte                   // response headers as lines, unless call.mapped is set
 	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
 	// net/http does not send the response.
-	known []requests.HeaderField
+	known []requestlog.HeaderField
 }
 
 // maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
@@ -196,8 +196,8 @@ func (c *activeRequest) recordBody() {
 		return
 	}
 	c.body = c.req.Body
-	if len(c.body) > requests.MaxBody && c.target.kind != cosmos.KindNone {
-		c.body = bytes.Clone(c.body[:requests.MaxBody+1])
+	if len(c.body) > requestlog.MaxBody && c.target.kind != cosmos.KindNone {
+		c.body = bytes.Clone(c.body[:requestlog.MaxBody+1])
 	}
 }
 

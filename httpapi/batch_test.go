@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/rowtest"
+	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
 // Headers of batches as clients send them.
@@ -272,7 +272,7 @@ func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows [
 		headerOf(w.t, rec).Get("X-Ms-Session-Token") == "" {
 		w.t.Errorf("headers %v", headerOf(w.t, rec))
 	}
-	for _, r := range rowtest.Results(w.t, rec.Body.Bytes()) {
+	for _, r := range hybridrowtest.Results(w.t, rec.Body.Bytes()) {
 		if r.Charge < 0 || (r.Charge == 0) != (r.Status == 424) {
 			w.t.Fatalf("result %+v", r)
 		}
@@ -293,16 +293,16 @@ func TestRowBatch(t *testing.T) {
 			t.Errorf("%d %s\nwant %d %s", got, strings.Join(rows, ", "), code, want)
 		}
 	}
-	read := rowtest.Record(rowtest.Bytes(t, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 01 31"))
-	upsertMinimal := rowtest.Record(rowtest.Bytes(t,
+	read := hybridrowtest.Record(hybridrowtest.Bytes(t, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 01 31"))
+	upsertMinimal := hybridrowtest.Record(hybridrowtest.Bytes(t,
 		"81 70 54 e1 7f 43 14 00 00 00 02 00 00 00 0a 7b 22 69 64 22 3a 22 31 22 7d 03 0c"))
-	create := rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
+	create := hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create)
 	check(bytes.Join([][]byte{create, read, upsertMinimal}, nil), atomicBatch(`["1"]`), 200,
 		"201/0 true true, 200/0 true true, 200/0 true false")
 	check(append(read, create...), atomicBatch(`["1"]`), 207, "424/0 false false, 409/0 false false")
-	check(append(create, rowtest.Record(rowtest.Bytes(t, rowtest.Delete))...), bulk("0"), 207,
+	check(append(create, hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...), bulk("0"), 207,
 		"409/0 false false, 412/0 false false")
-	check(append(read, rowtest.Record(rowtest.Bytes(t,
+	check(append(read, hybridrowtest.Record(hybridrowtest.Bytes(t,
 		"81 70 54 e1 7f 13 04 00 00 00 02 00 00 00 01 31"))...), bulk(
 		"0"), 200, "200/0 true true, 204/0 false false")
 }

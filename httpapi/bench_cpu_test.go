@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -33,7 +33,7 @@ func BenchmarkRecordedPointRead(b *testing.B) {
 	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
 	conn := newBenchConn(b, w.h)
 	log := fullLog()
-	round := func(n int, log *requests.Log) time.Duration {
+	round := func(n int, log *requestlog.Log) time.Duration {
 		w.srv.opt.Requests = log
 		before := processorTime(b)
 		for range n {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -65,10 +65,10 @@ func realClocks(s *testServerOptions) {
 }
 
 // fullLog is a log of requests whose memory is all in use.
-func fullLog() *requests.Log {
-	log := requests.New(16 << 20)
+func fullLog() *requestlog.Log {
+	log := requestlog.New(16 << 20)
 	for range 1000 {
-		log.Add(&requests.Entry{RequestBody: make([]byte, requests.MaxBody)})
+		log.Add(&requestlog.Entry{RequestBody: make([]byte, requestlog.MaxBody)})
 	}
 	return log
 }
@@ -81,7 +81,7 @@ func BenchmarkRecord(b *testing.B) {
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
 	r := w.request("GET", docs+"/1", "", append(pk(`["a"]`), "User-Agent", "azsdk-net-cosmos/3.1",
 		"X-Ms-Session-Token", "0:-1#1", "Cache-Control", "no-cache")...)
-	for name, log := range map[string]*requests.Log{"without": nil, "with": fullLog()} {
+	for name, log := range map[string]*requestlog.Log{"without": nil, "with": fullLog()} {
 		b.Run(name, func(b *testing.B) {
 			w.srv.opt.Requests = log
 			b.ReportAllocs()

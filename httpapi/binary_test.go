@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
-	"github.com/mayflydb/mayfly/internal/rowtest"
 )
 
 // Headers by which clients ask for items in binary JSON.
@@ -123,9 +123,9 @@ func TestBinaryBatches(t *testing.T) {
 		if id != "" {
 			row = append(append(row, byte(len(id))), id...)
 		}
-		return rowtest.Record(append(append(row, byte(len(body))), body...))
+		return hybridrowtest.Record(append(append(row, byte(len(body))), body...))
 	}
-	stream := rowtest.Bytes(t, rowtest.Segment)
+	stream := hybridrowtest.Bytes(t, hybridrowtest.Segment)
 	stream = append(stream, row(0, "", binaryOf(`{"id":"2","pk":"a","n":1}`))...)
 	stream = append(stream, row(1, "2", binaryOf(`{"operations":[{"op":"incr","path":"/n","value":1}]}`))...)
 	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 200 {
@@ -133,7 +133,7 @@ func TestBinaryBatches(t *testing.T) {
 	}
 	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200).has("n", "2")
 
-	stream = append(rowtest.Bytes(t, rowtest.Segment), row(0, "", "\x80\xC0")...)
+	stream = append(hybridrowtest.Bytes(t, hybridrowtest.Segment), row(0, "", "\x80\xC0")...)
 	if code, rows := w.rowAnswer(stream, atomicBatch(`["a"]`)...); code != 207 || len(rows) != 1 ||
 		rows[0] != "400/0 false false" {
 		t.Errorf("%d %q", code, rows)

@@ -9,7 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 // middlewareStep is one step of the chain that every request passes. run converts its error to a response.
@@ -44,7 +44,7 @@ func (c *activeRequest) run(next middlewareStep) {
 	if c.req.Activity = c.in.activity; c.req.Activity == "" {
 		c.req.Activity = uuid.NewString()
 	}
-	c.req.URI, c.req.BareText = requests.MaskURI(c.uri), c.in.contentType == bareQuery
+	c.req.URI, c.req.BareText = requestlog.MaskURI(c.uri), c.in.contentType == bareQuery
 	c.setTarget(targetResource{})
 	if !c.isFrame() {
 		c.setCommonHead()
@@ -80,7 +80,7 @@ func (s *Server) logged(next middlewareStep) middlewareStep {
 		}
 		status, size := c.outcome()
 		s.log.Debug("request", "activity", c.req.Activity,
-			"method", cosmos.Excerpt(c.method, 32), "uri", cosmos.Excerpt(requests.MaskURI(c.uri),
+			"method", cosmos.Excerpt(c.method, 32), "uri", cosmos.Excerpt(requestlog.MaskURI(c.uri),
 				cosmos.MaxExcerpt), "status", status,
 			"bytes", size, "took", s.opt.Wall.Now().Sub(start),
 			"agent", cosmos.Excerpt(c.header("User-Agent"), cosmos.MaxExcerpt), "remote", c.remote)

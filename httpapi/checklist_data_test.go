@@ -14,7 +14,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/rowtest"
+	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
 func checkETags(t *testing.T) {
@@ -50,7 +50,7 @@ func checkETags(t *testing.T) {
 func checkRowAnswers(t *testing.T) {
 	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/id"]}`)
-	create := rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
+	create := hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create)
 	for _, want := range []struct {
 		code int
 		row  string

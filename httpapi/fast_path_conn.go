@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -73,9 +73,9 @@ type fastPathConn struct {
 	remote  string          // address of the client
 
 	method, path, host string
-	fields             []requests.HeaderField // headers except Host, in Go's canonical form
-	length             int                    // of the body in bytes; -1: no header contains it
-	body               []byte                 // nil: none
+	fields             []requestlog.HeaderField // headers except Host, in Go's canonical form
+	length             int                      // of the body in bytes; -1: no header contains it
+	body               []byte                   // nil: none
 
 	// status line, headers and body that have not been sent yet; nil: there is no head yet
 	answer     *headerBuffer

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/rowtest"
+	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
 // fuzzedRequest is a request as text, so that it can be changed at any place: a header is a line "name: value".
@@ -129,7 +129,7 @@ func (w *testServer) exchange(f fuzzedRequest) *testResponse {
 		body: rec.Body.Bytes()}
 	switch kind := a.header.Get("Content-Type"); {
 	case kind == "application/octet-stream" && strings.HasPrefix(f.body, "\x81"):
-		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, rowtest.Bytes(w.t, rowtest.Segment)) {
+		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, hybridrowtest.Bytes(w.t, hybridrowtest.Segment)) {
 			w.t.Errorf("%q: %d with the rows %x", f, a.code, a.body)
 		}
 	case strings.HasPrefix(kind, "text/"): // a page for people, or figures for Prometheus
@@ -282,7 +282,7 @@ func (w *testServer) dump() string {
 
 // rowBatch is a batch in .NET's form, of rows in hexadecimal.
 func rowBatch(rows ...string) string {
-	stream, err := hex.DecodeString(strings.ReplaceAll(rowtest.Segment, " ", ""))
+	stream, err := hex.DecodeString(strings.ReplaceAll(hybridrowtest.Segment, " ", ""))
 	if err != nil {
 		panic(err) // it is a constant
 	}
@@ -291,7 +291,7 @@ func rowBatch(rows ...string) string {
 		if err != nil {
 			panic(err)
 		}
-		stream = append(stream, rowtest.Record(row)...)
+		stream = append(stream, hybridrowtest.Record(row)...)
 	}
 	return string(stream)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
@@ -31,7 +31,7 @@ type reqHeaders struct {
 // parse parses all headers. Fields with the same name must be adjacent in fields; the first value counts. If
 // several headers are invalid, parse returns the error for the first of them in alphabetical order, so that
 // equal requests get equal responses.
-func (h *reqHeaders) parse(fields []requests.HeaderField, account cosmos.Consistency) error {
+func (h *reqHeaders) parse(fields []requestlog.HeaderField, account cosmos.Consistency) error {
 	var failed string
 	var failure error
 	for i := range fields {
@@ -54,8 +54,8 @@ func (h *reqHeaders) parse(fields []requests.HeaderField, account cosmos.Consist
 }
 
 // hasField reports whether a header is set and not empty.
-func hasField(fields []requests.HeaderField, name string) bool {
-	return slices.ContainsFunc(fields, func(f requests.HeaderField) bool {
+func hasField(fields []requestlog.HeaderField, name string) bool {
+	return slices.ContainsFunc(fields, func(f requestlog.HeaderField) bool {
 		return f.Name == name && f.Value != ""
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -21,9 +21,9 @@ func parseHeaders(pairs ...string) (reqHeaders, error) {
 }
 
 // fieldsOf are headers as a request has them.
-func fieldsOf(pairs ...string) (list []requests.HeaderField) {
+func fieldsOf(pairs ...string) (list []requestlog.HeaderField) {
 	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, requests.HeaderField{Name: http.CanonicalHeaderKey(pairs[i]), Value: pairs[i+1]})
+		list = append(list, requestlog.HeaderField{Name: http.CanonicalHeaderKey(pairs[i]), Value: pairs[i+1]})
 	}
 	return list
 }
@@ -138,7 +138,7 @@ func TestFirstBadHeaderIsNamed(t *testing.T) {
 }
 
 func BenchmarkHeaders(b *testing.B) {
-	var h []requests.HeaderField
+	var h []requestlog.HeaderField
 	for name, value := range map[string]string{"x-ms-version": "2020-11-05", "x-ms-date": signedDate,
 		"authorization": "x", "accept": "application/json",
 		"user-agent": "azsdk-go-azcosmos", "x-ms-documentdb-partitionkey": `["abc"]`, "x-ms-session-token": "0:-1#5", "cache-control": "no-cache",

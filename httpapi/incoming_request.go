@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
@@ -39,7 +39,7 @@ func (c *activeRequest) fromHTTP(r *http.Request) {
 	}
 	for name, values := range r.Header {
 		for _, value := range values {
-			c.sent = append(c.sent, requests.HeaderField{Name: name, Value: value})
+			c.sent = append(c.sent, requestlog.HeaderField{Name: name, Value: value})
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (c *activeRequest) fromFrame(ctx context.Context, r *rntbd.Request, local s
 		remote:  r.Remote,
 		payload: r.Payload, source: r.Body, length: r.Length}
 	for _, f := range r.Fields {
-		c.sent = append(c.sent, requests.HeaderField(f))
+		c.sent = append(c.sent, requestlog.HeaderField(f))
 	}
 }
 
@@ -77,7 +77,7 @@ func (c *activeRequest) header(name string) string {
 
 // has reports whether a request header is set.
 func (c *activeRequest) has(name string) bool {
-	return slices.ContainsFunc(c.sent, func(f requests.HeaderField) bool { return f.Name == name })
+	return slices.ContainsFunc(c.sent, func(f requestlog.HeaderField) bool { return f.Name == name })
 }
 
 // headerMap returns the request headers as a map.

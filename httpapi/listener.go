@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/peek"
+	"github.com/mayflydb/mayfly/internal/peekconn"
 	"github.com/mayflydb/mayfly/internal/priority"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
@@ -79,7 +79,7 @@ type sniffConn struct {
 	// request is the request in progress, for reports of requests that do not end.
 	request atomic.Pointer[incomingRequest]
 
-	source        *peek.Conn // nil until the first byte has arrived; used only by Read
+	source        *peekconn.Conn // nil until the first byte has arrived; used only by Read
 	tls           atomic.Pointer[tls.Conn]
 	ahead         []byte // decrypted bytes that have been read ahead; used only by Read
 	directChecked bool   // whether the client uses direct mode has been checked; used only by Read
@@ -110,7 +110,7 @@ func (c *sniffConn) read(p []byte) (int, error) {
 		return 0, io.EOF // net/http must not use it any more
 	}
 	if c.source == nil {
-		source := peek.New(c.input)
+		source := peekconn.New(c.input)
 		first, err := source.First()
 		if err != nil {
 			return 0, err

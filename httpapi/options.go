@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -81,7 +81,7 @@ type Options struct {
 	// Observe is called after the response to each request has been sent; nil: not called.
 	Observe func(Observation)
 	// Requests is the log to which each request is added; nil: there is none.
-	Requests *requests.Log
+	Requests *requestlog.Log
 	// Logger receives bugs (error), disk problems and slow queries (warn), and every request (debug).
 	// Default: nothing is logged.
 	Logger *slog.Logger

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
@@ -20,7 +20,7 @@ func (s *Server) record(c *activeRequest) {
 		return
 	}
 	status, size := c.outcome()
-	e := requests.Entry{Began: c.began, Took: c.took, Protocol: requests.HTTP,
+	e := requestlog.Entry{Began: c.began, Took: c.took, Protocol: requestlog.HTTP,
 		Explorer: c.has(explorerHeader), Method: c.method, Host: c.host, URI: c.uri,
 		Operation: c.req.TelemetryName(), Status: status, Substatus: c.ans.Substatus,
 		Charge: c.ans.Charge,
@@ -40,13 +40,13 @@ func (s *Server) record(c *activeRequest) {
 		e.ResponseFields, e.ResponseLines = c.known, c.head
 	}
 	if c.isFrame() {
-		e.Protocol = requests.Direct
+		e.Protocol = requestlog.Direct
 	}
 	if own || c.took == 0 { // a stream may continue after the head of the response
 		e.Took = s.opt.Wall.Now().Sub(c.began)
 	}
 	if own {
-		e.Kind = requests.Own
+		e.Kind = requestlog.Own
 		if strings.HasPrefix(c.target.labRoute, "_mayfly/dbs/") {
 			e.Database, e.Container = c.req.Address.Database(), c.req.Address.Container()
 		}
@@ -58,12 +58,12 @@ func (s *Server) record(c *activeRequest) {
 }
 
 // recordData fills in the log entry of a Cosmos DB operation.
-func (s *Server) recordData(c *activeRequest, e *requests.Entry) {
+func (s *Server) recordData(c *activeRequest, e *requestlog.Entry) {
 	if e.Charge == 0 && e.Status != 0 {
 		e.Charge = 1 // the default of the response header
 	}
 	if c.req.Kind == cosmos.KindPermission {
-		e.Kind = requests.Secret // answers contain tokens
+		e.Kind = requestlog.Secret // answers contain tokens
 	}
 	e.FaultOperation = faultOperation(&c.req).String()
 	e.Database, e.Container = s.ops.Names(c.ctx(), &c.req)
@@ -92,8 +92,8 @@ var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, 
 
 // recordRefusal adds an entry to the log for a direct-mode frame that cannot be translated to a request.
 func (s *Server) recordRefusal(f rntbd.RefusedFrame) {
-	s.opt.Requests.Add(&requests.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
-		Protocol: requests.Direct,
+	s.opt.Requests.Add(&requestlog.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
+		Protocol: requestlog.Direct,
 		Method:   fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,
 		Condition: f.Message, Activity: f.Activity, Client: f.Agent})
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
@@ -177,7 +177,7 @@ func TestRangesOfFormerContainer(t *testing.T) {
 func TestRecreatedHistories(t *testing.T) {
 	t.Parallel()
 	for i := range uint64(12) {
-		seed := metatest.FirstSeed() + i
+		seed := metamorphic.FirstSeed() + i
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { recreatedHistory(t, seed) })
 	}
 }

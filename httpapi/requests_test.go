@@ -11,12 +11,12 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
 // recorded gives the server a log of requests.
-func recorded(s *testServerOptions) { s.server.Requests = requests.New(requests.MinMemory) }
+func recorded(s *testServerOptions) { s.server.Requests = requestlog.New(requestlog.MinMemory) }
 
 // log is the log of requests as the API has it.
 func (w *testServer) log(query string) []gjson.Result {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 // Limits of a request that a connection serves itself, without net/http.
@@ -102,7 +102,7 @@ func (s *fastPathConn) parseField(line string) bool {
 			return false
 		}
 	}
-	s.fields = append(s.fields, requests.HeaderField{Name: name, Value: value})
+	s.fields = append(s.fields, requestlog.HeaderField{Name: name, Value: value})
 	return true
 }
 

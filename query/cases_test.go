@@ -18,7 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
@@ -216,7 +216,7 @@ func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]jsondoc.Val
 }
 
 func (c *queryCase) refused(err error) error {
-	var e *fault.Error
+	var e *queryerror.Error
 	switch {
 	case !errors.As(err, &e):
 		return fmt.Errorf("got %v, want an error", err)

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // compilerFolder is the environment variable that names a folder with queryplan.py, which asks Cosmos DB's
@@ -170,7 +170,7 @@ func ourAnswer(t *testing.T, text string) string {
 	p, err := gateway.Prepare(text, params,
 		bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}},
 		gateway.GatewayOptions{Continued: true})
-	var wrong *fault.Error
+	var wrong *queryerror.Error
 	switch {
 	case errors.As(err, &wrong):
 		return verdict([]byte(wrong.JSON()))

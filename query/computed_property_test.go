@@ -3,8 +3,8 @@ package query
 import (
 	"errors"
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"strings"
 	"testing"
 )
@@ -41,7 +41,7 @@ func TestCheckComputed(t *testing.T) {
 	} {
 		err := plan.CheckComputed([]bind.ComputedProperty{{Name: "p", Query: text},
 			{Name: "other", Query: "SELECT VALUE c.a FROM c"}})
-		var wrong *fault.Error
+		var wrong *queryerror.Error
 		if (why == "") != (err == nil) || err != nil &&
 			(!errors.As(err, &wrong) || !strings.Contains(err.Error(), why)) {
 			t.Errorf("%s: %v, want %q", text, err, why)

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // defaultInfo is that of a container with the default indexing policy.
@@ -147,7 +147,7 @@ func TestRefusals(t *testing.T) {
 			"could not be mapped"},
 	} {
 		_, err := Prepare(c.text, nil, info)
-		var e *fault.Error
+		var e *queryerror.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 		}
 		at := string([]rune(c.text)[e.Start:e.End])
 		if code != c.code || !strings.Contains(e.Message, c.message) || c.at != "" && at != c.at ||
-			(c.code == "") != (e.Style == fault.Unplaced) {
+			(c.code == "") != (e.Style == queryerror.Unplaced) {
 			t.Errorf("%s: %s at %q: %v", c.text, code, at, err)
 		}
 	}
@@ -167,7 +167,7 @@ func TestRefusals(t *testing.T) {
 func TestErrorJSON(t *testing.T) {
 	t.Parallel()
 	_, err := Prepare("SELECT c.€, x,\n  y FROM c", nil, bind.ContainerInfo{})
-	var e *fault.Error
+	var e *queryerror.Error
 	if !errors.As(err, &e) || e.Code != "SC1010" {
 		t.Fatal(err)
 	}

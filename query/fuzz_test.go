@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // FuzzQuery prepares and runs any text: every failure is one of the documented types, whatever is indexed,
@@ -34,7 +34,7 @@ func FuzzQuery(f *testing.F) {
 		p, err := Prepare(text, []bind.Parameter{{Name: "@p", Value: jsondoc.NumberValue(1)}, {Name: "@s",
 			Value: jsondoc.StringValue("a")}}, info)
 		if err != nil {
-			var wrong *fault.Error
+			var wrong *queryerror.Error
 			if !errors.As(err, &wrong) || wrong.JSON() == "" {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -49,9 +49,9 @@ func FuzzQuery(f *testing.F) {
 			got, err := p.Run(ctx, sources, eval.Env{Now: time.Unix(1, 0)},
 				exec.RunOptions{MaxItems: int(page), Cursor: cursor})
 			if err != nil {
-				var wrong *fault.Error
-				var much *fault.MemoryError
-				var bad *fault.CursorError
+				var wrong *queryerror.Error
+				var much *queryerror.MemoryError
+				var bad *queryerror.CursorError
 				if !errors.As(err, &wrong) && !errors.As(err, &much) && !errors.As(err, &bad) &&
 					ctx.Err() == nil {
 					t.Fatalf("%q: %v", text, err)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -54,7 +54,7 @@ func FuzzGateway(f *testing.F) {
 			return
 		}
 		p, err := gateway.Prepare(text, params, info, gateway.GatewayOptions{})
-		var wrong *fault.Error
+		var wrong *queryerror.Error
 		if errors.As(err, &wrong) {
 			return
 		} else if err != nil {
@@ -66,7 +66,7 @@ func FuzzGateway(f *testing.F) {
 		for _, one := range rewrittenQueries(p) {
 			_, err := Prepare(one, params, info)
 			if errors.As(err, &wrong) && (wrong.Code == syntax.CodeSyntax ||
-				wrong.Code == fault.CodeTooManyUDFs) &&
+				wrong.Code == queryerror.CodeTooManyUDFs) &&
 				tooMuch(text) {
 				continue
 			}

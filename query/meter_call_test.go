@@ -6,7 +6,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"math"
 	"strings"
 	"testing"
@@ -52,7 +52,7 @@ func TestFunctionsOfOneCallEnd(t *testing.T) {
 		watch := time.Duration(0)
 		env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 			Limit: 3 * time.Second}
-		var late *fault.TimeError
+		var late *queryerror.TimeError
 		if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 			t.Errorf("%s: %v", name, err)
 		}

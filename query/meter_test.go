@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions
@@ -78,7 +78,7 @@ func TestLimit(t *testing.T) {
 			watch := time.Duration(0)
 			env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 				Limit: 3 * time.Second}
-			var late *fault.TimeError
+			var late *queryerror.TimeError
 			if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) ||
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
@@ -116,7 +116,7 @@ func TestConditionLimit(t *testing.T) {
 	watch := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 5 * time.Second}
-	var late *fault.TimeError
+	var late *queryerror.TimeError
 	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
@@ -134,7 +134,7 @@ func TestMadeText(t *testing.T) {
 		"operands": "SELECT VALUE " + strings.Repeat("UPPER(c.s) || (", 90) + "c.s" +
 			strings.Repeat(")", 90) + " FROM c",
 	} {
-		var much *fault.MemoryError
+		var much *queryerror.MemoryError
 		if _, err := mustPrepare(t, text, bind.ContainerInfo{Lenient: true}).Run(t.Context(), sources,
 			eval.Env{},
 			exec.RunOptions{}); !errors.As(err, &much) {
@@ -154,7 +154,7 @@ func TestCostlyConstants(t *testing.T) {
 	watch := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 3 * time.Second}
-	var late *fault.TimeError
+	var late *queryerror.TimeError
 	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
 	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)

@@ -5,26 +5,26 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/gateway"
 	"github.com/mayflydb/mayfly/query/internal/lang"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
 // The types of errors that parsing, planning or running a query can return, and the format of their texts.
 type (
-	BusyError   = fault.BusyError
-	CursorError = fault.CursorError
-	Error       = fault.Error
-	MemoryError = fault.MemoryError
-	ErrorFormat = fault.ErrorFormat
-	TimeError   = fault.TimeError
+	BusyError   = queryerror.BusyError
+	CursorError = queryerror.CursorError
+	Error       = queryerror.Error
+	MemoryError = queryerror.MemoryError
+	ErrorFormat = queryerror.ErrorFormat
+	TimeError   = queryerror.TimeError
 )
 
 const (
 	// Unplaced is the style of errors without positions.
-	Unplaced = fault.Unplaced
+	Unplaced = queryerror.Unplaced
 )
 
 // The interfaces of a Source, by which a query reads a partition range.

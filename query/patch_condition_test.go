@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
@@ -56,7 +56,7 @@ func TestComputedProperties(t *testing.T) {
 	}
 	for _, bad := range []string{"SELECT c.a FROM c", "SELECT VALUE c.a FROM c WHERE true", "SELECT VALUE 1",
 		"SELECT VALUE x FROM x IN c.l", "nonsense"} {
-		var wrong *fault.Error
+		var wrong *queryerror.Error
 		if _, err := plan.NewComputed([]bind.ComputedProperty{{Name: "p", Query: bad}}); !errors.As(err,
 			&wrong) {
 			t.Errorf("%s: %v", bad, err)

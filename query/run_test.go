@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 func numbered(n int, format string) [][]byte {
@@ -218,7 +218,7 @@ func TestForeignCursors(t *testing.T) {
 				cursor.SourceSpan{From: []byte{5}}), Scope: "s"})
 		},
 	} {
-		var wrong *fault.CursorError
+		var wrong *queryerror.CursorError
 		if _, err := run(); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -282,7 +282,7 @@ func TestRunErrors(t *testing.T) {
 		return mustPrepare(t, text, bind.ContainerInfo{}).Run(context.Background(), sources, env,
 			exec.RunOptions{})
 	}
-	var wrong *fault.Error
+	var wrong *queryerror.Error
 	if _, err := run("SELECT VALUE udf.thrower(c.id) FROM c", env); !errors.Is(err, failed) {
 		t.Errorf("%v", err)
 	}
@@ -293,7 +293,7 @@ func TestRunErrors(t *testing.T) {
 		env); err != nil || rowsText(page) != "4 4" || page.Stats.UDFCalls != 4 {
 		t.Errorf("%s, %v, %+v", rowsText(page), err, page.Stats)
 	}
-	var much *fault.MemoryError
+	var much *queryerror.MemoryError
 	if _,
 		err := run("SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE [c.pad, a, b, d, e, f] FROM c JOIN a IN c.l JOIN b IN c.l "+
 		"JOIN d IN c.l JOIN e IN c.l JOIN f IN c.l)", env); !errors.As(err, &much) ||

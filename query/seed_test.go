@@ -3,7 +3,7 @@ package query_test
 import (
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/query"
 )
@@ -12,16 +12,16 @@ import (
 
 func TestIndexesChangeNothing(t *testing.T) {
 	racetest.Sequential(t)
-	query.IndexesChangeNothing(t, metatest.FirstSeed())
+	query.IndexesChangeNothing(t, metamorphic.FirstSeed())
 }
 
-func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metatest.FirstSeed()) }
+func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metamorphic.FirstSeed()) }
 
-func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metatest.FirstSeed()) }
+func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metamorphic.FirstSeed()) }
 
 func TestNearestByCodes(t *testing.T) {
 	racetest.Sequential(t)
-	query.NearestByCodes(t, metatest.FirstSeed())
+	query.NearestByCodes(t, metamorphic.FirstSeed())
 }
 
-func TestNeverIsRight(t *testing.T) { query.NeverIsRight(t, metatest.FirstSeed()) }
+func TestNeverIsRight(t *testing.T) { query.NeverIsRight(t, metamorphic.FirstSeed()) }

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/spill"
 )
@@ -173,7 +173,7 @@ func TestSpillQuota(t *testing.T) {
 		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
 		page, err := p.Run(context.Background(), newPageStateStore(t, nil, spillBodies(4000), 1),
 			eval.Env{MaxHeld: 100 << 10, Temp: dir}, exec.RunOptions{MaxItems: 1 << 20})
-		var memory *fault.MemoryError
+		var memory *queryerror.MemoryError
 		if !errors.As(err, &memory) || !errors.Is(err, spill.ErrQuota) || len(page.Rows) > 0 {
 			t.Errorf("%s: %d rows, %v", text, len(page.Rows), err)
 		}

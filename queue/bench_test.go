@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -27,7 +27,7 @@ func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 // TestMemory: what a queue keeps in memory does not depend on how many messages it has.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	const many = metatest.QueueMessages
+	const many = metamorphic.QueueMessages
 	w := newTestHost(t, Options{})
 	w.queue("q", lockFor(10*time.Second), func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.fill("q", many, lives(time.Hour))

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
 	"github.com/mayflydb/mayfly/internal/testdisk"
-	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 	"github.com/mayflydb/mayfly/ttl"
@@ -67,9 +67,9 @@ func TestTripsOfSoleServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, turn := trips.Over(e), trips.NewCountedTurn()
-	w := &testHost{t: t, ctx: trips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
-	w.h, err = host.Open(w.ctx, trips.Quiet(counted, turn),
+	counted, turn := roundtrips.Over(e), roundtrips.NewCountedTurn()
+	w := &testHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
+	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 		w.q.Tenant())
 	w.must(err)

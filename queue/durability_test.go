@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -32,7 +32,7 @@ func TestAcknowledgedSurvives(t *testing.T) {
 	l := &messageObservations{testHost: w, facts: make(map[string]messagePresence)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	for i := range 3 {
 		working.Go(func() { l.sendAll(ctx, i) })
 		working.Go(func() { l.lockAll(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
 	"github.com/mayflydb/mayfly/internal/testdisk"
-	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -17,7 +17,7 @@ func TestTripsOfLocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted := trips.Over(e)
+	counted := roundtrips.Over(e)
 	w := &testHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
 	w.h, err = host.Open(w.ctx, sharedEngineHandle{counted, counted},
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())

@@ -12,7 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
@@ -24,8 +24,8 @@ import (
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	const steps = 100
-	first := metatest.FirstSeed()
-	for seed := first; seed < first+metatest.QueueHistories; seed++ {
+	first := metamorphic.FirstSeed()
+	for seed := first; seed < first+metamorphic.QueueHistories; seed++ {
 		for _, bySession := range []bool{false, true} {
 			t.Run(fmt.Sprintf("seed=%d,sessions=%v", seed, bySession), func(t *testing.T) {
 				p := newModelRun(t, seed, bySession)

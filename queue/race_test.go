@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
 )
@@ -37,7 +37,7 @@ func TestCompeting(t *testing.T) {
 		})
 	}
 	c := &competingConsumers{testHost: w, completed: map[string]int{}, left: senders * each, done: done}
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	for i := range 6 {
 		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
@@ -161,7 +161,7 @@ func TestOutOfOrder(t *testing.T) {
 	w.queue("q", attempts(1))
 	w.fill("q", messages)
 	dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	var working sync.WaitGroup
 	for i := range workers {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))

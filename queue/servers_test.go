@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/host"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -30,7 +30,7 @@ func newServers(t *testing.T, o Options) (a, b *testHost) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shared, err := doors.Share(e)
+	shared, err := sharedengine.Share(e)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
@@ -32,8 +32,8 @@ import (
 // each life is where the next life begins.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	for i := range uint64(metatest.Crashes) {
-		seed := metatest.FirstSeed() + i
+	for i := range uint64(metamorphic.Crashes) {
+		seed := metamorphic.FirstSeed() + i
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			l := firstLife(t)
 			for generation := range uint64(3) {
@@ -54,7 +54,7 @@ func TestCrash(t *testing.T) {
 
 // A ledger is what clients know, in this life and in the lives before.
 type crashModel struct {
-	keys map[metatest.ItemKey]*observedKey
+	keys map[metamorphic.ItemKey]*observedKey
 	// Names and what they stand for. Nothing here may ever come to stand for something else.
 	names     map[string]string
 	positions map[string]uint64 // range: the highest position told
@@ -86,7 +86,7 @@ func (k *observedKey) may(there bool) bool {
 
 // clone copies a ledger. The lock of its life is held.
 func (g *crashModel) clone() *crashModel {
-	c := &crashModel{map[metatest.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
+	c := &crashModel{map[metamorphic.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
 		g.defaults}
 	for k, v := range g.keys {
 		copied := *v
@@ -118,8 +118,8 @@ func (g *crashModel) position(r store.Receipt) {
 	}
 }
 
-func keyOf(it store.Item) metatest.ItemKey {
-	return metatest.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
+func keyOf(it store.Item) metamorphic.ItemKey {
+	return metamorphic.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
 }
 
 // A life is a store from its opening to a crash.
@@ -170,7 +170,7 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 func firstLife(t *testing.T) *storeRun {
 	t.Helper()
 	l := &storeRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &crashModel{map[metatest.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
+		ledger: &crashModel{map[metamorphic.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
 			[2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -187,7 +187,7 @@ func firstLife(t *testing.T) *storeRun {
 	for w := range crashWriters {
 		p := fmt.Sprint("w", w)
 		for _, id := range crashIDs {
-			l.ledger.keys[metatest.ItemKey{ID: id, Partition: p}] = &observedKey{}
+			l.ledger.keys[metamorphic.ItemKey{ID: id, Partition: p}] = &observedKey{}
 		}
 		if _, _, err := l.c.Create(l.ctx, pk(p), fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":1}`, p), store.WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func (l *storeRun) live(seed uint64) (last crashedDisk) {
 
 // under does an operation that may bring keys into the state next. op returns the state that it has brought
 // them into, or false where it has done nothing.
-func (l *storeRun) under(keys []metatest.ItemKey, next itemState, op func() (itemState, bool)) {
+func (l *storeRun) under(keys []metamorphic.ItemKey, next itemState, op func() (itemState, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {
 		l.ledger.keys[k].next = []itemState{next}
@@ -305,16 +305,16 @@ func (l *storeRun) under(keys []metatest.ItemKey, next itemState, op func() (ite
 
 // write does one random operation of a writer on its own partition.
 func (l *storeRun) write(w int, name string, r *rand.Rand) {
-	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
+	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
 	p := pk(k.Partition)
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"n":%q}`, k.ID, k.Partition, name)
 	switch what := r.IntN(10); {
 	case what == 0 && w == 0:
 		l.changeDefault(ttl.Seconds(1000 + r.IntN(1000)))
 	case what == 1:
-		var keys []metatest.ItemKey
+		var keys []metamorphic.ItemKey
 		for _, id := range crashIDs {
-			keys = append(keys, metatest.ItemKey{ID: id, Partition: k.Partition})
+			keys = append(keys, metamorphic.ItemKey{ID: id, Partition: k.Partition})
 		}
 		l.under(keys, itemState{}, func() (itemState, bool) {
 			receipt, err := l.c.DeletePartition(l.ctx, p)
@@ -322,7 +322,7 @@ func (l *storeRun) write(w int, name string, r *rand.Rand) {
 			return itemState{lsn: receipt.LSN}, true
 		})
 	case what <= 3:
-		l.under([]metatest.ItemKey{k}, itemState{}, func() (itemState, bool) {
+		l.under([]metamorphic.ItemKey{k}, itemState{}, func() (itemState, bool) {
 			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
 			l.expect(err, fault.CodeNotFound)
 			return itemState{lsn: receipt.LSN}, true
@@ -332,7 +332,7 @@ func (l *storeRun) write(w int, name string, r *rand.Rand) {
 		if what <= 6 {
 			write = l.c.Create
 		}
-		l.under([]metatest.ItemKey{k}, itemState{body: body}, func() (itemState, bool) {
+		l.under([]metamorphic.ItemKey{k}, itemState{body: body}, func() (itemState, bool) {
 			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
 			if l.expect(err, fault.CodeConflict); err != nil {
 				return itemState{}, false
@@ -372,7 +372,7 @@ func (l *storeRun) changeDefault(def ttl.Seconds) {
 
 // watch reads an item and lists a partition, and notes what it is told.
 func (l *storeRun) watch(r *rand.Rand) {
-	k := metatest.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
+	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
 		r.IntN(crashWriters))}
 	l.mu.Lock()
 	before := l.ledger.keys[k].n
@@ -489,7 +489,7 @@ func storesOnFailingDisk(t *testing.T) {
 			if racetest.On {
 				stride *= 5
 			}
-			for n := int(metatest.FirstSeed() % uint64(stride)); ; n += stride {
+			for n := int(metamorphic.FirstSeed() % uint64(stride)); ; n += stride {
 				var calls atomic.Int64
 				s := &faultyDiskRun{t: t, what: fmt.Sprint("operation ", n),
 					disk: testdisk.NewCrashable(t), allowed: map[string][]string{}}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -175,7 +175,7 @@ func TestHeirThatRefuses(t *testing.T) {
 // Whatever crashes when, a document is in one place.
 func TestHeirAndCrashes(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(metatest.FirstSeed(), 0))
+	r := rand.New(rand.NewPCG(metamorphic.FirstSeed(), 0))
 	inBothOrders(t, func(w *twoTenantHost) {
 		var all []string
 		for round := range 12 {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
@@ -56,9 +56,9 @@ type feedRig struct {
 	d      *store.Database
 	c      *store.Container
 
-	items   map[metatest.ItemKey]feedItem
+	items   map[metamorphic.ItemKey]feedItem
 	writes  int
-	history map[metatest.ItemKey][]string // what the feed of all versions must say of each key
+	history map[metamorphic.ItemKey][]string // what the feed of all versions must say of each key
 	readers []*feedFollower
 	all     []*feedFollower // of all versions
 }
@@ -75,7 +75,7 @@ func newFeedRig(t *testing.T, ranges int, seed uint64) *feedRig {
 	w := &feedRig{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000,
-			0)), items: map[metatest.ItemKey]feedItem{}, history: map[metatest.ItemKey][]string{}}
+			0)), items: map[metamorphic.ItemKey]feedItem{}, history: map[metamorphic.ItemKey][]string{}}
 	w.open()
 	var err error
 	if w.d, err = w.db.CreateDatabase(w.ctx, "db", definition.Throughput{}); err == nil {
@@ -124,8 +124,8 @@ func (w *feedRig) reopen() {
 
 func (w *feedRig) now() int64 { return w.clock.Now().Unix() }
 
-func (w *feedRig) key() metatest.ItemKey {
-	return metatest.ItemKey{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
+func (w *feedRig) key() metamorphic.ItemKey {
+	return metamorphic.ItemKey{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
 }
 
 // step does one random thing and lets a random reader read one page.
@@ -177,7 +177,7 @@ func (w *feedRig) purge() {
 	}
 }
 
-func (w *feedRig) gone(k metatest.ItemKey, event string) {
+func (w *feedRig) gone(k metamorphic.ItemKey, event string) {
 	delete(w.items, k)
 	w.history[k] = append(w.history[k], event)
 }
@@ -189,7 +189,7 @@ func (w *feedRig) count() int {
 }
 
 // item is a document to be written.
-func (w *feedRig) item(k metatest.ItemKey, n int) feedItem {
+func (w *feedRig) item(k metamorphic.ItemKey, n int) feedItem {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
 		it.ttl = int64(1 + w.r.IntN(5))
@@ -199,8 +199,8 @@ func (w *feedRig) item(k metatest.ItemKey, n int) feedItem {
 }
 
 // put writes one item, or several of a partition as a batch.
-func (w *feedRig) put(k metatest.ItemKey, n, several int) {
-	var keys []metatest.ItemKey
+func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
+	var keys []metamorphic.ItemKey
 	var items []feedItem
 	var ops []store.Operation
 	for range several {
@@ -223,7 +223,7 @@ func (w *feedRig) put(k metatest.ItemKey, n, several int) {
 }
 
 // wrote takes up what an upsert has made of an item.
-func (w *feedRig) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
+func (w *feedRig) wrote(k metamorphic.ItemKey, it feedItem, lsn uint64) {
 	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
 	if old, ok := w.items[k]; ok {
@@ -234,8 +234,8 @@ func (w *feedRig) wrote(k metatest.ItemKey, it feedItem, lsn uint64) {
 }
 
 // rename gives an item another id, where that is free.
-func (w *feedRig) rename(k metatest.ItemKey, id string, n int) {
-	to := metatest.ItemKey{Partition: k.Partition, ID: id}
+func (w *feedRig) rename(k metamorphic.ItemKey, id string, n int) {
+	to := metamorphic.ItemKey{Partition: k.Partition, ID: id}
 	old, there := w.items[k]
 	_, taken := w.items[to]
 	taken = taken && to != k
@@ -252,7 +252,7 @@ func (w *feedRig) rename(k metatest.ItemKey, id string, n int) {
 	}
 }
 
-func (w *feedRig) delete(k metatest.ItemKey) {
+func (w *feedRig) delete(k metamorphic.ItemKey) {
 	it, there := w.items[k]
 	_, err := w.c.Delete(w.ctx, pk(k.Partition), k.ID, store.WriteOptions{})
 	if there != (err == nil) {
@@ -289,7 +289,7 @@ func (w *feedRig) fromTheBeginning() {
 		at  int
 		lsn uint64
 		nth int
-		key metatest.ItemKey
+		key metamorphic.ItemKey
 	}
 	var want, got []place
 	bounds := w.c.Ranges().Ranges
@@ -321,7 +321,7 @@ func (w *feedRig) fromTheBeginning() {
 }
 
 // epk is the EPK of a key, in upper-case hexadecimal.
-func (w *feedRig) epk(k metatest.ItemKey) string {
+func (w *feedRig) epk(k metamorphic.ItemKey) string {
 	def := w.c.Info().Spec.PartitionKey
 	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(jsondoc.StringValue(k.Partition)))))
 }
@@ -355,8 +355,8 @@ type feedFollower struct {
 	scope   store.Scope
 	mode    store.ChangeMode
 	after   string
-	seen    map[metatest.ItemKey]uint64
-	changes map[metatest.ItemKey][]string
+	seen    map[metamorphic.ItemKey]uint64
+	changes map[metamorphic.ItemKey][]string
 }
 
 // follow adds a reader of each feed, from now on.
@@ -367,7 +367,7 @@ func (w *feedRig) follow(s store.Scope) {
 			w.t.Fatal(err, page)
 		}
 		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position,
-			seen: map[metatest.ItemKey]uint64{}, changes: map[metatest.ItemKey][]string{}}
+			seen: map[metamorphic.ItemKey]uint64{}, changes: map[metamorphic.ItemKey][]string{}}
 		if mode == store.AllVersions {
 			w.all = append(w.all, f)
 		} else {
@@ -376,7 +376,7 @@ func (w *feedRig) follow(s store.Scope) {
 	}
 }
 
-func (f *feedFollower) wants(k metatest.ItemKey) bool {
+func (f *feedFollower) wants(k metamorphic.ItemKey) bool {
 	epk := f.w.epk(k)
 	switch s := f.scope; {
 	case !s.Partition.IsZero():
@@ -442,7 +442,7 @@ func (f *feedFollower) divide() {
 
 func (f *feedFollower) take(ch *store.Change) {
 	f.w.t.Helper()
-	k := metatest.ItemKey{ID: ch.Key.ID}
+	k := metamorphic.ItemKey{ID: ch.Key.ID}
 	if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
 		k.Partition = ch.Key.Partition.Values()[0].Str()
 	} else {

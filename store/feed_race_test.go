@@ -12,7 +12,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -219,11 +219,11 @@ type feedReplica struct {
 
 type observedFeed struct {
 	after string
-	items map[metatest.ItemKey]string // the body, and behind it the LSN
+	items map[metamorphic.ItemKey]string // the body, and behind it the LSN
 }
 
 func (k observedFeed) clone() observedFeed {
-	c := observedFeed{after: k.after, items: make(map[metatest.ItemKey]string, len(k.items))}
+	c := observedFeed{after: k.after, items: make(map[metamorphic.ItemKey]string, len(k.items))}
 	for key, v := range k.items {
 		c.items[key] = v
 	}
@@ -231,7 +231,7 @@ func (k observedFeed) clone() observedFeed {
 }
 
 func newFeedReplica(mode store.ChangeMode) *feedReplica {
-	return &feedReplica{mode: mode, observed: observedFeed{items: map[metatest.ItemKey]string{}}}
+	return &feedReplica{mode: mode, observed: observedFeed{items: map[metamorphic.ItemKey]string{}}}
 }
 
 func (f *feedReplica) freeze() {
@@ -259,7 +259,7 @@ func (f *feedReplica) page(c *store.Container) (int, error) {
 	f.observed.after = page.Position
 	for _, ch := range page.Changes {
 		if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {
-			key := metatest.ItemKey{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
+			key := metamorphic.ItemKey{ID: ch.Key.ID, Partition: ch.Key.Partition.Values()[0].Str()}
 			if _, lsn, _ := strings.Cut(f.observed.items[key], " "); lsn != strconv.FormatUint(ch.PreviousLSN,
 				10) {
 				return 0, fmt.Errorf("%s is deleted at LSN %d, of which %q is known and not %d", key, ch.LSN,

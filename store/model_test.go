@@ -9,57 +9,57 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // onDisk opens stores whose data outlives them, each on a disk of its own.
-func onDisk(t *testing.T) metatest.SubjectOpener {
+func onDisk(t *testing.T) metamorphic.SubjectOpener {
 	return onDisksOf(func() *testdisk.Disk { return testdisk.NewCrashable(t) })
 }
 
-func inMemory(t *testing.T) metatest.SubjectOpener {
+func inMemory(t *testing.T) metamorphic.SubjectOpener {
 	return onDisksOf(func() *testdisk.Disk { return testdisk.New(t) })
 }
 
-func onDisksOf(disk func() *testdisk.Disk) metatest.SubjectOpener {
-	return func(c metatest.HistoryConfig) (metatest.Subject, error) {
+func onDisksOf(disk func() *testdisk.Disk) metamorphic.SubjectOpener {
+	return func(c metamorphic.HistoryConfig) (metamorphic.Subject, error) {
 		d := disk()
-		return metatest.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
+		return metamorphic.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
 	}
 }
 
 // Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
 // any two steps of an operation changes an answer: those are of a map.
 func TestRandomHistories(t *testing.T) {
-	all := metatest.Modes()
+	all := metamorphic.Modes()
 	splits := slices.Clone(all)
 	for i := range splits {
-		splits[i].Split = metatest.Sometimes
+		splits[i].Split = metamorphic.Sometimes
 	}
 	t.Run("side by side", func(t *testing.T) {
 		for _, test := range []struct {
 			name  string
-			modes []metatest.HistoryMode
-			open  metatest.SubjectOpener
+			modes []metamorphic.HistoryMode
+			open  metamorphic.SubjectOpener
 		}{
 			{"OnDisk", all, onDisk(t)},
 			{"WithSplits", splits, onDisk(t)},
 			{"Interleaved", interleaved(), inMemory(t)},
 			{"TwoStores", twoStores(splits), onDisk(t)},
 			{"InMemory", slices.DeleteFunc(slices.Clone(all),
-				func(m metatest.HistoryMode) bool { return m.Reopen != metatest.Never }), inMemory(t)},
+				func(m metamorphic.HistoryMode) bool { return m.Reopen != metamorphic.Never }), inMemory(t)},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
-				metatest.Check(t, test.modes, test.open)
+				metamorphic.Check(t, test.modes, test.open)
 			})
 		}
 	})
 }
 
 // twoStores are modes in which two stores over one engine answer in turns.
-func twoStores(modes []metatest.HistoryMode) []metatest.HistoryMode {
+func twoStores(modes []metamorphic.HistoryMode) []metamorphic.HistoryMode {
 	modes = slices.Clone(modes)
 	for i := range modes {
 		modes[i].Doors = 2
@@ -68,9 +68,11 @@ func twoStores(modes []metatest.HistoryMode) []metatest.HistoryMode {
 }
 
 // interleaved are the modes in which something comes between the steps of operations.
-func interleaved() []metatest.HistoryMode {
-	modes := slices.DeleteFunc(metatest.Modes(),
-		func(m metatest.HistoryMode) bool { return m.Reopen != metatest.Never || m.Sweep == metatest.Always })
+func interleaved() []metamorphic.HistoryMode {
+	modes := slices.DeleteFunc(metamorphic.Modes(),
+		func(m metamorphic.HistoryMode) bool {
+			return m.Reopen != metamorphic.Never || m.Sweep == metamorphic.Always
+		})
 	for i := range modes {
 		modes[i].Between = true
 	}
@@ -83,9 +85,9 @@ func TestInterruptionsRepeat(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for i, m := range interleaved() {
-		seed := metatest.FirstSeed() + uint64(i)
-		once, err1 := metatest.Trace(seed, m, inMemory(t))
-		again, err2 := metatest.Trace(seed, m, inMemory(t))
+		seed := metamorphic.FirstSeed() + uint64(i)
+		once, err1 := metamorphic.Trace(seed, m, inMemory(t))
+		again, err2 := metamorphic.Trace(seed, m, inMemory(t))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +103,12 @@ func TestInterruptionsRepeat(t *testing.T) {
 		"gap 1 sweep", "gap 1 advance ok", "gap 2 sweep", "gap 2 advance ok", "gap 3 sweep", "gap 3 advance ok",
 		"gap 3 list ok", "at the end default ok", "at the end split ok"}
 	missing := func(want string) bool { return seen[want] == 0 }
-	for seed := metatest.FirstSeed() + 1000; slices.ContainsFunc(wanted, missing); seed++ {
-		if seed > metatest.FirstSeed()+1200 {
+	for seed := metamorphic.FirstSeed() + 1000; slices.ContainsFunc(wanted, missing); seed++ {
+		if seed > metamorphic.FirstSeed()+1200 {
 			t.Fatalf("it never came to %q", slices.DeleteFunc(wanted, func(w string) bool { return !missing(w) }))
 		}
 		modes := interleaved()
-		more, err := metatest.Trace(seed, modes[seed%uint64(len(modes))], inMemory(t))
+		more, err := metamorphic.Trace(seed, modes[seed%uint64(len(modes))], inMemory(t))
 		if err != nil {
 			t.Fatal(err)
 		}

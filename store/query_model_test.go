@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
-	"github.com/mayflydb/mayfly/internal/naive"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
+	"github.com/mayflydb/mayfly/internal/naivequery"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/query/syntax"
@@ -64,15 +64,15 @@ func (g *queryRig) spec(policy string) definition.ContainerSpec {
 	g.t.Helper()
 	key, ttl := `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1`
 	switch g.kind {
-	case metatest.V1:
+	case metamorphic.V1:
 		key = `{"paths":["/pk"],"kind":"Hash","version":1}`
-	case metatest.Hierarchical:
+	case metamorphic.Hierarchical:
 		key = `{"paths":["/pk","/sub"],"kind":"MultiHash","version":2}`
 	}
-	if policy == metatest.NoIndex {
+	if policy == metamorphic.NoIndex {
 		ttl = ""
 	}
-	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` + metatest.PolicyJSON(policy) + "}"
+	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` + metamorphic.PolicyJSON(policy) + "}"
 	spec, _, err := definition.ParseContainerSpec([]byte(text), true)
 	if err != nil {
 		g.t.Fatal(err)
@@ -105,7 +105,7 @@ func randomBody(r *rand.Rand, id int) string {
 	if key := keys[id%len(keys)]; key != "" {
 		head += `,"pk":` + key
 	}
-	if fields := metatest.RandomFields(r); fields != "{}" {
+	if fields := metamorphic.RandomFields(r); fields != "{}" {
 		return head + "," + fields[1:]
 	}
 	return head + "}"
@@ -133,7 +133,7 @@ func (g *queryRig) remove(id string) {
 
 func (g *queryRig) key(body string) definition.PartitionKey {
 	values := []jsondoc.Value{jsondoc.Get([]byte(body), jsondoc.PathOf("pk"))}
-	if g.kind == metatest.Hierarchical {
+	if g.kind == metamorphic.Hierarchical {
 		values = append(values, jsondoc.Get([]byte(body), jsondoc.PathOf("sub")))
 	}
 	return definition.NewPartitionKey(values...)
@@ -161,21 +161,21 @@ func (g *queryRig) fill() {
 // kill lets so many more documents expire; where nothing can, they are deleted. They stay in the indexes of
 // the others.
 func (g *queryRig) kill(n int) {
-	noIndex := g.c[metatest.NoIndex]
-	delete(g.c, metatest.NoIndex)
+	noIndex := g.c[metamorphic.NoIndex]
+	delete(g.c, metamorphic.NoIndex)
 	for i := range n {
 		g.put(strings.Replace(randomBody(g.r, 100+i), "{", `{"ttl":1,`, 1))
 	}
 	g.clock.Advance(time.Second)
 	if noIndex != nil {
-		g.c[metatest.NoIndex] = noIndex
+		g.c[metamorphic.NoIndex] = noIndex
 	}
 }
 
 // queryScopes are scopes of all kinds.
 func (g *queryRig) queryScopes() []store.Scope {
 	list := []store.Scope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
-	if g.kind == metatest.Hierarchical {
+	if g.kind == metamorphic.Hierarchical {
 		list = append(list, store.Scope{Partition: pk("x")})
 	}
 	return list
@@ -201,13 +201,13 @@ func (g *queryRig) documents(scope store.Scope) (docs []any) {
 				g.t.Fatal(err)
 			}
 			for _, it := range page.Items {
-				list = append(list, metatest.WithoutSystem(decoded(g.t, it.AppendJSON(nil))))
+				list = append(list, metamorphic.WithoutSystem(decoded(g.t, it.AppendJSON(nil))))
 			}
 			if o.Continuation = page.Continuation; o.Continuation == "" {
 				break
 			}
 		}
-		if text := naive.Text(list); first == "" {
+		if text := naivequery.Text(list); first == "" {
 			first, docs = text, list
 		} else if text != first {
 			g.t.Fatalf("scope %+v: under the policy %s a list is\n%s\nunder another\n%s", scope, policy, text, first)
@@ -218,7 +218,7 @@ func (g *queryRig) documents(scope store.Scope) (docs []any) {
 
 func decoded(t *testing.T, text []byte) any {
 	t.Helper()
-	v, err := naive.Decode(text)
+	v, err := naivequery.Decode(text)
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -237,7 +237,7 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 			return nil, err
 		}
 		for _, row := range page.Rows {
-			rows = append(rows, metatest.WithoutSystem(decoded(g.t, row)))
+			rows = append(rows, metamorphic.WithoutSystem(decoded(g.t, row)))
 		}
 		if request.Continuation = page.Continuation; request.Continuation == "" {
 			return rows, nil
@@ -247,20 +247,20 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 
 // queryCase is a query with the answer that it must have.
 type queryCase struct {
-	metatest.Query
+	metamorphic.Query
 	tree  *syntax.Query
 	scope store.Scope
 	want  []any
 	cross store.CrossPartition
 }
 
-func (g *queryRig) one(q metatest.Query, scope store.Scope, docs []any) queryCase {
+func (g *queryRig) one(q metamorphic.Query, scope store.Scope, docs []any) queryCase {
 	g.t.Helper()
 	tree, err := syntax.Parse(q.Text)
 	if err != nil {
 		g.t.Fatalf("%s: %v", q.Text, err)
 	}
-	want, err := naive.Run(tree, q.Values(), docs)
+	want, err := naivequery.Run(tree, q.Values(), docs)
 	if err != nil {
 		g.t.Fatalf("%s: %v", q.Text, err)
 	}
@@ -284,7 +284,7 @@ func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 	if err != nil {
 		return err.Error()
 	}
-	text, want := metatest.AnswerText(q.tree, got), metatest.AnswerText(q.tree, q.want)
+	text, want := metamorphic.AnswerText(q.tree, got), metamorphic.AnswerText(q.tree, q.want)
 	if text == want {
 		return ""
 	}
@@ -336,13 +336,13 @@ func TestQueriesAgree(t *testing.T) {
 		for _, ranges := range []int{1, 3} {
 			t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 				t.Parallel()
-				g := newQueryRig(t, metatest.FirstSeed()+uint64(ranges), ranges)
+				g := newQueryRig(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
 				defer g.close()
-				for n := range metatest.QueryDatasets {
-					g.kind = []string{metatest.V2, metatest.V1, metatest.Hierarchical}[n%3]
-					g.create(metatest.PolicyNames()...)
+				for n := range metamorphic.QueryDatasets {
+					g.kind = []string{metamorphic.V2, metamorphic.V1, metamorphic.Hierarchical}[n%3]
+					g.create(metamorphic.PolicyNames()...)
 					g.fill()
-					if g.agree(metatest.QueriesEach); t.Failed() {
+					if g.agree(metamorphic.QueriesEach); t.Failed() {
 						return
 					}
 				}
@@ -362,9 +362,9 @@ func (g *queryRig) agree(queries int) {
 			docs = g.documents(scope)
 			known[fmt.Sprint(scope)] = docs
 		}
-		q := g.one(metatest.RandomQuery(g.r), scope, docs)
-		paged := pickOne(g.r, metatest.PolicyNames())
-		for _, policy := range metatest.PolicyNames() {
+		q := g.one(metamorphic.RandomQuery(g.r), scope, docs)
+		paged := pickOne(g.r, metamorphic.PolicyNames())
+		for _, policy := range metamorphic.PolicyNames() {
 			sizes := []int{-1}
 			if policy == paged {
 				sizes = []int{-1, 1 + g.r.IntN(4)}
@@ -385,7 +385,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
 	g := newQueryRig(t, 1, 1)
 	defer g.close()
-	g.create(metatest.DefaultPolicy, metatest.CompositePolicy)
+	g.create(metamorphic.DefaultPolicy, metamorphic.CompositePolicy)
 	const n = manyDocuments
 	for i := range n {
 		body := fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d,"m":%d,"s":"%s%d","tags":[%d,%d]}`, i, i%3, i%7, i*7919%n, strings.Repeat("long", 33), i%9, i%4, i%5)
@@ -427,7 +427,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		"SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 4) AND c.n = 2",
 		fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND %d)`, n-n/7),
 	} {
-		q := g.one(metatest.Query{Text: text}, store.Scope{}, docs)
+		q := g.one(metamorphic.Query{Text: text}, store.Scope{}, docs)
 		for policy := range g.c {
 			if what := g.differs(policy, &q, -1); what != "" {
 				t.Errorf("%s\npolicy %s: %.400s", text, policy, what)
@@ -444,10 +444,10 @@ func TestQueriesResume(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
-			g := newQueryRig(t, metatest.FirstSeed()+uint64(ranges), ranges)
+			g := newQueryRig(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
 			defer g.close()
 			resumed := 0
-			for range metatest.QueryDatasets {
+			for range metamorphic.QueryDatasets {
 				g.create(pickOne(g.r, mortalPolicies()))
 				g.fill()
 				for range 3 {
@@ -456,7 +456,7 @@ func TestQueriesResume(t *testing.T) {
 					}
 				}
 			}
-			if resumed < metatest.QueryDatasets { // about three for each, by chance
+			if resumed < metamorphic.QueryDatasets { // about three for each, by chance
 				t.Errorf("queries went on after %d changes only", resumed)
 			}
 		})
@@ -469,7 +469,7 @@ func (g *queryRig) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
 	docs := g.documents(store.Scope{})
-	q := g.one(metatest.RandomRows(g.r), store.Scope{}, docs)
+	q := g.one(metamorphic.RandomRows(g.r), store.Scope{}, docs)
 	touched := map[string]bool{}
 	story := "" // what happened, for the report
 	request := q.request(1 + g.r.IntN(3))
@@ -493,11 +493,11 @@ func (g *queryRig) resume() (times int) {
 	}
 	alone := func(rows []any) string {
 		rows = slices.DeleteFunc(slices.Clone(rows), func(row any) bool { return touched[row.(map[string]any)["id"].(string)] })
-		return naive.Text(rows)
+		return naivequery.Text(rows)
 	}
 	if alone(got) != alone(q.want) {
 		g.t.Errorf("%s\nwith %v, page size %d, %d ranges\ndocuments %s%s\ngot  %s\nwant %s", q.Text, q.Params, request.MaxItems,
-			len(g.anyContainer().Ranges().Ranges), naive.Text(docs), story, alone(got), alone(q.want))
+			len(g.anyContainer().Ranges().Ranges), naivequery.Text(docs), story, alone(got), alone(q.want))
 	}
 	return times
 }
@@ -541,5 +541,5 @@ func (g *queryRig) disturb(touched map[string]bool) (story string) {
 
 // mortalPolicies are the policies under which documents can expire.
 func mortalPolicies() []string {
-	return slices.DeleteFunc(metatest.PolicyNames(), func(p string) bool { return p == metatest.NoIndex })
+	return slices.DeleteFunc(metamorphic.PolicyNames(), func(p string) bool { return p == metamorphic.NoIndex })
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -336,7 +336,7 @@ func TestQuerySession(t *testing.T) {
 	}
 }
 
-// What is wrong with a query comes as a *fault.Error with the *query.Error, *query.CursorError or
+// What is wrong with a query comes as a *queryerror.Error with the *query.Error, *query.CursorError or
 // *query.MemoryError inside.
 func TestQueryErrors(t *testing.T) {
 	t.Parallel()
@@ -461,8 +461,8 @@ func TestQueryMemory(t *testing.T) {
 // A lenient store sorts where it has no index.
 func TestLenientOrderBy(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{metatest.DefaultPolicy, metatest.NoIndex, metatest.SomePaths} {
-		b := newQueryBench(t, store.Options{Ranges: 2, Lenient: true}, false, `"indexingPolicy":`+metatest.PolicyJSON(policy))
+	for _, policy := range []string{metamorphic.DefaultPolicy, metamorphic.NoIndex, metamorphic.SomePaths} {
+		b := newQueryBench(t, store.Options{Ranges: 2, Lenient: true}, false, `"indexingPolicy":`+metamorphic.PolicyJSON(policy))
 		b.put(`{"id":"1","pk":"x","a":1,"b":2,"o":{"y":1},"l":[{"k":"b"}]}`, `{"id":"2","pk":"y","a":1,"b":3,"o":{"y":3},"l":[{"k":"a"}]}`,
 			`{"id":"3","pk":"z","b":1,"o":{"y":2},"l":[{"k":"c"}]}`)
 		b.expect("SELECT VALUE c.id FROM c ORDER BY c.a DESC, c.b", `"1" "2" "3"`)

@@ -14,9 +14,9 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -32,7 +32,7 @@ type testStore struct {
 	db    *store.DB
 	c     *store.Container
 
-	shared *doors.SharedEngine // what several stores are over: see servers_test.go
+	shared *sharedengine.SharedEngine // what several stores are over: see servers_test.go
 }
 
 func newTestStore(t *testing.T, spec string, ranges int) *testStore {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -33,10 +33,10 @@ func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]
 		system := struct{ ttl.Clock }{machine} // a virtual clock would be moved by the store
 		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
-	var shared *doors.SharedEngine
+	var shared *sharedengine.SharedEngine
 	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.Engine) engine.Engine {
 		var err error
-		if shared, err = doors.Share(p); err != nil {
+		if shared, err = sharedengine.Share(p); err != nil {
 			t.Fatal(err)
 		}
 		return watch(shared.Server(clock))

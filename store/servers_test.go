@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/doors"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -30,10 +30,10 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 	other *testStore) {
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
-	var shared *doors.SharedEngine
+	var shared *sharedengine.SharedEngine
 	b = newBenchOver(t, testdisk.New(t), spec, o, func(p testdisk.Engine) (e engine.Engine) {
 		var err error
-		if shared, err = doors.Share(p); err != nil {
+		if shared, err = sharedengine.Share(p); err != nil {
 			t.Fatal(err)
 		}
 		return watch(shared.Door())

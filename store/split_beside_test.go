@@ -12,7 +12,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -192,7 +192,7 @@ func (w *randomWorkload) holds(b *testStore, what string, want map[string]string
 // at any of them.
 func TestCrashInASplitBesideWriters(t *testing.T) {
 	t.Parallel()
-	first := metatest.FirstSeed()
+	first := metamorphic.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
 		disk := testdisk.NewCrashable(t)
 		b, s := newSplitBench(t, disk)

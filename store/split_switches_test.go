@@ -10,7 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -61,7 +61,7 @@ func (w *settingsWorkload) turn() {
 // and after a crash at any step, is what was written.
 func TestSplitBesideSwitches(t *testing.T) {
 	t.Parallel()
-	first := metatest.FirstSeed()
+	first := metamorphic.FirstSeed()
 	for seed := first; seed < first+4; seed++ {
 		disk := testdisk.NewCrashable(t)
 		b, s := newSplitBench(t, disk)

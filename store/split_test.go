@@ -12,7 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -295,8 +295,8 @@ func TestSplitWhileReindexing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, policy := range []string{metatest.SomePaths, metatest.DefaultPolicy, metatest.NoIndex, metatest.DefaultPolicy} {
-		spec := specOf(t, `"indexingPolicy":`+metatest.PolicyJSON(policy))
+	for i, policy := range []string{metamorphic.SomePaths, metamorphic.DefaultPolicy, metamorphic.NoIndex, metamorphic.DefaultPolicy} {
+		spec := specOf(t, `"indexingPolicy":`+metamorphic.PolicyJSON(policy))
 		if _, err := d.ReplaceContainer(b.ctx, "c", spec, store.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}

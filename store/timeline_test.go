@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mayflydb/mayfly/internal/datatest"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -26,22 +26,22 @@ func timeline(t *testing.T, d *datatest.Case) string {
 	if d.Cmd != "timeline" {
 		return d.Unknown()
 	}
-	steps, err := metatest.ParseSteps(d.Input)
+	steps, err := metamorphic.ParseSteps(d.Input)
 	if err != nil {
 		d.Fatalf("%v", err)
 	}
-	h := metatest.History{Steps: steps, Config: metatest.HistoryConfig{Kind: d.String("kind", metatest.V2),
+	h := metamorphic.History{Steps: steps, Config: metamorphic.HistoryConfig{Kind: d.String("kind", metamorphic.V2),
 		Ranges:  int(d.Int("ranges", 1)),
 		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
 	want := play(d, h, onDisk(t))
-	sweeps := []string{metatest.Never, metatest.Sometimes, metatest.Always}
+	sweeps := []string{metamorphic.Never, metamorphic.Sometimes, metamorphic.Always}
 	for i, sweep := range sweeps {
-		for _, reopen := range []string{metatest.Never, metatest.Always} {
-			if reopen == metatest.Always && i != len(d.Input)%len(sweeps) {
+		for _, reopen := range []string{metamorphic.Never, metamorphic.Always} {
+			if reopen == metamorphic.Always && i != len(d.Input)%len(sweeps) {
 				continue // opening is what takes the time: once for each timeline, beside one of the sweeps
 			}
-			m := metatest.HistoryMode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
+			m := metamorphic.HistoryMode{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
 			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk(t))
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos,
@@ -49,14 +49,14 @@ func timeline(t *testing.T, d *datatest.Case) string {
 			}
 		}
 	}
-	if err := metatest.Run(h, onDisk(t)); err != nil {
+	if err := metamorphic.Run(h, onDisk(t)); err != nil {
 		t.Errorf("%s: the twin has another answer: %v", d.Pos, err)
 	}
 	return want
 }
 
 // play returns the answers to the steps of a history, one a line; what changes nothing has none.
-func play(d *datatest.Case, h metatest.History, open metatest.SubjectOpener) string {
+func play(d *datatest.Case, h metamorphic.History, open metamorphic.SubjectOpener) string {
 	sub, err := open(h.Config)
 	if err != nil {
 		d.Fatalf("%v", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/internal/pgschema"
-	"github.com/mayflydb/mayfly/internal/trips"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
 // TestTripsOfPostgres counts the round trips on the connections to a PostgreSQL. No operation takes more of
@@ -26,7 +26,7 @@ func TestTripsOfPostgres(t *testing.T) {
 	}
 	for ranges, table := range tripTables(t, "testdata/trips.txt") {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
-			wire, err := trips.NewWire(at.Host)
+			wire, err := roundtrips.NewWire(at.Host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,13 +36,13 @@ func TestTripsOfPostgres(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
 			tr := &tripCounter{t: t}
-			turn := trips.NewCountedTurn()
+			turn := roundtrips.NewCountedTurn()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				return trips.QuietOf(e, turn)
+				return roundtrips.QuietOf(e, turn)
 			}
 			tr.begin = func() {
 				turn.Take()
@@ -53,7 +53,7 @@ func TestTripsOfPostgres(t *testing.T) {
 				return tripsOn(wire)
 			}
 			tr.b = newBenchOf(t, tr.open(), `"defaultTtl":-1`, tr.options(ranges))
-			tr.b.ctx = trips.Counted(tr.b.ctx)
+			tr.b.ctx = roundtrips.Counted(tr.b.ctx)
 			tr.all()
 			tr.b.close()
 			if err := wire.Close(); err != nil {
@@ -75,7 +75,7 @@ func TestTripsOfPostgres(t *testing.T) {
 
 // tripsOn returns the exchanges since the last call, without those that open connections or prepare
 // statements, and their statements.
-func tripsOn(wire *trips.RecordingProxy) (n int, detail string) {
+func tripsOn(wire *roundtrips.RecordingProxy) (n int, detail string) {
 	for _, x := range wire.Take() {
 		text := x.String()
 		opens := func(prefix string) bool { return strings.HasPrefix(text, prefix) }

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/datatest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
 	"github.com/mayflydb/mayfly/internal/testdisk"
-	"github.com/mayflydb/mayfly/internal/trips"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -64,15 +64,15 @@ type tripCounter struct {
 
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	tr := &tripCounter{t: t, fs: testdisk.New(t)}
-	var e *trips.CountingEngine
-	turn := trips.NewCountedTurn()
+	var e *roundtrips.CountingEngine
+	turn := roundtrips.NewCountedTurn()
 	tr.open = func() engine.Engine {
 		p, err := tr.fs.Open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		e = trips.Over(p)
-		return trips.Quiet(e, turn)
+		e = roundtrips.Over(p)
+		return roundtrips.Quiet(e, turn)
 	}
 	tr.begin = func() {
 		turn.Take()
@@ -84,7 +84,7 @@ func newTripCounter(t *testing.T, ranges int) *tripCounter {
 		return n.Total(), n.String()
 	}
 	tr.b = newBenchOf(t, tr.open(), `"defaultTtl":-1`, tr.options(ranges))
-	tr.b.ctx = trips.Counted(tr.b.ctx)
+	tr.b.ctx = roundtrips.Counted(tr.b.ctx)
 	return tr
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -93,7 +93,7 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *boundaryRig {
 	t.Helper()
 	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
-		enough: metatest.Judgments / 2}
+		enough: metamorphic.Judgments / 2}
 	e, err := testdisk.New(t).Open(y.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -188,20 +188,20 @@ func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
 	var it store.Item
 	var err error
 	found := true // as far as the operation tells
-	verb := []string{metatest.Create, metatest.Create, metatest.Upsert, metatest.Replace,
-		metatest.Batch}[r.IntN(5)]
+	verb := []string{metamorphic.Create, metamorphic.Create, metamorphic.Upsert, metamorphic.Replace,
+		metamorphic.Batch}[r.IntN(5)]
 	switch verb {
-	case metatest.Create:
+	case metamorphic.Create:
 		it, _, err = y.c.Create(y.ctx, pk(p.partition), body, store.WriteOptions{})
 		found = is(err, fault.CodeConflict)
-	case metatest.Upsert:
+	case metamorphic.Upsert:
 		var receipt store.Receipt
 		it, receipt, err = y.c.Upsert(y.ctx, pk(p.partition), body, store.WriteOptions{})
 		found = !receipt.Inserted
-	case metatest.Replace:
+	case metamorphic.Replace:
 		it, _, err = y.c.Replace(y.ctx, pk(p.partition), p.id, body, store.WriteOptions{})
 		found = err == nil
-	case metatest.Batch:
+	case metamorphic.Batch:
 		var out store.BatchResult
 		op := store.Operation{Kind: store.OperationUpsert, ID: p.id, Body: body}
 		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.Operation{op},

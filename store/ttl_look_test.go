@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
 )
@@ -19,20 +19,20 @@ type visibleItem struct{ ts, ttl, v int64 }
 type visibilityCheck struct {
 	ctx  context.Context
 	c    *store.Container
-	keys []metatest.ItemKey
-	want map[metatest.ItemKey]visibleItem
-	got  map[metatest.ItemKey]bool // by the way that is under way
+	keys []metamorphic.ItemKey
+	want map[metamorphic.ItemKey]visibleItem
+	got  map[metamorphic.ItemKey]bool // by the way that is under way
 }
 
-func lookAt(ctx context.Context, c *store.Container, keys []metatest.ItemKey,
-	want map[metatest.ItemKey]visibleItem) error {
+func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
+	want map[metamorphic.ItemKey]visibleItem) error {
 	l := visibilityCheck{ctx: ctx, c: c, keys: keys, want: want}
 	for _, way := range []struct {
 		name string
 		look func() error
 	}{{"point reads", l.points}, {"list", l.list}, {"query", l.query}, {"count", l.count}, {"latest feed",
 		l.feed}} {
-		l.got = make(map[metatest.ItemKey]bool, len(want))
+		l.got = make(map[metamorphic.ItemKey]bool, len(want))
 		if err := way.look(); err != nil {
 			return fmt.Errorf("%s: %w", way.name, err)
 		}
@@ -42,7 +42,7 @@ func lookAt(ctx context.Context, c *store.Container, keys []metatest.ItemKey,
 
 // see notes an item.
 func (l *visibilityCheck) see(body jsondoc.Value, ts int64) error {
-	k := metatest.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
+	k := metamorphic.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
 	switch got := (visibleItem{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
 	case !alive:

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -114,7 +114,7 @@ func (g *ttlSuiteRig) settle() {
 // put upserts an item of the partition x.
 func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
-	_, _, err := c.Upsert(g.ctx, pk("x"), document(metatest.TimelineEvent{ID: id, Partition: "x", TTL: own},
+	_, _, err := c.Upsert(g.ctx, pk("x"), document(metamorphic.TimelineEvent{ID: id, Partition: "x", TTL: own},
 		0),
 		store.WriteOptions{})
 	g.must(err)
@@ -123,14 +123,14 @@ func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 // alive checks in every way that those items are alive, with the ttl and _ts that are given, and no others.
 func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string, want map[string]visibleItem) {
 	g.t.Helper()
-	var keys []metatest.ItemKey
+	var keys []metamorphic.ItemKey
 	for _, id := range among {
-		keys = append(keys, metatest.ItemKey{ID: id, Partition: "x"})
+		keys = append(keys, metamorphic.ItemKey{ID: id, Partition: "x"})
 	}
-	all := map[metatest.ItemKey]visibleItem{}
+	all := map[metamorphic.ItemKey]visibleItem{}
 	for id, it := range want {
 		it.ts += 1_700_000_000
-		all[metatest.ItemKey{ID: id, Partition: "x"}] = it
+		all[metamorphic.ItemKey{ID: id, Partition: "x"}] = it
 	}
 	if err := lookAt(g.ctx, c, keys, all); err != nil {
 		g.t.Errorf("%s, second %d: %v", row, g.now(), err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -41,11 +41,11 @@ func TestRandomTimelines(t *testing.T) {
 	}
 	// A store has a hundred worlds, one after the other.
 	const stock = 100
-	first, worlds := metatest.FirstSeed(), uint64(metatest.Timelines/metatest.Partitions)
+	first, worlds := metamorphic.FirstSeed(), uint64(metamorphic.Timelines/metamorphic.Partitions)
 	for from := uint64(0); from < worlds && !t.Failed(); from += stock {
 		runTimelines(t, first+from, min(stock, worlds-from), int(from/stock))
 	}
-	t.Logf("%d timelines in %d worlds, from seed %d on", worlds*metatest.Partitions, worlds, first)
+	t.Logf("%d timelines in %d worlds, from seed %d on", worlds*metamorphic.Partitions, worlds, first)
 }
 
 // runTimelines runs the worlds of some seeds in one store, the i-th of the test.
@@ -54,19 +54,19 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 	s := newTimelineRig(t, i%2 == 1)
 	defer s.close()
 	for seed := first; seed < first+n; seed++ {
-		world := metatest.RandomWorld(rand.New(rand.NewPCG(seed, 3)), roundsEach)
+		world := metamorphic.RandomWorld(rand.New(rand.NewPCG(seed, 3)), roundsEach)
 		reaper := reapers[(int(seed)+i)%len(reapers)]
 		err := s.play(world, seed, reaper)
 		if err == nil {
 			continue
 		}
-		again := func(events []metatest.TimelineEvent) error {
+		again := func(events []metamorphic.TimelineEvent) error {
 			s := newTimelineRig(t, i%2 == 1)
 			defer s.close()
-			return s.play(metatest.TimelineContainer{Default: world.Default, Events: events}, seed, reaper)
+			return s.play(metamorphic.TimelineContainer{Default: world.Default, Events: events}, seed, reaper)
 		}
-		world.Events = metatest.ShrinkList(world.Events,
-			func(less []metatest.TimelineEvent) bool { return again(less) != nil })
+		world.Events = metamorphic.ShrinkList(world.Events,
+			func(less []metamorphic.TimelineEvent) bool { return again(less) != nil })
 		t.Errorf("a world went wrong (-worlds.seed=%d, reaper %s, manual: %v): %v\nfirst seen as: %v\n\ncut down:\n%s",
 			seed, reaper, s.manual, again(world.Events), err, world)
 		return
@@ -87,8 +87,8 @@ type timelineRig struct {
 	release func() // lets the indexer go on, where it is held
 
 	began int64 // the present world
-	sim   *metatest.TimelineModel
-	keys  []metatest.ItemKey
+	sim   *metamorphic.TimelineModel
+	keys  []metamorphic.ItemKey
 }
 
 func newTimelineRig(t *testing.T, manual bool) *timelineRig {
@@ -162,7 +162,7 @@ func (s *timelineRig) close() {
 
 // play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its
 // simulation.
-func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper string) error {
+func (s *timelineRig) play(w metamorphic.TimelineContainer, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
@@ -178,7 +178,7 @@ func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper str
 		}
 	}
 	s.began, s.keys = s.clock.Now().Unix(), w.Keys()
-	s.sim = metatest.NewTimelineModel(w.Default, s.began)
+	s.sim = metamorphic.NewTimelineModel(w.Default, s.began)
 	reopen := 1 + r.IntN(4*len(w.Events)+4)
 	for i, e := range w.Events {
 		if err := s.step(e); err != nil {
@@ -189,7 +189,7 @@ func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper str
 				return err
 			}
 		}
-		if reaper == "each step" || reaper == "delayed" && e.Verb == metatest.Pass || reaper == "random" &&
+		if reaper == "each step" || reaper == "delayed" && e.Verb == metamorphic.Pass || reaper == "random" &&
 			r.IntN(12) == 0 {
 			if err := s.sweep(); err != nil {
 				return err
@@ -209,8 +209,8 @@ func (s *timelineRig) play(w metatest.TimelineContainer, seed uint64, reaper str
 }
 
 // step lets one event happen in both, and looks where seconds pass: before and after.
-func (s *timelineRig) step(e metatest.TimelineEvent) error {
-	if e.Verb == metatest.Pass {
+func (s *timelineRig) step(e metamorphic.TimelineEvent) error {
+	if e.Verb == metamorphic.Pass {
 		if err := s.look(); err != nil {
 			return fmt.Errorf("before: %w", err)
 		}
@@ -220,14 +220,14 @@ func (s *timelineRig) step(e metatest.TimelineEvent) error {
 	if err == nil && got != want {
 		err = fmt.Errorf("%s, not %s", got, want)
 	}
-	if err == nil && e.Verb == metatest.Pass {
+	if err == nil && e.Verb == metamorphic.Pass {
 		err = s.look()
 	}
 	return err
 }
 
 func (s *timelineRig) look() error {
-	want := map[metatest.ItemKey]visibleItem{}
+	want := map[metamorphic.ItemKey]visibleItem{}
 	for k, it := range s.sim.All() {
 		want[k] = visibleItem{s.began + it.TS, it.TTL, int64(it.V)}
 	}
@@ -238,7 +238,7 @@ func (s *timelineRig) look() error {
 }
 
 // lookAhead asks the store when the items of the present world die, one by one and by a forecast.
-func (s *timelineRig) lookAhead(alive map[metatest.ItemKey]visibleItem) error {
+func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]visibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {
@@ -273,45 +273,45 @@ func (s *timelineRig) lookAhead(alive map[metatest.ItemKey]visibleItem) error {
 }
 
 // do lets an event happen in the store. Its answer is that of the simulation's Do.
-func (s *timelineRig) do(e metatest.TimelineEvent) (answer string, err error) {
+func (s *timelineRig) do(e metamorphic.TimelineEvent) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
-	case metatest.Pass:
+	case metamorphic.Pass:
 		s.clock.Advance(time.Duration(e.Seconds) * time.Second)
-	case metatest.Default:
+	case metamorphic.Default:
 		spec := s.c.Info().Spec
 		if spec.DefaultTTL = ttl.Seconds(e.TTL); e.TTL == 0 {
 			spec.TTLPropertyPath = ""
 		}
 		_, err = s.d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
-	case metatest.Count:
+	case metamorphic.Count:
 		s.holdIndexer()
 		spec := s.c.Info().Spec
 		spec.DefaultTTL, spec.TTLPropertyPath = ttl.Seconds(e.TTL), e.Path
 		_, err = s.d.ReplaceContainer(s.ctx, "c", spec, store.WriteOptions{})
-	case metatest.Hurry:
+	case metamorphic.Hurry:
 		s.releaseIndexer()
 		err = s.db.IndexNow(s.ctx)
-	case metatest.Ceiling:
+	case metamorphic.Ceiling:
 		err = s.set(func(c *store.ContainerSettings) { c.TTLCeiling = e.Seconds == 1 })
-	case metatest.Create:
+	case metamorphic.Create:
 		_, _, err = s.c.Create(s.ctx, p, document(e, s.began), store.WriteOptions{})
-	case metatest.Upsert:
+	case metamorphic.Upsert:
 		_, _, err = s.c.Upsert(s.ctx, p, document(e, s.began), store.WriteOptions{})
-	case metatest.Import:
+	case metamorphic.Import:
 		_, _, err = s.c.Import(s.ctx, p, document(e, s.began),
 			store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
-	case metatest.Replace:
+	case metamorphic.Replace:
 		_, _, err = s.c.Replace(s.ctx, p, id, document(e, s.began), store.WriteOptions{})
-	case metatest.Patch:
+	case metamorphic.Patch:
 		_, _, err = s.c.Patch(s.ctx, p, id, patchTo(s.t, e, s.began), store.WriteOptions{})
-	case metatest.Delete:
+	case metamorphic.Delete:
 		_, err = s.c.Delete(s.ctx, p, id, store.WriteOptions{})
-	case metatest.Hold:
+	case metamorphic.Hold:
 		_, err = s.c.Lease(s.ctx, p, id, int(e.Seconds))
-	case metatest.Release:
+	case metamorphic.Release:
 		err = s.c.ReleaseLease(s.ctx, p, id)
-	case metatest.Batch:
+	case metamorphic.Batch:
 		return s.batch(e)
 	}
 	return outcome(err)
@@ -328,15 +328,15 @@ func outcome(err error) (string, error) {
 	return "", err
 }
 
-func (s *timelineRig) batch(e metatest.TimelineEvent) (string, error) {
+func (s *timelineRig) batch(e metamorphic.TimelineEvent) (string, error) {
 	ops := make([]store.Operation, len(e.Batch))
-	kinds := map[string]store.OperationKind{metatest.Create: store.OperationCreate,
-		metatest.Upsert:  store.OperationUpsert,
-		metatest.Replace: store.OperationReplace, metatest.Patch: store.OperationPatch, metatest.Delete: store.OperationDelete, metatest.Read: store.OperationRead}
+	kinds := map[string]store.OperationKind{metamorphic.Create: store.OperationCreate,
+		metamorphic.Upsert:  store.OperationUpsert,
+		metamorphic.Replace: store.OperationReplace, metamorphic.Patch: store.OperationPatch, metamorphic.Delete: store.OperationDelete, metamorphic.Read: store.OperationRead}
 	for i, b := range e.Batch {
 		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition),
 			Body: document(b, s.began)}
-		if b.Verb == metatest.Patch {
+		if b.Verb == metamorphic.Patch {
 			p := patchTo(s.t, b, s.began)
 			ops[i].Patch = &p
 		}
@@ -364,31 +364,31 @@ func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
 }
 
 // document is what an event writes.
-func document(e metatest.TimelineEvent, began int64) []byte {
+func document(e metamorphic.TimelineEvent, began int64) []byte {
 	b := fmt.Appendf(nil, `{"id":%q,"pk":%q,`, e.ID, e.Partition)
 	if e.TTL != 0 {
 		b = fmt.Appendf(b, `"ttl":%d,`, e.TTL)
 	}
 	if e.Base != "" {
-		b = fmt.Appendf(b, `"base":%s,`, metatest.Base(e.Base, began))
+		b = fmt.Appendf(b, `"base":%s,`, metamorphic.Base(e.Base, began))
 	}
 	if e.Other != "" {
-		b = fmt.Appendf(b, `"o":{"base":%s},`, metatest.Base(e.Other, began))
+		b = fmt.Appendf(b, `"o":{"base":%s},`, metamorphic.Base(e.Other, began))
 	}
 	return fmt.Appendf(b, `"v":%d}`, e.V)
 }
 
 // patchTo sets what an event writes.
-func patchTo(t *testing.T, e metatest.TimelineEvent, began int64) store.Patch {
+func patchTo(t *testing.T, e metamorphic.TimelineEvent, began int64) store.Patch {
 	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {
 		text += fmt.Sprintf(`,{"op":"set","path":"/ttl","value":%d}`, e.TTL)
 	}
 	if e.Base != "" {
-		text += fmt.Sprintf(`,{"op":"set","path":"/base","value":%s}`, metatest.Base(e.Base, began))
+		text += fmt.Sprintf(`,{"op":"set","path":"/base","value":%s}`, metamorphic.Base(e.Base, began))
 	}
 	if e.Other != "" {
-		text += fmt.Sprintf(`,{"op":"set","path":"/o","value":{"base":%s}}`, metatest.Base(e.Other, began))
+		text += fmt.Sprintf(`,{"op":"set","path":"/o","value":{"base":%s}}`, metamorphic.Base(e.Other, began))
 	}
 	return *patchOf(t, text)
 }

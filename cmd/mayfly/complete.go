@@ -20,7 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/laboratory"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
@@ -52,7 +52,7 @@ func flagValues() map[string]cobra.CompletionFunc {
 		"only":              listOf(sectionNames()...),
 		"by":                choices("second", "minute", "hour", "day", "month"),
 		"status":            choices("Active", "Disabled", "SendDisabled", "ReceiveDisabled"),
-		"protocol":          choices(requests.ProtocolNames()...),
+		"protocol":          choices(requestlog.ProtocolNames()...),
 		"requests --status": choices("429", "4xx", "5xx", "failed"),
 		"method": choices("GET", "POST", "PUT", "PATCH", "DELETE", "attach", "transfer", "disposition",
 			"management"),

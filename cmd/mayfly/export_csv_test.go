@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // TestCSV: what is exported as CSV and imported elsewhere is equal, whatever the documents hold.
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 9))
 	var in strings.Builder

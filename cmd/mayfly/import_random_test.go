@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
 // TestRandomStores: stores with random containers and documents come through an export and an import.
 func TestRandomStores(t *testing.T) {
 	t.Parallel()
-	first := metatest.FirstSeed()
+	first := metamorphic.FirstSeed()
 	for n := range uint64(racetest.Fewer(6, 3)) {
 		number := first + n
 		t.Logf("seed %d", number)

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // crowded is a server that stands before another, and says to a quarter of what comes that it is busy.
@@ -55,7 +55,7 @@ func crowded(t *testing.T, host string, seed uint64) (address string, refused *i
 // two documents of one id the later one stays.
 func TestImportsWithManyRequests(t *testing.T) {
 	t.Parallel()
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 32))
 	b := boot(t, "--memory")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cli"
 	"github.com/mayflydb/mayfly/internal/laboratory"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 const requestsPath = "_mayfly/requests"
@@ -86,7 +86,7 @@ func (c *requestLogCall) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case modes > 1:
 		return cli.Misuse("an ID, --follow, --har and --clear exclude each other")
-	case c.har != "" && c.protocol == requests.AMQP.String():
+	case c.har != "" && c.protocol == requestlog.AMQP.String():
 		return cli.Misuse("--har with --protocol amqp: an HTTP archive cannot contain AMQP operations")
 	case len(args) > 0:
 		return c.show(cmd, args[0])

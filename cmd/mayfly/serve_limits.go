@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mayflydb/mayfly/internal/cli"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/script"
 	"github.com/mayflydb/mayfly/query"
 	"github.com/mayflydb/mayfly/store"
@@ -63,9 +63,9 @@ func (l *limitFlags) validate() error {
 		return cli.Misuse(fmt.Sprintf("--memory-in-flight %s: must be at least %s", l.memoryInFlight,
 			byteSize(minMemory)))
 	}
-	if l.requests != 0 && (l.requests < requests.MinMemory || l.requests > maxRequests) {
+	if l.requests != 0 && (l.requests < requestlog.MinMemory || l.requests > maxRequests) {
 		return cli.Misuse(fmt.Sprintf("--requests-memory %s: must be 0, or between %s and %s", l.requests,
-			byteSize(requests.MinMemory), byteSize(maxRequests)))
+			byteSize(requestlog.MinMemory), byteSize(maxRequests)))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and
@@ -199,7 +199,7 @@ func TestExportsAgain(t *testing.T) {
 // TestKilledImport kills an import again and again; each goes on where the one before had come.
 func TestKilledImport(t *testing.T) {
 	t.Parallel()
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 31))
 	b := boot(t, "--memory")

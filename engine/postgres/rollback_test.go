@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/internal/trips"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
 // TestRollback holds back each ROLLBACK on its way to the server: nothing waits for it but its connection.
@@ -17,7 +17,7 @@ func TestRollback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire, err := trips.NewWire(at.Host)
+	wire, err := roundtrips.NewWire(at.Host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/rowtest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -256,10 +256,10 @@ func TestBatchesOverASecondWire(t *testing.T) {
 	w.send(batch).is(207, 0).has("0.statusCode", "409").has("1.statusCode", "424")
 
 	rows := of(cosmos.OpBatch, true, "", "")
-	rows.Body = rowtest.Bytes(t, rowtest.Segment+rowtest.CreateHead+rowtest.Create)
+	rows.Body = hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create)
 	rows.Headers.ContinueOnError = true
 	f := w.send(rows).is(207, 0)
-	if list := rowtest.Results(t, []byte(f.body)); !f.rows || len(list) != 1 || list[0].Status != 400 {
+	if list := hybridrowtest.Results(t, []byte(f.body)); !f.rows || len(list) != 1 || list[0].Status != 400 {
 		t.Errorf("rows %v: %+v", f.rows, list)
 	}
 }

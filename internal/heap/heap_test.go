@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/heap"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // TestHeap pushes, changes and pops at random: what comes off is always the least.
 func TestHeap(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := heap.Heap[int]{Before: func(a, b int) bool { return a < b }}

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/hosttest"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
@@ -20,7 +20,7 @@ import (
 // testCluster is the database of several servers.
 type testCluster struct {
 	t      *testing.T
-	shared *doors.SharedEngine
+	shared *sharedengine.SharedEngine
 	clock  *ttl.VirtualClock // of the database
 }
 
@@ -40,7 +40,7 @@ func newTestCluster(t *testing.T) *testCluster {
 		t.Fatal(err)
 	}
 	f := &testCluster{t: t, clock: ttl.NewManual(start)}
-	if f.shared, err = doors.Share(e); err != nil {
+	if f.shared, err = sharedengine.Share(e); err != nil {
 		t.Fatal(err)
 	}
 	return f

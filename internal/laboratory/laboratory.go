@@ -7,7 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -57,7 +57,7 @@ type Options struct {
 	// Faults are the fault injection rules. Required.
 	Faults *inject.FaultRules
 	// Requests is the log of requests; nil: there is none.
-	Requests *requests.Log
+	Requests *requestlog.Log
 	// Connection is the data that clients need to connect; nil: unknown.
 	Connection *Connection
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -43,7 +43,7 @@ type LoggedRequest struct {
 	Explorer       bool    `json:"explorer,omitempty" description:"The explorer sent it."`
 }
 
-func requestOf(r *requests.LoggedEntry) LoggedRequest {
+func requestOf(r *requestlog.LoggedEntry) LoggedRequest {
 	return LoggedRequest{ID: r.ID, Time: r.Began.Format(time.RFC3339Nano),
 		DataTime: r.DataTime.Format(time.RFC3339Nano),
 		Protocol: r.Protocol.String(), Method: r.Method, Path: r.URI, Operation: r.Operation,
@@ -80,17 +80,17 @@ type requestLogFilter struct {
 }
 
 // filter parses the parameters. now is real time.
-func (in *requestLogFilter) filter(now time.Time) (f requests.Filter, err error) {
-	f = requests.Filter{Method: in.Method, Database: in.Database,
+func (in *requestLogFilter) filter(now time.Time) (f requestlog.Filter, err error) {
+	f = requestlog.Filter{Method: in.Method, Database: in.Database,
 		Container: in.Container, Entity: in.Entity, Substatus: in.Substatus,
 		Min: time.Duration(in.MinMs) * time.Millisecond, Text: in.Text}
 	if database, container, both := strings.Cut(in.Container, "/"); both {
 		f.Database, f.Container = database, container
 	}
 	if in.Protocol != "" {
-		if f.Protocol = requests.ParseProtocol(in.Protocol); f.Protocol == 0 {
+		if f.Protocol = requestlog.ParseProtocol(in.Protocol); f.Protocol == 0 {
 			return f, route.BadRequest("'protocol' must be one of " +
-				strings.Join(requests.ProtocolNames(), ", ") + ".")
+				strings.Join(requestlog.ProtocolNames(), ", ") + ".")
 		}
 	}
 	if err := setStatus(&f, in.Status); err != nil {
@@ -118,7 +118,7 @@ func (in *requestLogFilter) filter(now time.Time) (f requests.Filter, err error)
 }
 
 // setStatus parses a status filter: 429, 4xx or failed.
-func setStatus(f *requests.Filter, text string) error {
+func setStatus(f *requestlog.Filter, text string) error {
 	switch class, ok := strings.CutSuffix(strings.ToLower(text), "xx"); {
 	case text == "":
 	case text == "failed":
@@ -148,7 +148,7 @@ type listRequestsRequest struct {
 }
 
 // reader opens a reader of the log at the request's position.
-func (l *Laboratory) reader(in *listRequestsRequest) (*requests.Reader, error) {
+func (l *Laboratory) reader(in *listRequestsRequest) (*requestlog.Reader, error) {
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (l *Laboratory) reader(in *listRequestsRequest) (*requests.Reader, error) {
 }
 
 // log returns the log of requests, or a 404 error if the server has none.
-func (l *Laboratory) log() (*requests.Log, error) {
+func (l *Laboratory) log() (*requestlog.Log, error) {
 	if l.opt.Requests == nil {
 		return nil, route.NotFound("This server keeps no log of requests.")
 	}

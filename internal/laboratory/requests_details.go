@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
@@ -74,7 +74,7 @@ func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsReque
 	}
 	out := LoggedRequestDetails{LoggedRequest: requestOf(r), RequestHeaders: headersOf(r.Request),
 		ResponseHeaders: headersOf(r.Response)}
-	if r.Protocol == requests.AMQP {
+	if r.Protocol == requestlog.AMQP {
 		out.Message = requestMessageOf(r.RequestBody, r.ResponseBody)
 	}
 	if out.Message == nil {
@@ -84,7 +84,7 @@ func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsReque
 	return out, nil
 }
 
-func headersOf(list []requests.HeaderField) []LoggedHeader {
+func headersOf(list []requestlog.HeaderField) []LoggedHeader {
 	out := make([]LoggedHeader, len(list))
 	for i, f := range list {
 		out[i] = LoggedHeader(f)

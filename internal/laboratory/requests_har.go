@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 // HARFile is an HTTP archive, version 1.2 (http://www.softwareishard.com/blog/har-12-spec/). It contains
@@ -116,7 +116,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HAR
 	}
 	list, _ := log.Read(0, f).Next()
 	for _, brief := range list[max(len(list)-in.Limit, 0):] {
-		if brief.Protocol == requests.AMQP {
+		if brief.Protocol == requestlog.AMQP {
 			continue
 		}
 		if r := log.Find(brief.ID); r != nil { // nil if the entry has been overwritten in the meantime
@@ -126,9 +126,9 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HAR
 	return out, nil
 }
 
-func archiveEntryOf(r *requests.LoggedEntry) HAREntry {
+func archiveEntryOf(r *requestlog.LoggedEntry) HAREntry {
 	version := "HTTP/1.1"
-	if r.Protocol == requests.Direct {
+	if r.Protocol == requestlog.Direct {
 		version = "RNTBD"
 	}
 	ms := float64(r.Took.Microseconds()) / 1000
@@ -166,7 +166,7 @@ func commentOf(b *LoggedBody) string {
 }
 
 // absolute returns the complete URL of a request, which an archive must contain.
-func absolute(r *requests.LoggedEntry) string {
+func absolute(r *requestlog.LoggedEntry) string {
 	host := cmp.Or(r.Host, "localhost:8081")
 	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")
 }

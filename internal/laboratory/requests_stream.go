@@ -7,7 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 const requestStreamText = `For as long as the client listens: "request" with a request as the page has ` +
@@ -48,7 +48,7 @@ func (l *Laboratory) streamRequests(ec echo.Context, in *listRequestsRequest) er
 
 // awaitRequest waits for a new entry of the log, or for the time of the next heartbeat, for which it returns
 // idle. An error ends the stream.
-func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle bool, err error) {
+func (l *Laboratory) awaitRequest(ctx context.Context, r *requestlog.Reader) (idle bool, err error) {
 	tick, stop := l.opt.Wall.After(heartbeat)
 	defer stop()
 	select {
@@ -64,7 +64,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requests.Reader) (idle
 }
 
 // requests writes entries of the log as events. lost says that entries before them have been overwritten.
-func (w *sseWriter) requests(list []*requests.LoggedEntry, lost bool) error {
+func (w *sseWriter) requests(list []*requestlog.LoggedEntry, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+
 			"{\"message\":\"Requests behind the position are not kept any more.\"}\n\n"...)

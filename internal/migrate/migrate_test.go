@@ -18,7 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/internal/host"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/migrate"
 	"github.com/mayflydb/mayfly/internal/pgschema"
 	"github.com/mayflydb/mayfly/internal/racetest"
@@ -171,7 +171,7 @@ func (m *changingSource) View(ctx context.Context, fn func(engine.Reader) error)
 // TestChangesMeanwhile changes random keys and ranges between all steps of a migration.
 func TestChangesMeanwhile(t *testing.T) {
 	dir := fill(t, 1)
-	first := metatest.FirstSeed()
+	first := metamorphic.FirstSeed()
 	count := racetest.Fewer(racetest.Campaign(20, 8), 4)
 	for seed := first; seed < first+uint64(count); seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -250,7 +250,7 @@ func TestServe(t *testing.T) {
 	d := must(db.Database("app"))
 	c := must(d.Container("c"))
 	model := map[string]int{}
-	r := rand.New(rand.NewPCG(metatest.FirstSeed(), 2))
+	r := rand.New(rand.NewPCG(metamorphic.FirstSeed(), 2))
 	for n := 0; n < 500 || !live.Following(); n++ {
 		i := r.IntN(1000)
 		if err := upsert(c, i, n); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/laboratory"
 	"github.com/mayflydb/mayfly/internal/probe"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/seed"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/front"
@@ -36,8 +36,8 @@ type Server struct {
 	http            *httpapi.Server // nil until Open has opened it
 	telemetry       Telemetry       // nil: none is sent
 	faults          *inject.FaultRules
-	requests        *requests.Log // nil: there is none
-	tls             *tls.Config   // nil: HTTP alone
+	requests        *requestlog.Log // nil: there is none
+	tls             *tls.Config     // nil: HTTP alone
 	probes          *probe.Server
 	extraThreads    int
 	certificatePath string // "" if the certificate is in memory only
@@ -46,7 +46,7 @@ type Server struct {
 // Open opens the parts of the server. No request is answered before Run; a client that connects earlier
 // waits. Open takes ownership of the listeners and probes in o: if it fails, it closes them.
 func Open(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o, probes: o.Probes, requests: requests.New(o.Requests)}
+	s := &Server{o: o, probes: o.Probes, requests: requestlog.New(o.Requests)}
 	if s.probes == nil {
 		s.probes = &probe.Server{}
 	}

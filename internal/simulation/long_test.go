@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestRepeats(t *testing.T) {
 	s := newSandbox(t)
 	for seed := range uint64(50) {
-		c := varied(metatest.FirstSeed() + seed)
+		c := varied(metamorphic.FirstSeed() + seed)
 		c.Duration = 20 * time.Second
 		testRepeats(t, s, c)
 	}
@@ -22,7 +22,7 @@ func TestRepeats(t *testing.T) {
 
 // TestCampaign runs many simulations of many kinds in a sandbox.
 func TestCampaign(t *testing.T) {
-	s, first := newSandbox(t), metatest.FirstSeed()
+	s, first := newSandbox(t), metamorphic.FirstSeed()
 	for n := range uint64(150) {
 		c := varied(first + n)
 		r, steps := s.run(t, sandboxRequest{Config: c})
@@ -35,7 +35,7 @@ func TestCampaign(t *testing.T) {
 // TestNativeCampaign runs many simulations of many kinds outside of a sandbox, which is faster. If a seed
 // fails, it may not fail again; its steps are kept.
 func TestNativeCampaign(t *testing.T) {
-	first := metatest.FirstSeed()
+	first := metamorphic.FirstSeed()
 	for n := range uint64(300) {
 		if check(t, varied(first+n)); t.Failed() {
 			return
@@ -46,7 +46,7 @@ func TestNativeCampaign(t *testing.T) {
 // TestManyServers checks simulations of hundreds of servers and of more than a thousand partition ranges.
 func TestManyServers(t *testing.T) {
 	for _, size := range []struct{ servers, ranges int }{{100, 8}, {300, 20}, {20, 400}} {
-		c := config(metatest.FirstSeed())
+		c := config(metamorphic.FirstSeed())
 		c.Servers, c.Ranges = size.servers, size.ranges
 		c.Duration, c.Chaos = 20*time.Second, 500*time.Millisecond
 		c.Writers, c.Readers, c.Messages, c.Sessions = 60, 40, 40, 10

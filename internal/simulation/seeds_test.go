@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
@@ -23,7 +23,7 @@ func TestSeeds(t *testing.T) {
 	s := newSandbox(t)
 	t.Run("repeat", func(t *testing.T) {
 		for n := range uint64(2) {
-			c := config(metatest.FirstSeed() + n)
+			c := config(metamorphic.FirstSeed() + n)
 			c.Duration = 5 * time.Second
 			testRepeats(t, s, c)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/simulation"
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
@@ -72,7 +72,7 @@ func report(t *testing.T, c simulation.Config, r simulation.Report, steps string
 
 // TestSimulation runs a seed for a short time, outside of a sandbox, so that the race detector can check it.
 func TestSimulation(t *testing.T) {
-	c := config(metatest.FirstSeed())
+	c := config(metamorphic.FirstSeed())
 	c.Duration = 15 * time.Second
 	check(t, c)
 }

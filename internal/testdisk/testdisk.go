@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/engine/postgres"
 	"github.com/mayflydb/mayfly/internal/crashdisk"
-	"github.com/mayflydb/mayfly/internal/doors"
 	"github.com/mayflydb/mayfly/internal/pgschema"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -26,7 +26,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 const connections = 3
 
 // Engine is an engine that a Disk opens.
-type Engine = doors.GetterEngine
+type Engine = sharedengine.GetterEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
@@ -144,12 +144,12 @@ func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &testClockEngine{doors.WithClock(e, clock), e, e, e}, nil
+	return &testClockEngine{sharedengine.WithClock(e, clock), e, e, e}, nil
 }
 
 // testClockEngine is an engine for PostgreSQL with the clock of a test.
 type testClockEngine struct {
-	*doors.ClockReportingEngine
+	*sharedengine.ClockReportingEngine
 	engine.SharedEngine
 	engine.CommitNotifier
 	engine.SizeAdviser

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/peek"
+	"github.com/mayflydb/mayfly/internal/peekconn"
 	"github.com/mayflydb/mayfly/internal/priority"
 )
 
@@ -45,13 +45,13 @@ func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	defer in.Leave()
 	defer raw.Close()
 	_ = raw.SetDeadline(s.o.Wall.Now().Add(speakTime))
-	c := &detectedConn{Conn: peek.New(in)}
+	c := &detectedConn{Conn: peekconn.New(in)}
 	first, err := c.First()
 	if err == nil && first == recordHandshake && s.o.TLS != nil {
 		secure := tls.Server(c, s.o.TLS)
 		defer secure.Close()
 		if err = secure.HandshakeContext(s.life); err == nil {
-			c = &detectedConn{Conn: peek.New(secure), secure: true}
+			c = &detectedConn{Conn: peekconn.New(secure), secure: true}
 			first, err = c.First()
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 
 // detectedConn is a connection whose protocol has been detected.
 type detectedConn struct {
-	*peek.Conn
+	*peekconn.Conn
 	secure bool // within TLS
 }
 

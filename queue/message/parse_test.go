@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/queue/wire"
 )
@@ -163,7 +163,7 @@ func anyScalar(r *rand.Rand) any {
 
 // TestRandomMessages: what the sender wrote comes to the receiver as it was, through the store and the wire.
 func TestRandomMessages(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
 	for range racetest.Campaign(500, 150) {

@@ -3,7 +3,7 @@ package rest
 import (
 	"strings"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
 // record adds a finished request, or one whose connection was dropped, to the log of requests. It omits
@@ -12,14 +12,14 @@ func (c *activeRequest) record() {
 	if c.o.Requests == nil || len(c.path) == 1 && c.segmentIs(0, "health") {
 		return
 	}
-	e := requests.Entry{Began: c.began, Took: c.o.Wall.Now().Sub(c.began), DataTime: c.o.Queues.Now(),
-		Protocol: requests.HTTP, Kind: requests.Secret, Method: c.r.Method, Host: c.r.Host,
+	e := requestlog.Entry{Began: c.began, Took: c.o.Wall.Now().Sub(c.began), DataTime: c.o.Queues.Now(),
+		Protocol: requestlog.HTTP, Kind: requestlog.Secret, Method: c.r.Method, Host: c.r.Host,
 		URI:       c.r.RequestURI,
 		Operation: c.operation, FaultOperation: c.operation, Entity: c.subject(), Status: c.status,
 		Condition: c.code, In: max(c.r.ContentLength, int64(len(c.sent))), Out: int64(len(c.answered)),
 		Rule: c.faultRule, RequestHeader: c.r.Header, RequestBody: c.sent, ResponseBody: c.answered}
 	if c.operation != "" { // bodies of management requests contain keys, so only those of messages are logged
-		e.Kind = requests.Data
+		e.Kind = requestlog.Data
 	}
 	if c.status != 0 {
 		e.ResponseHeader = c.w.Header()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
@@ -21,7 +21,7 @@ func TestRecorded(t *testing.T) {
 	w.must(201, "POST", "/q/messages/head?timeout=0", "")
 	w.must(200, "GET", "/q", "")
 	w.must(200, "GET", "/health", "")
-	list, _ := w.requests.Read(0, requests.Filter{}).Next()
+	list, _ := w.requests.Read(0, requestlog.Filter{}).Next()
 	var got strings.Builder
 	for _, r := range list {
 		full := w.requests.Find(r.ID)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -26,7 +26,7 @@ type Options struct {
 	// Faults holds the fault rules; nil: none.
 	Faults *inject.FaultRules
 	// Requests is the log to which requests are added; nil: no log.
-	Requests *requests.Log
+	Requests *requestlog.Log
 }
 
 // handler is the http.Handler of all requests.

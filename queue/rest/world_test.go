@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -28,7 +28,7 @@ type testServer struct {
 	token string
 
 	faults   *inject.FaultRules
-	requests *requests.Log
+	requests *requestlog.Log
 }
 
 func newTestServer(t *testing.T, o access.Options) *testServer {
@@ -44,7 +44,7 @@ func newTestServer(t *testing.T, o access.Options) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.faults, w.requests = inject.New(w.q.Now), requests.New(requests.MinMemory)
+	w.faults, w.requests = inject.New(w.q.Now), requestlog.New(requestlog.MinMemory)
 	o.Entities = w.q
 	w.web = httptest.NewServer(
 		New(Options{Queues: w.q, Guard: access.New(o), Faults: w.faults, Requests: w.requests}),

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // testMessage is a message of these tests.
@@ -246,7 +246,7 @@ func naive(text []rune, pattern []likePatternPiece) bool {
 }
 
 func TestLike(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	word := func(letters string, n int) string {

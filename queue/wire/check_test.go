@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // wireBytes are the bytes that hexadecimal digits tell.
@@ -24,7 +24,7 @@ func wireBytes(t testing.TB, digits string) []byte {
 
 // TestCheckAgreesWithValue: both take the same bytes for a value, of whole ones and of damaged ones.
 func TestCheckAgreesWithValue(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 20_000 {

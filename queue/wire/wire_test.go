@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
 // TestEncodings: what is written for each type, and the other forms in which it is read.
@@ -219,7 +219,7 @@ func anyValue(r *rand.Rand, depth int) any {
 }
 
 func TestRandomValues(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 20_000 {

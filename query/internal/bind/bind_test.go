@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -57,7 +57,7 @@ func TestFixed(t *testing.T) {
 
 func TestErrorsComeInTheOrderOfTheText(t *testing.T) {
 	_, err := bound("SELECT TOP 1.5 x.a, nofunc(1) FROM c WHERE y")
-	var first *fault.Error
+	var first *queryerror.Error
 	if !errors.As(err, &first) {
 		t.Fatal(err)
 	}

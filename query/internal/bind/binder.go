@@ -6,8 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -111,7 +111,7 @@ type OrderKey struct {
 	Route    index.Path // if x is a property path of the item; else nil
 	Distance bool       // VectorDistance or a score: undefined comes last in both directions
 	// the error that refuses the query, although a client that merges can still get a plan for it; nil: none
-	Refused *fault.Error
+	Refused *queryerror.Error
 }
 
 // nameScope holds the names that are visible at one point of the query.
@@ -150,7 +150,7 @@ type Binder struct {
 	Params map[string]int // index of each parameter's value
 	Values []jsondoc.Value
 	Fixed  bool // a decision depended on the value of a parameter, so the plan is valid for that value only
-	errs   []*fault.Error
+	errs   []*queryerror.Error
 
 	Idents map[*syntax.Ident]*Alias
 	Subs   map[*syntax.Query]*QueryBlock
@@ -176,7 +176,7 @@ func NewBinder(text string, params []Parameter, info *ContainerInfo, fold Consta
 	}
 	for i, p := range params {
 		if _, twice := b.Params[p.Name]; twice {
-			return nil, fault.Plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
+			return nil, queryerror.Plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
 		}
 		b.Params[p.Name] = i
 	}
@@ -247,7 +247,7 @@ func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool)
 const maxErrors = 100
 
 // fail records an error at a node.
-func (b *Binder) fail(at syntax.TextSpan, e *fault.Error) {
+func (b *Binder) fail(at syntax.TextSpan, e *queryerror.Error) {
 	if len(b.errs) == maxErrors {
 		return
 	}
@@ -257,19 +257,21 @@ func (b *Binder) fail(at syntax.TextSpan, e *fault.Error) {
 }
 
 func (b *Binder) failCode(at syntax.Node, code, format string, args ...any) {
-	b.fail(at.Extent(), &fault.Error{Code: code, Message: fmt.Sprintf(format, args...)})
+	b.fail(at.Extent(), &queryerror.Error{Code: code, Message: fmt.Sprintf(format, args...)})
 }
 
 // FailPlain records an error that Cosmos DB reports without a position in the query.
-func (b *Binder) FailPlain(at syntax.Node, message string) { b.fail(at.Extent(), fault.Plain(message)) }
+func (b *Binder) FailPlain(at syntax.Node, message string) {
+	b.fail(at.Extent(), queryerror.Plain(message))
+}
 
-// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (fault.ErrorFormat); Err
+// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (queryerror.ErrorFormat); Err
 // returns only those in the format of the first.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(b.errs, func(x, y *fault.Error) int { return x.Start - y.Start })
+	slices.SortStableFunc(b.errs, func(x, y *queryerror.Error) int { return x.Start - y.Start })
 	first := b.errs[0]
 	for _, e := range b.errs[1:] {
 		if e.Style == first.Style {
@@ -308,7 +310,7 @@ func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, s
 	}
 	b.selection(bl, s, q)
 	if q.Select.Top != nil && q.Offset != nil {
-		b.failCode(q, fault.CodeTopWithOffset,
+		b.failCode(q, queryerror.CodeTopWithOffset,
 			"A TOP cannot be used in the same query or subquery as an OFFSET.")
 	}
 	if sub {
@@ -322,16 +324,16 @@ func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, s
 
 func (b *Binder) refuseInSubquery(q *syntax.Query) {
 	if q.OrderBy != nil && q.OrderBy.Rank != nil {
-		b.failCode(q.OrderBy, fault.CodeRankInSubquery,
+		b.failCode(q.OrderBy, queryerror.CodeRankInSubquery,
 			"The ORDER BY RANK clause is not supported in subqueries.")
 	} else if q.OrderBy != nil {
-		b.failCode(q.OrderBy, fault.CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
+		b.failCode(q.OrderBy, queryerror.CodeSubqueryOrderBy, "'ORDER BY' is not supported in subqueries.")
 	}
 	if q.Select.Top != nil {
-		b.failCode(q.Select.Top, fault.CodeSubqueryTop, "'TOP' is not supported in subqueries.")
+		b.failCode(q.Select.Top, queryerror.CodeSubqueryTop, "'TOP' is not supported in subqueries.")
 	}
 	if q.Offset != nil {
-		b.failCode(q.Offset, fault.CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
+		b.failCode(q.Offset, queryerror.CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
 	}
 }
 
@@ -349,13 +351,13 @@ func Conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 // counts evaluates TOP, OFFSET and LIMIT.
 func (b *Binder) counts(bl *QueryBlock, q *syntax.Query) {
 	if q.Select.Top != nil {
-		bl.Top = b.count(q.Select.Top, fault.CodeTop,
+		bl.Top = b.count(q.Select.Top, queryerror.CodeTop,
 			"The count value provided for a TOP clause must be an integer.")
 	}
 	if q.Offset != nil {
-		bl.Offset = b.count(q.Offset, fault.CodeOffset,
+		bl.Offset = b.count(q.Offset, queryerror.CodeOffset,
 			"The OFFSET count value exceeds the maximum allowed value.")
-		bl.Limit = b.count(q.Limit, fault.CodeLimit,
+		bl.Limit = b.count(q.Limit, queryerror.CodeLimit,
 			"The LIMIT count value exceeds the maximum allowed value.")
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -55,13 +55,13 @@ func (b *Binder) integerLiteral(e syntax.Expr) (int64, bool) {
 func (b *Binder) hashArguments(c *syntax.Call) {
 	if len(c.Args) > 1 {
 		if n, ok := b.integerLiteral(c.Args[1]); !ok || n == 0 {
-			b.failCode(c.Args[1], fault.CodeHashModulo,
+			b.failCode(c.Args[1], queryerror.CodeHashModulo,
 				"The modulo value for the 'Hash' function must be a non-zero integer literal.")
 		}
 	}
 	if len(c.Args) > 2 {
 		if _, ok := b.integerLiteral(c.Args[2]); !ok {
-			b.failCode(c.Args[2], fault.CodeHashSeed,
+			b.failCode(c.Args[2], queryerror.CodeHashSeed,
 				"The seed value for the 'Hash' function must be an integer literal.")
 		}
 	}
@@ -75,14 +75,14 @@ func (b *Binder) timespan(c *syntax.Call, n int) {
 	}
 	span := b.literalOf(c.Args[0])
 	if _, _, ok := lang.SplitSpan(span.Str()); !ok {
-		b.failCode(c, fault.CodeTimespan,
+		b.failCode(c, queryerror.CodeTimespan,
 			"The timespan argument provided to the DateTime function is invalid.")
 	}
 }
 
 func (b *Binder) embeddings(c *syntax.Call) {
 	if b.literalOf(c.Args[0]).Kind() != jsondoc.String {
-		b.failCode(c.Args[0], fault.CodeEmbeddings,
+		b.failCode(c.Args[0], queryerror.CodeEmbeddings,
 			"The 'GenerateEmbeddings' function requires a single string literal argument.")
 		return
 	}
@@ -99,7 +99,7 @@ var vectorOptions = map[string]jsondoc.Kind{
 // vector checks the third and the fourth argument of VectorDistance.
 func (b *Binder) vector(c *syntax.Call) {
 	if len(c.Args) > 2 && b.literalOf(c.Args[2]).Kind() != jsondoc.Bool {
-		b.failCode(c.Args[2], fault.CodeVectorExact,
+		b.failCode(c.Args[2], queryerror.CodeVectorExact,
 			"The third argument provided in the VectorDistance function is invalid. This value must be a boolean "+
 				"value set to either \"true\" to execute an exact search or \"false\" to execute an efficient search leveraging the index.")
 		return
@@ -118,7 +118,7 @@ func (b *Binder) vector(c *syntax.Call) {
 		b.vectorRange(c.Args[3], given)
 		return
 	} else if !ok {
-		b.failCode(c.Args[3], fault.CodeVectorOptions,
+		b.failCode(c.Args[3], queryerror.CodeVectorOptions,
 			"Options argument of VectorDistance function must be an object literal expression.")
 		return
 	}
@@ -130,11 +130,11 @@ func (b *Binder) vector(c *syntax.Call) {
 			b.unknownOption(o, key)
 			return
 		case v.Kind() != kind:
-			b.failCode(o, fault.CodeVectorOptions,
+			b.failCode(o, queryerror.CodeVectorOptions,
 				"VectorDistance function options argument property value of option '%s' must be a %s literal.", key, kind)
 			return
 		case badOption(key, v):
-			b.failCode(o, fault.CodeVectorOptions,
+			b.failCode(o, queryerror.CodeVectorOptions,
 				"VectorDistance function options argument property value '%s' is not a valid value for option '%s'.", v.Str(), key)
 			return
 		}
@@ -150,14 +150,14 @@ func (b *Binder) vector(c *syntax.Call) {
 // out of its range.
 func (b *Binder) vectorRange(o syntax.Expr, options jsondoc.Value) {
 	if name, v := lang.BadMultiplier(options); name != "" {
-		b.failCode(o, fault.CodeSearchList,
+		b.failCode(o, queryerror.CodeSearchList,
 			"The '%s' value %s specified in the VectorDistance function is outside the supported range. "+
 				"The value must be between %d and %d.", name, v.Raw(), lang.MinMultiplier, lang.MaxMultiplier)
 	}
 }
 
 func (b *Binder) unknownOption(o syntax.Expr, name string) {
-	b.failCode(o, fault.CodeVectorOptions,
+	b.failCode(o, queryerror.CodeVectorOptions,
 		"'%s' is not a valid option name for VectorDistance function options argument.", name)
 }
 
@@ -183,7 +183,7 @@ func (b *Binder) groupKey(key syntax.Expr) {
 		return !found
 	})
 	if !found {
-		b.failCode(key, fault.CodeKeyWithoutProperty,
+		b.failCode(key, queryerror.CodeKeyWithoutProperty,
 			"Each GROUP BY expression must contain at least one property reference.")
 	}
 }

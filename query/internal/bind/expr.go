@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -52,11 +52,11 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *queryPart) {
 		where = sub.Query
 	}
 	if at.agg == nil && at.clause == "GROUP BY" {
-		b.failCode(where, fault.CodeKeyOfMany, keyOfMany)
+		b.failCode(where, queryerror.CodeKeyOfMany, keyOfMany)
 	}
 	bl := b.Block(sub.Query, at.block, &nameScope{outer: at.scope, inner: true}, true)
 	if sub.Kind == syntax.Scalar && bl.multiRow() {
-		b.failCode(where, fault.CodeManyRows,
+		b.failCode(where, queryerror.CodeManyRows,
 			"The cardinality of a scalar subquery result set cannot be greater than one.")
 	}
 }
@@ -65,11 +65,11 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *queryPart) {
 // and WHERE if the query has an ORDER BY RANK.
 func (b *Binder) scoreOutsideRank(c *syntax.Call, at *queryPart) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
-		b.failCode(c, fault.CodeScoreOutsideRank,
+		b.failCode(c, queryerror.CodeScoreOutsideRank,
 			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
 		return
 	}
-	b.failCode(c, fault.CodeScoreWithoutRank,
+	b.failCode(c, queryerror.CodeScoreWithoutRank,
 		"The FullTextScore function is only allowed in the SELECT, WHERE and ORDER BY RANK clauses of a query that "+
 			"has an ORDER BY RANK.")
 }
@@ -91,7 +91,7 @@ func (b *Binder) memberIndex(x *syntax.IndexExpr) {
 		}
 	}
 	if k := v.Kind(); k != jsondoc.Number && k != jsondoc.String {
-		b.failCode(x, fault.CodeMemberIndex,
+		b.failCode(x, queryerror.CodeMemberIndex,
 			"The specified query includes 'member indexer' which is currently not supported.")
 	}
 }
@@ -108,7 +108,7 @@ func (b *Binder) uniqueKeys(o *syntax.ObjectLiteral) {
 }
 
 func (b *Binder) sameName(at syntax.TextSpan, name string) {
-	b.fail(at, &fault.Error{Code: fault.CodeSameName,
+	b.fail(at, &queryerror.Error{Code: queryerror.CodeSameName,
 		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
@@ -116,18 +116,18 @@ func (b *Binder) ident(id *syntax.Ident, at *queryPart) {
 	if a := at.scope.find(id.Name); a != nil {
 		b.Idents[id] = a
 	} else if id.Name != "NaN" && id.Name != "Infinity" {
-		b.failCode(id, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", id.Name)
+		b.failCode(id, queryerror.CodeUnresolved, "Identifier '%s' could not be resolved.", id.Name)
 	}
 }
 
 // nested records an error for each aggregate inside an aggregate.
 func (b *Binder) nested(outer *syntax.Call) {
 	for _, e := range b.errs {
-		if e.Code == fault.CodeNestedAggregate && e.Start == outer.Start {
+		if e.Code == queryerror.CodeNestedAggregate && e.Start == outer.Start {
 			return
 		}
 	}
-	b.failCode(outer, fault.CodeNestedAggregate,
+	b.failCode(outer, queryerror.CodeNestedAggregate,
 		"Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
@@ -135,19 +135,19 @@ func (b *Binder) nested(outer *syntax.Call) {
 func (b *Binder) call(c *syntax.Call, at *queryPart) bool {
 	if c.UDF {
 		if b.UDFs++; b.UDFs == MaxUDFs+1 {
-			b.failCode(c, fault.CodeTooManyUDFs,
+			b.failCode(c, queryerror.CodeTooManyUDFs,
 				"The query exceeds the maximum number of %d calls of user defined functions.", MaxUDFs)
 		}
 		return true
 	}
 	f, ok := lang.Lookup(c.Name)
 	if !ok || f.Name == rankFusion && (at.clause != "RANK" || c != at.rank) {
-		b.fail(c.NameSpan, &fault.Error{Code: fault.CodeUnknownFunction,
+		b.fail(c.NameSpan, &queryerror.Error{Code: queryerror.CodeUnknownFunction,
 			Message: fmt.Sprintf("'%s' is not a recognized built-in function name.", c.Name)})
 		return true
 	}
 	if !f.Accepts(len(c.Args)) {
-		b.failCode(c, fault.CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
+		b.failCode(c, queryerror.CodeArguments, "The %s function requires %s argument(s).", c.Name, arity(f))
 		return true
 	}
 	switch {
@@ -188,9 +188,9 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *queryPart) {
 		b.unsortable(c)
 		return
 	case at.clause == "WHERE":
-		b.failCode(c, fault.CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
+		b.failCode(c, queryerror.CodeAggregateInWhere, "Aggregates are not allowed in the WHERE clause.")
 	default:
-		b.failCode(c, fault.CodeKeyOfMany, keyOfMany)
+		b.failCode(c, queryerror.CodeKeyOfMany, keyOfMany)
 	}
 	inside := *at
 	inside.agg = c
@@ -231,12 +231,12 @@ func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 func (b *Binder) checkStar(bl *QueryBlock, q *syntax.Query) {
 	switch star := q.Select.Star; {
 	case len(q.GroupBy) > 0:
-		b.failCode(star, fault.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
+		b.failCode(star, queryerror.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")
 	case len(q.From) == 0:
-		b.failCode(star, fault.CodeStarWithoutFrom,
+		b.failCode(star, queryerror.CodeStarWithoutFrom,
 			"Syntax error, 'SELECT *' is not valid if FROM clause is omitted.")
 	case len(q.From) > 1:
-		b.failCode(star, fault.CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
+		b.failCode(star, queryerror.CodeStarWithJoin, "'SELECT *' is only valid with a single input set.")
 	}
 }
 

@@ -3,7 +3,7 @@ package bind
 import (
 	"reflect"
 
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -65,7 +65,7 @@ func (b *Binder) sourceOfGroup(bl *QueryBlock, path syntax.Expr, keys groupKeys)
 }
 
 func (b *Binder) notGrouped(e syntax.Expr) {
-	b.failCode(e, fault.CodeNotGrouped,
+	b.failCode(e, queryerror.CodeNotGrouped,
 		"Property reference '%s' is invalid in the select list because it is not contained in "+
 			"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 }
@@ -131,7 +131,7 @@ func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 func (b *Binder) orderOfGroups(bl *QueryBlock, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.isPrefixOf(e) {
-		b.failCode(e, fault.CodeOrderNotGrouped,
+		b.failCode(e, queryerror.CodeOrderNotGrouped,
 			"Property reference '%s' is invalid in the ORDER BY clause because it is not contained in "+
 				"either an aggregate function or the GROUP BY clause.", syntax.PrintExpr(e))
 		return

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -42,7 +42,7 @@ func (b *Binder) orderKey(bl *QueryBlock, item *syntax.SortItem, single bool) *O
 			key.Distance, key.Desc = true, item.Desc || !item.Asc && !b.Euclidean(c)
 			return key
 		case f.Name == lang.VectorDistance && (item.Desc || item.Asc):
-			b.failCode(item, fault.CodeVectorDirection,
+			b.failCode(item, queryerror.CodeVectorDirection,
 				"Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported. "+
 					"VectorDistance will always sort in the order of most similar (first) to least similar (last).")
 			return nil
@@ -97,7 +97,7 @@ func (b *Binder) unsortable(at syntax.Node) {
 	if len(b.errs) > 0 {
 		return
 	}
-	b.fail(at.Extent(), &fault.Error{Number: fault.NumberUnsupportedSort,
+	b.fail(at.Extent(), &queryerror.Error{Number: queryerror.NumberUnsupportedSort,
 		Message: "Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path."})
 }
 
@@ -115,8 +115,8 @@ func (a *Alias) Derived() *QueryBlock {
 
 // correlated returns the error for an ORDER BY over a source of FROM that has several values for one item.
 // Cosmos DB makes a plan for such a query, but refuses to run it.
-func correlated() *fault.Error {
-	return fault.Plain("Order-by over correlated collections is not supported.")
+func correlated() *queryerror.Error {
+	return queryerror.Plain("Order-by over correlated collections is not supported.")
 }
 
 // nearestTo reports whether a VectorDistance is between a path and a constant array of numbers.

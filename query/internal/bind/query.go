@@ -5,7 +5,7 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -73,7 +73,7 @@ func copies[T any](list []*T) []*T {
 func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Query, error) {
 	q, err := info.parse(text)
 	if err != nil {
-		return nil, fault.SyntaxError(err)
+		return nil, queryerror.SyntaxError(err)
 	}
 	return Tree(q, text, params, info, fold)
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -28,22 +28,22 @@ const (
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
 func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	for i := len(q.From) - 1; i > 0; i-- { // a JOIN covers all sources before it
-		b.failCode(syntax.TextSpan{Start: q.From[0].Start, End: q.From[i].End}, fault.CodeRankJoin,
+		b.failCode(syntax.TextSpan{Start: q.From[0].Start, End: q.From[i].End}, queryerror.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
 	}
 	for _, src := range q.From {
 		switch {
 		case src.In:
-			b.failCode(src, fault.CodeRankIn,
+			b.failCode(src, queryerror.CodeRankIn,
 				"The FROM clause with the IN operator is not allowed with the ORDER BY RANK clause.")
 		case src.Sub != nil:
-			b.failCode(src, fault.CodeRankSubquery,
+			b.failCode(src, queryerror.CodeRankSubquery,
 				"Subqueries in the FROM clause are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	b.rankedWithout(bl, q)
 	if q.OrderBy.Directed {
-		b.failCode(q.OrderBy, fault.CodeRankDirection,
+		b.failCode(q.OrderBy, queryerror.CodeRankDirection,
 			"Specifying a sort order (ASC or DESC) in the ORDER BY RANK clause is not allowed.")
 	}
 	call := q.OrderBy.Rank
@@ -71,17 +71,17 @@ func (b *Binder) rankedWithout(bl *QueryBlock, q *syntax.Query) {
 		clause := syntax.TextSpan{Start: q.GroupBy[0].Extent().Start,
 			End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
 		clause.Start = max(0, lastWord([]rune(b.Text)[:clause.Start], "GROUP"))
-		b.failCode(clause, fault.CodeRankGroupBy,
+		b.failCode(clause, queryerror.CodeRankGroupBy,
 			"The GROUP BY clause is not allowed with the ORDER BY RANK clause.")
 	}
 	for c, ref := range b.Aggs {
 		if ref.Block == bl {
-			b.failCode(c, fault.CodeRankAggregate,
+			b.failCode(c, queryerror.CodeRankAggregate,
 				"Aggregate functions are not allowed with the ORDER BY RANK clause.")
 		}
 	}
 	if q.Select.Distinct {
-		b.failCode(q.Select, fault.CodeRankDistinct,
+		b.failCode(q.Select, queryerror.CodeRankDistinct,
 			"The DISTINCT keyword is not allowed with the ORDER BY RANK clause.")
 	}
 }
@@ -118,7 +118,7 @@ func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
 	if n := len(args) - 1; n > 0 && b.isList(args[n]) {
 		var ok bool
 		if weights, ok = b.weights(args[n]); !ok || len(weights) != n {
-			b.failCode(q.OrderBy, fault.CodeRankWeights,
+			b.failCode(q.OrderBy, queryerror.CodeRankWeights,
 				"The last parameter of the RRF function is an optional array of weights. When present, it must be a "+
 					"literal array of numbers, one for each of the component scores used for the RRF function. The length "+
 					"of this array must be the same as the number of the component scores.")
@@ -126,7 +126,7 @@ func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
 		args = args[:n]
 	}
 	if len(args) < 2 {
-		b.failCode(q.OrderBy, fault.CodeFewScores,
+		b.failCode(q.OrderBy, queryerror.CodeFewScores,
 			"A score fusion function requires at least two component score functions.")
 	}
 	for _, arg := range args {
@@ -150,7 +150,7 @@ func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
 }
 
 func (b *Binder) noRankFunction(q *syntax.Query) {
-	b.failCode(q.OrderBy, fault.CodeRankFunction,
+	b.failCode(q.OrderBy, queryerror.CodeRankFunction,
 		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
 }
 
@@ -248,7 +248,7 @@ func (b *Binder) DistanceOf(c *syntax.Call) string {
 // distance, and parameters with such values.
 func (b *Binder) scoreTerms(c *syntax.Call) {
 	if slices.ContainsFunc(c.Args[1:], func(e syntax.Expr) bool { return !b.isTerm(e) }) {
-		b.failCode(c.Args[1], fault.CodeScoreTerms,
+		b.failCode(c.Args[1], queryerror.CodeScoreTerms,
 			"The second through last arguments of the 'FullTextScore' function must be literals of type string or "+
 				"object specifying the fuzzy search argument containing a 'term' property which is a string and a 'distance' property which is a "+
 				"number between 0 and 2 (inclusive).")

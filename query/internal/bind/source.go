@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mayflydb/mayfly/index"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -32,7 +32,7 @@ func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int)
 	from := s.find(root.Name)
 	if from == nil {
 		if i > 0 || !s.empty() {
-			b.failCode(root, fault.CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
+			b.failCode(root, queryerror.CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
 			from = &Alias{Block: bl}
 		} else {
 			bl.Container = true
@@ -94,7 +94,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.TextSpan) {
 func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {
-		b.fail(at, &fault.Error{Code: fault.CodeSameAlias,
+		b.fail(at, &queryerror.Error{Code: queryerror.CodeSameAlias,
 			Message: fmt.Sprintf("The input set name or alias '%s' is specified more than once in the FROM clause.", name)})
 	}
 }

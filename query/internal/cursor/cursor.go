@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/internal/record"
 	"hash/fnv"
 )
@@ -100,11 +100,11 @@ func KeySum(key []byte) uint64 {
 
 // Decode decodes a cursor, the text of a continuation token, and checks it: hash must be that of the query
 // and its scope, and the key intervals of the sources (spans) must lie within those of the run that made the
-// cursor. Otherwise it returns a *fault.CursorError.
+// cursor. Otherwise it returns a *queryerror.CursorError.
 func Decode(text string, hash uint64, f PagingMode, spans []SourceSpan) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {
-		return PagePosition{}, &fault.CursorError{Reason: reason}
+		return PagePosition{}, &queryerror.CursorError{Reason: reason}
 	}
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	switch {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -150,7 +150,7 @@ func (c *Compiler) udf(e *syntax.Call) ValueFunc {
 			return lang.Undefined
 		}
 		if r.Env.UDF == nil {
-			r.Fail(fault.Plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
+			r.Fail(queryerror.Plain(fmt.Sprintf("The user defined function '%s' does not exist.", name)))
 			return lang.Undefined
 		}
 		held := 0

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
@@ -152,7 +152,7 @@ func (r *SpilledGroups) Close() {
 // ended. clause names the clause that used the file.
 func (r *RunState) Spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
-		r.Fail(&fault.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
+		r.Fail(&queryerror.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
 	}
 	return r.Err == nil
 }

@@ -2,8 +2,8 @@ package eval
 
 import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -32,7 +32,7 @@ func (c *Compiler) subquery(e *syntax.Subquery) ValueFunc {
 			return n < 2
 		})
 		if n > 1 {
-			err := fault.Plain("The cardinality of a scalar subquery result set cannot be greater than one.")
+			err := queryerror.Plain("The cardinality of a scalar subquery result set cannot be greater than one.")
 			err.Start, err.End = at.Start, at.End
 			err.Place(text)
 			f.Run.Fail(err)

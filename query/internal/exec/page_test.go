@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // tens are the objects with the numbers 0 to 9, with their remainders by 3 and a list of two.
@@ -102,7 +102,7 @@ func TestForeignCursors(t *testing.T) {
 		"more than it is": {p, "a", page.Cursor + page.Cursor},
 	} {
 		_, err := exec.RunValues(t.Context(), c.p, tens(), eval.Env{}, exec.RunOptions{Scope: c.scope, Cursor: c.cursor})
-		var wrong *fault.CursorError
+		var wrong *queryerror.CursorError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/internal/source"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
@@ -25,7 +25,7 @@ type PatchCondition struct {
 func PrepareCondition(text string, info bind.ContainerInfo) (*PatchCondition, error) {
 	q, err := syntax.ParseCondition(text)
 	if err != nil {
-		return nil, fault.SyntaxError(err)
+		return nil, queryerror.SyntaxError(err)
 	}
 	q.Select = &syntax.Select{Value: &syntax.Literal{Value: jsondoc.BoolValue(true)}}
 	b, err := bind.Tree(q, text, nil, &info, plan.FoldConstants)

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/eval"
 	"github.com/mayflydb/mayfly/query/internal/exec"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // storedDocument is the text of a document written in second 1700000005.
@@ -38,10 +38,10 @@ func TestCondition(t *testing.T) {
 			t.Errorf("%s: %t, %v", text, got, err)
 		}
 	}
-	var wrong *fault.Error
+	var wrong *queryerror.Error
 	if _, err := exec.PrepareCondition("FROM c WHERE x.a = 1", bind.ContainerInfo{}); !errors.As(err,
 		&wrong) ||
-		wrong.Code != fault.CodeUnresolved {
+		wrong.Code != queryerror.CodeUnresolved {
 		t.Errorf("%v", err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // ResumePosition is the position at which the rows of a query with ORDER BY begin. A client that merges
@@ -23,11 +23,11 @@ type ResumePosition struct {
 // resumeAt moves the beginning of the page to r.
 func (x *Execution) resumeAt(r *ResumePosition) error {
 	if x.Plan.Form != cursor.Sorting || x.Plan.Order.Distinct > 0 {
-		return fault.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
+		return queryerror.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
 	}
 	order := x.Plan.Top.Order
 	if len(r.Values) != len(order) {
-		return fault.Plain("A resume filter must have one value for each key of ORDER BY.")
+		return queryerror.Plain("A resume filter must have one value for each key of ORDER BY.")
 	}
 	var key []byte
 	for i, v := range r.Values {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/plan"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
@@ -74,7 +74,7 @@ func (x *Execution) groupPage(n *plan.GroupNode, in int, row func() bool) bool {
 	if x.more = x.more || more && g.Bound != ""; x.more && x.from.Begun && x.done.Rows == x.from.Rows &&
 		bytes.Equal(x.done.Key, x.from.Key) {
 		// too many keys share a beginning that is longer than the part of a key that a cursor holds
-		x.Run.Fail(&fault.MemoryError{Clause: "GROUP BY", Max: eval.MaxGroups})
+		x.Run.Fail(&queryerror.MemoryError{Clause: "GROUP BY", Max: eval.MaxGroups})
 	}
 	return more
 }

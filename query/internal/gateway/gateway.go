@@ -92,7 +92,7 @@ func newQueryInfo() *queryInfo {
 }
 
 // Prepare makes the plan of a query. It reports the same errors as plan.Prepare, except for a missing index,
-// which the partition range reports. The error is a *fault.Error or, if the client lacks a feature, an
+// which the partition range reports. The error is a *queryerror.Error or, if the client lacks a feature, an
 // *UnsupportedError.
 func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo, o GatewayOptions) (*GatewayPlan,
 	error) {
@@ -108,7 +108,7 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo, o Ga
 	return Of(p, o)
 }
 
-// Of makes the gateway plan of a planned query, which it does not change. It returns a *fault.Error if
+// Of makes the gateway plan of a planned query, which it does not change. It returns a *queryerror.Error if
 // clients cannot merge the rows, or an *UnsupportedError if the client lacks a feature.
 func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	b := p.Written()

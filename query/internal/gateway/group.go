@@ -3,8 +3,8 @@ package gateway
 import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -126,7 +126,7 @@ func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.Aggs[c].Block != g.of {
-		return "", nil, fault.Plain(refusedComposition)
+		return "", nil, queryerror.Plain(refusedComposition)
 	}
 	arg := c.Args[0]
 	counted := callOf("COUNT", arg)

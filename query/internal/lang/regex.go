@@ -10,7 +10,7 @@ import (
 	"github.com/dlclark/regexp2/v2"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // A match of a regular expression may take exponential time. A match that takes longer than matchTime is
@@ -40,7 +40,7 @@ func (c *CallContext) outOfTime() jsondoc.Value {
 	case c.folding():
 		c.Fail(errCostly)
 	case c.within(secondTime) < secondTime/10: // the match was limited by the remaining time of the run
-		c.Fail(&fault.TimeError{Limit: c.Limit})
+		c.Fail(&queryerror.TimeError{Limit: c.Limit})
 	default:
 		c.Fail(&RegexTimeoutError{secondTime})
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
-	"github.com/mayflydb/mayfly/query/internal/fault"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
 // DefaultLimit is the time limit of a run if eval.Env.Limit is not set.
@@ -79,7 +79,7 @@ func (m *WorkMeter) Look() bool {
 	if err := m.Ctx.Err(); err != nil {
 		m.Fail(err)
 	} else if m.Limit > 0 && m.Elapsed != nil && m.Elapsed() > m.Limit {
-		m.Fail(&fault.TimeError{Limit: m.Limit})
+		m.Fail(&queryerror.TimeError{Limit: m.Limit})
 	} else if m.Turn != nil {
 		if err := m.Turn(m.Ctx); err != nil {
 			m.Fail(err)
@@ -108,7 +108,7 @@ func (m *WorkMeter) Hold(held *int, n int, clause string) {
 func (m *WorkMeter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
-		m.Fail(&fault.MemoryError{Clause: clause, Max: m.LimitHeld(), NoTemp: m.NoTemp && spills})
+		m.Fail(&queryerror.MemoryError{Clause: clause, Max: m.LimitHeld(), NoTemp: m.NoTemp && spills})
 		return
 	}
 	m.claim(m.Used+m.Retained, clause)
@@ -123,7 +123,7 @@ func (m *WorkMeter) claim(n int, clause string) {
 	}
 	more := max(n-m.Granted, heldStep)
 	if !m.Request(more) {
-		m.Fail(&fault.BusyError{Clause: clause})
+		m.Fail(&queryerror.BusyError{Clause: clause})
 		return
 	}
 	m.Granted += more
@@ -149,7 +149,7 @@ func (m *WorkMeter) Retain(v jsondoc.Value) int {
 		return 0
 	}
 	if m.Retained += n; m.Retained > m.LimitHeld() {
-		m.Fail(&fault.MemoryError{Clause: "an expression", Max: m.LimitHeld()})
+		m.Fail(&queryerror.MemoryError{Clause: "an expression", Max: m.LimitHeld()})
 	}
 	m.claim(m.Used+m.Retained, "an expression")
 	return n
@@ -158,7 +158,7 @@ func (m *WorkMeter) Retain(v jsondoc.Value) int {
 // Fits reports whether a text made by the query is within the limit, and ends the run if it is not.
 func (m *WorkMeter) Fits(text []byte) bool {
 	if len(text) > maxMade {
-		m.Fail(&fault.MemoryError{Clause: "one value", Max: maxMade})
+		m.Fail(&queryerror.MemoryError{Clause: "one value", Max: maxMade})
 	}
 	return m.Err == nil
 }

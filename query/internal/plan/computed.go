@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/mayflydb/mayfly/query/internal/bind"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -19,7 +19,7 @@ func CheckComputed(list []bind.ComputedProperty) error {
 	for _, one := range list {
 		q, err := syntax.Parse(one.Query)
 		if err != nil {
-			return fault.SyntaxError(err)
+			return queryerror.SyntaxError(err)
 		}
 		if _, err := compileComputed(one, &bind.ContainerInfo{}); err != nil {
 			return err
@@ -35,7 +35,7 @@ func CheckComputed(list []bind.ComputedProperty) error {
 }
 
 func badComputed(one bind.ComputedProperty, why string) error {
-	return fault.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
+	return queryerror.Plain("The query of the computed property '" + one.Name + "' " + why + ".")
 }
 
 // impure returns the reason why an expression is not allowed in a computed property, or "" if it is allowed.

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 	"github.com/mayflydb/mayfly/query/internal/eval"
-	"github.com/mayflydb/mayfly/query/internal/fault"
 	"github.com/mayflydb/mayfly/query/internal/lang"
+	"github.com/mayflydb/mayfly/query/internal/queryerror"
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
@@ -182,7 +182,7 @@ func (p *Plan) Ordered() (descending, ok bool) {
 func compileComputed(one bind.ComputedProperty, info *bind.ContainerInfo) (eval.ValueFunc, error) {
 	q, err := syntax.Parse(one.Query)
 	if err != nil {
-		return nil, fault.SyntaxError(err)
+		return nil, queryerror.SyntaxError(err)
 	}
 	bare := bind.ContainerInfo{Geometry: info.Geometry, Vectors: maps.Clone(info.Vectors)}
 	b, err := bind.Tree(q, one.Query, nil, &bare, FoldConstants)
@@ -193,7 +193,7 @@ func compileComputed(one bind.ComputedProperty, info *bind.ContainerInfo) (eval.
 	if bl.Value == nil || len(bl.Steps) != 1 || bl.Steps[0].Kind != bind.StepItem || b.Slots > 0 ||
 		bl.Grouped ||
 		len(bl.Where) > 0 {
-		return nil, fault.Plain("The query of the computed property '" + one.Name +
+		return nil, queryerror.Plain("The query of the computed property '" + one.Name +
 			"' is not of the form SELECT VALUE <expression> FROM c.")
 	}
 	p := &Planner{Binder: b.Binder, Plan: &Plan{}}

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -46,7 +46,7 @@ func newBenchServer(b *testing.B, memory bool) *benchServer {
 	h, err := host.Open(w.ctx, e, host.Options{}, w.q.Tenant())
 	w.must(err)
 	bus := New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
-		Faults: inject.New(w.q.Now), Requests: requests.New(16 << 20)})
+		Faults: inject.New(w.q.Now), Requests: requestlog.New(16 << 20)})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)
 	w.address = ln.Addr().String()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/priority"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -29,7 +29,7 @@ type Options struct {
 	// refuses.
 	CrossEntityTransactions bool
 	// Requests is the log to which operations are added; nil: no log.
-	Requests *requests.Log
+	Requests *requestlog.Log
 	// Observe is called after each operation on messages, if it is not nil.
 	Observe func(Observation)
 }

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/entity"
@@ -38,7 +38,7 @@ func (t *cbsTokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage
 
 // take processes a put-token request and sends the response. If the token is refused, the response says so.
 // The log of requests gets neither the token nor the response.
-func (t *cbsTokenNode) take(ctx context.Context, payload []byte, e *requests.Entry) error {
+func (t *cbsTokenNode) take(ctx context.Context, payload []byte, e *requestlog.Entry) error {
 	m, err := message.Parse(payload)
 	if err != nil {
 		return err

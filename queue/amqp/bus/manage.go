@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -92,7 +92,7 @@ func (n *managementEndpoint) take(ctx context.Context, in amqp.IncomingMessage) 
 }
 
 // record adds the request to the log of requests.
-func (r *managementRequest) record(e *requests.Entry, payload, reply []byte, failed error) {
+func (r *managementRequest) record(e *requestlog.Entry, payload, reply []byte, failed error) {
 	if e == nil {
 		return
 	}

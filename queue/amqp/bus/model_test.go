@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -28,8 +28,8 @@ import (
 // asked for.
 func TestTransactionHistories(t *testing.T) {
 	const steps = 300
-	first := metatest.FirstSeed()
-	for seed := first; seed < first+2*metatest.QueueHistories; seed++ {
+	first := metamorphic.FirstSeed()
+	for seed := first; seed < first+2*metamorphic.QueueHistories; seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			p := newTransactionHistory(t, seed)
 			for range steps {

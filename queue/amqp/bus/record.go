@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/entity"
@@ -21,18 +21,18 @@ const (
 )
 
 // recording starts an entry of the log of requests. It returns nil if there is no log.
-func (c *conn) recording(frame, operation, path string) *requests.Entry {
+func (c *conn) recording(frame, operation, path string) *requestlog.Entry {
 	if c.bus.o.Requests == nil {
 		return nil
 	}
-	return &requests.Entry{Began: c.bus.o.Wall.Now(), Protocol: requests.AMQP, Method: frame,
+	return &requestlog.Entry{Began: c.bus.o.Wall.Now(), Protocol: requestlog.AMQP, Method: frame,
 		Operation: operation,
 		URI:       path, Entity: path, Client: c.client, Status: http.StatusOK}
 }
 
 // record completes an entry of the log of requests and adds it to the log. failed is the operation's error,
 // or nil.
-func (c *conn) record(e *requests.Entry, failed *frame.Error) {
+func (c *conn) record(e *requestlog.Entry, failed *frame.Error) {
 	if e == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (c *conn) record(e *requests.Entry, failed *frame.Error) {
 
 // recordEach adds one log entry for each state: a copy of e that complete has filled in. The log keeps no
 // reference to e.
-func (c *conn) recordEach(e *requests.Entry, states []frame.State, complete func(i int, e *requests.Entry)) {
+func (c *conn) recordEach(e *requestlog.Entry, states []frame.State, complete func(i int, e *requestlog.Entry)) {
 	if e == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func statusOf(condition wire.Symbol) int {
 }
 
 // recordAttach adds an entry for an attach to the log of requests.
-func (c *conn) recordAttach(e *requests.Entry, err error) {
+func (c *conn) recordAttach(e *requestlog.Entry, err error) {
 	if e == nil {
 		return
 	}

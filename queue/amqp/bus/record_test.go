@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -15,7 +15,7 @@ import (
 // The log of requests has each link, message, settlement and request for management, with what became of it.
 func TestRecorded(t *testing.T) {
 	w := newTestServer(t)
-	w.bus.o.Requests = requests.New(requests.MinMemory)
+	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
@@ -28,7 +28,7 @@ func TestRecorded(t *testing.T) {
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{{1}})))
 	w.fault(inject.FaultRule{Fault: inject.LockLost})
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
-	list, _ := w.bus.o.Requests.Read(0, requests.Filter{}).Next()
+	list, _ := w.bus.o.Requests.Read(0, requestlog.Filter{}).Next()
 	var got strings.Builder
 	for _, r := range list {
 		if r.Method == attachFrame && strings.HasSuffix(r.Entity, managementFrame) { // two at once
@@ -37,7 +37,7 @@ func TestRecorded(t *testing.T) {
 		got.WriteString(strings.Join([]string{r.Method, r.Operation, r.FaultOperation, r.Entity,
 			r.Condition, r.Rule}, " "))
 		got.WriteByte('\n')
-		if r.Protocol != requests.AMQP || (r.Status == 200) != (r.Condition == "") || r.Client == "" ||
+		if r.Protocol != requestlog.AMQP || (r.Status == 200) != (r.Condition == "") || r.Client == "" ||
 			r.Began.IsZero() || r.DataTime.IsZero() {
 			t.Errorf("%+v", r.Entry)
 		}
@@ -66,13 +66,13 @@ func TestRecorded(t *testing.T) {
 // The log has that a token was put, and not the token.
 func TestRecordedToken(t *testing.T) {
 	w := newTestServer(t)
-	w.bus.o.Requests = requests.New(requests.MinMemory)
+	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	if n := number(t, c.put(0, "amqp://localhost/q", "S3cr3t"), "status-code"); n != 202 {
 		t.Fatal(n)
 	}
-	list, _ := w.bus.o.Requests.Read(0, requests.Filter{Text: "put-token"}).Next()
+	list, _ := w.bus.o.Requests.Read(0, requestlog.Filter{Text: "put-token"}).Next()
 	if len(list) != 1 || list[0].URI != "amqp://localhost/q" || list[0].Status != 202 {
 		t.Fatalf("%+v", list)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/mayflydb/mayfly/internal/inject"
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -98,7 +98,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.IncomingMessage) (sta
 	e := s.c.recording(transferFrame, "send", s.address)
 	defer func() {
 		end(states)
-		s.c.recordEach(e, states, func(i int, one *requests.Entry) {
+		s.c.recordEach(e, states, func(i int, one *requestlog.Entry) {
 			one.RequestBody, one.Rule, one.FaultOperation = list[i].Payload, rules[i], inject.Send.String()
 		})
 	}()

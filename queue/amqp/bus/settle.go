@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/mayflydb/mayfly/internal/requests"
+	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/amqp"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -31,7 +31,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 	e := n.c.recording(dispositionFrame, "", n.at.String())
 	defer func() {
 		end(states)
-		n.c.recordEach(e, states, func(i int, one *requests.Entry) {
+		n.c.recordEach(e, states, func(i int, one *requestlog.Entry) {
 			name, op := settleName(list[i].State)
 			one.Operation, one.Rule, one.FaultOperation = name, rules[i], op.String()
 		})

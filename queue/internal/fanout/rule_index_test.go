@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mayflydb/mayfly/internal/metatest"
+	"github.com/mayflydb/mayfly/internal/metamorphic"
 	"github.com/mayflydb/mayfly/queue/entity"
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 	"github.com/mayflydb/mayfly/queue/message"
@@ -16,7 +16,7 @@ import (
 // TestIndex: the filters that match a message are among the candidates, in order, and the candidates are far
 // fewer than the filters.
 func TestIndex(t *testing.T) {
-	seed := metatest.FirstSeed()
+	seed := metamorphic.FirstSeed()
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
 	values := []rule.Value{rule.Int(1), rule.Number(1), rule.Number(0.5), rule.String("1"), rule.String("a"),

@@ -1,0 +1,213 @@
+package metamorphic
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// The kinds of partition keys of a history's container.
+const (
+	V2           = "v2"   // one path, hashed by version 2
+	V1           = "v1"   // one path, hashed by version 1
+	Hierarchical = "hier" // two paths
+)
+
+// HistoryConfig describes the container of a history.
+type HistoryConfig struct {
+	Kind    string // V2, V1 or Hierarchical
+	Ranges  int    // partition ranges
+	Unique  bool   // "/u" is unique in a partition
+	Policy  string // the initial indexing policy; empty is DefaultPolicy
+	Lenient bool   // ORDER BY does not need an index
+	Default string // the initial default time to live: a JSON token, or off
+	// Between permits acts, which run in the gaps of a step: see ConcurrentOperation.
+	Between bool
+	// Doors is the number of stores over one engine, like several servers, that execute the steps in turn;
+	// 0 is 1.
+	Doors int
+}
+
+func (c HistoryConfig) paths() []string {
+	if c.Kind == Hierarchical {
+		return []string{"/pk", "/pk2"}
+	}
+	return []string{"/pk"}
+}
+
+// String formats the configuration as the first line of a history.
+func (c HistoryConfig) String() string {
+	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
+	if c.Unique {
+		s += " unique"
+	}
+	if c.Policy != "" {
+		s += " policy=" + c.Policy
+	}
+	if c.Lenient {
+		s += " lenient"
+	}
+	if c.Between {
+		s += " between"
+	}
+	if c.Doors > 1 {
+		s += fmt.Sprintf(" doors=%d", c.Doors)
+	}
+	return s
+}
+
+// History is a sequence of operations on one container.
+type History struct {
+	Config HistoryConfig
+	Steps  []Step
+}
+
+// String formats the history, one step a line.
+func (h History) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, h.Config)
+	for _, s := range h.Steps {
+		fmt.Fprintln(&b, s)
+	}
+	return b.String()
+}
+
+// ParseSteps parses lines of steps. It ignores blank lines and lines that begin with '#'. A step without a
+// moment has the moment of the step before it; the first step has second 0.
+func ParseSteps(text string) ([]Step, error) {
+	var steps []Step
+	var now int64
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		s, err := ParseStep(line, now)
+		if err != nil {
+			return nil, err
+		}
+		now = s.At
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// The frequencies with which a mode adds an operation between the steps of a history.
+const (
+	Never     = "never"
+	Sometimes = "sometimes"
+	Always    = "always" // after every step
+)
+
+// HistoryMode is a combination of conditions that must not change an answer (except that the ranges change
+// the order of a whole list).
+type HistoryMode struct {
+	Sweep, Reopen string // Never, Sometimes or Always
+	Split         string // likewise; empty is Never
+	Ranges        int
+	Policy        string // the initial policy; empty leaves it unchanged
+	Between       bool   // see Config
+	Doors         int    // see Config
+}
+
+// Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the
+// number of ranges, the indexing policy) under which random histories run.
+func Modes() (all []HistoryMode) {
+	for _, sweep := range []string{Never, Sometimes, Always} {
+		for _, reopen := range []string{Never, Sometimes} {
+			for _, ranges := range []int{1, 4} {
+				for _, policy := range PolicyNames() {
+					all = append(all,
+						HistoryMode{Sweep: sweep, Reopen: reopen, Ranges: ranges, Policy: policy})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Apply adds the conditions of the mode to the history. It removes lists that are read page by page (the verb
+// Open) over several ranges: whether such a list returns an item that is inserted while it is read depends on
+// the positions at which its pages ended. If ranges are split, it also removes queries with ORDER BY over
+// several ranges: equal rows come in the order of range numbers, which is the order of the ranges only until
+// a split.
+func (m HistoryMode) Apply(h History, r *rand.Rand) History {
+	out := History{Config: h.Config}
+	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
+	if m.Policy != "" {
+		out.Config.Policy = m.Policy
+	}
+	if m.Policy == NoIndex {
+		out.Config.Default = "off"
+	}
+	splits := m.Split == Sometimes || m.Split == Always || m.Between
+	later := int64(0) // delay of later steps, because acts of earlier steps advance the clock
+	for _, s := range h.Steps {
+		at := s.At
+		s.At += later
+		several := s.In == "" || strings.HasSuffix(s.In, "*")
+		if several && (s.Verb == Open && (m.Ranges > 1 || splits && s.Range == "") || s.Verb == Ask &&
+			splits && strings.Contains(s.Text, "ORDER BY")) {
+			continue
+		}
+		if m.Between && s.interruptible() && r.IntN(2) == 0 {
+			later += 1000 * drawActs(&s, r)
+		}
+		out.Steps = append(out.Steps, s)
+		if s.Between != "" {
+			out.Steps = append(out.Steps, Step{At: at + later, Verb: Sweep})
+		}
+		s.At = at + later
+		if happens(m.Split, r) {
+			partition := HomePartition
+			if s.Verb == Create || s.Verb == Upsert || s.Verb == Read {
+				partition = s.Key().Partition
+			}
+			out.Steps = append(out.Steps, Step{At: s.At, Verb: Split, Args: []string{partition}})
+		}
+		if happens(m.Sweep, r) {
+			out.Steps = append(out.Steps, Step{At: s.At, Verb: Sweep})
+		}
+		if happens(m.Reopen, r) {
+			out.Steps = append(out.Steps, Step{At: s.At, Verb: Reopen})
+		}
+	}
+	return out
+}
+
+func happens(when string, r *rand.Rand) bool {
+	return when == Always || when == Sometimes && r.IntN(12) == 0
+}
+
+// Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then
+// it removes concurrent operations (acts) from the remaining steps in the same way.
+func Shrink(h History, fails func(History) bool) History {
+	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
+	for i, s := range h.Steps {
+		with := func(acts []ConcurrentOperation) []Step {
+			s.Between = actsText(acts)
+			return slices.Replace(slices.Clone(h.Steps), i, i+1, s)
+		}
+		if acts := s.acts(); len(acts) > 0 {
+			h.Steps = with(ShrinkList(acts, func(acts []ConcurrentOperation) bool {
+				return fails(History{h.Config, with(acts)})
+			}))
+		}
+	}
+	return h
+}
+
+// ShrinkList removes elements from a list as long as fails returns true for the rest, large pieces first.
+func ShrinkList[E any](list []E, fails func([]E) bool) []E {
+	for size := len(list) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(list); {
+			if less := slices.Delete(slices.Clone(list), i, i+size); fails(less) {
+				list = less
+			} else {
+				i += size
+			}
+		}
+	}
+	return list
+}

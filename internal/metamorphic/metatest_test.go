@@ -1,0 +1,278 @@
+package metamorphic
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A history that was printed and read again is the same history.
+func TestStepsRoundTrip(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		h := HistoryMode{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1,
+			Between: seed%2 == 0}.Apply(Generate(r, 40),
+			r)
+		var text string
+		for _, s := range h.Steps {
+			text += s.String() + "\n"
+		}
+		again, err := ParseSteps(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(h.Steps, again); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+func TestBadSteps(t *testing.T) {
+	for _, line := range []string{"", "at 5", "at noon read a", "query", "read a SELECT 1", "fly a", "read",
+		"read a b", "read a colour=red", "list page=two", "sweep a",
+		"read a between=sweep", "read a between=x:sweep", "read a between=1:fly", "read a between=1:advance", "read a between=1:sweep:2"} {
+		if s, err := ParseStep(line, 0); err == nil {
+			t.Errorf("%q was read as %s", line, s)
+		}
+	}
+}
+
+// Random histories must do everything: each verb, each outcome.
+func TestHistoriesReachEverything(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(250) {
+		h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
+		twin := NewModel(h.Config, func(string) int { return 0 })
+		for _, s := range h.Steps {
+			answer := twin.Do(s)
+			switch {
+			case answer == "":
+			case s.Verb == Batch:
+				failed := slices.ContainsFunc(strings.Split(answer, "; "),
+					func(a string) bool { return slices.Contains(refusals, a) })
+				answer = map[bool]string{true: s.Args[0] + " fails", false: s.Args[0] + " succeeds"}[failed]
+			case answer[0] == '[' && answer[len(answer)-1] != ']':
+				answer = "a page"
+			case answer[0] == '[' && len(answer) > 2:
+				answer = "items"
+			case answer[0] == 'e':
+				answer = "an item"
+			case strings.HasPrefix(answer, "created"), strings.HasPrefix(answer,
+				"replaced"), strings.HasPrefix(answer, "patched"):
+				answer, _, _ = strings.Cut(answer, " ")
+			}
+			if s.As != "" && s.As != s.Key().ID {
+				seen["rename: "+answer]++
+			}
+			seen[s.Verb+": "+answer]++
+		}
+	}
+	for _, want := range []string{"create: created", "create: conflict", "create: bad request",
+		"upsert: created", "upsert: replaced",
+		"upsert: conflict", "upsert: precondition failed", "upsert: bad request", "replace: replaced", "replace: not found",
+		"replace: precondition failed", "replace: conflict", "rename: replaced", "rename: not found", "rename: conflict", "delete: deleted", "delete: not found", "delete: precondition failed",
+		"patch: patched", "patch: not found", "patch: precondition failed", "patch: conflict", "patch: bad request", "batch: atomic succeeds",
+		"batch: atomic fails", "batch: bulk succeeds", "batch: bulk fails", "batch: stop succeeds", "batch: stop fails",
+		"read: an item", "read: not found", "read: not modified", "readmany: items", "readmany: []", "list: items", "list: []",
+		"open: a page", "open: items", "next: a page", "next: items", "next: no more", "clear: cleared", "default: ok", "default: bad request",
+		"path: ok", "path: bad request",
+		"reindex: ok", "reindex: bad request", "query: items", "query: []", "query: bad request"} {
+		if seen[want] < 3 {
+			t.Errorf("%q came up %d times", want, seen[want])
+		}
+	}
+}
+
+// What a step meets in its gaps comes before it or behind it, and an answer that fits neither is none.
+func TestAnswersOfInterruptedSteps(t *testing.T) {
+	steps := func(text string) []Step {
+		list, err := ParseSteps(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, test := range []struct{ step, answers string }{
+		{"at 1 read a", "e1 r1 ts=0 A"},
+		{"at 1 read a between=0:advance:4", "e1 r1 ts=0 A {ok}\n    or not found {ok}"},
+		{"at 1 read a between=0:advance:3", "e1 r1 ts=0 A {ok}"},
+		{"at 1 read a between=0:default:1", "e1 r1 ts=0 A {ok}\n    or not found {ok}"},
+		{"at 4 read a between=0:back:2", "e1 r1 ts=0 A {bad request}\n    or e1 r1 ts=0 A {ok}"},
+		{"at 4 upsert b between=1:advance:2", "created e2 r2 ts=4 {ok}\n    or created e2 r2 ts=6 {ok}"},
+		{"at 1 read a between=0:reindex:none,1:split:p,1:sweep", "e1 r1 ts=0 A {bad request, ok}"},
+		{"at 1 read a between=0:default:off,0:advance:9", "e1 r1 ts=0 A {ok, ok}"},
+		{"at 1 read a between=0:advance:9,0:default:off", "e1 r1 ts=0 A {ok, ok}\n    or not found {ok, ok}"},
+	} {
+		w := NewModel(HistoryConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
+		list := steps("create a\n" + test.step)
+		w.Do(list[0])
+		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`,
+			"A"); got != test.answers {
+			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
+		}
+	}
+	w := NewModel(HistoryConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
+	w.Do(steps("create a")[0])
+	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1,
+		"e2 {ok}": 0} {
+		if n := len(agreeing(w.outcomes(steps("at 1 read a between=0:advance:4")[0]), answer)); n != want {
+			t.Errorf("%q: %d twins agree, not %d", answer, n, want)
+		}
+	}
+}
+
+// A history is cut down to the acts that matter.
+func TestShrinkTakesActsOut(t *testing.T) {
+	list, err := ParseSteps(
+		"read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := Shrink(History{Steps: list}, func(h History) bool {
+		return slices.ContainsFunc(h.Steps, func(s Step) bool {
+			return strings.Contains(s.Between, "advance") && strings.Contains(s.Between, "2:sweep")
+		})
+	})
+	if got := less.Steps; len(got) != 1 || got[0].Between != "1:advance:4,2:sweep" {
+		t.Errorf("cut down to %v", got)
+	}
+}
+
+// faultyModel is a model as the subject, with something wrong in it.
+type faultyModel struct {
+	*Model
+	bend  func(*Model, *Step)         // changes the step before it is done
+	after func(*Model, Step, *string) // changes the state or the answer afterwards
+}
+
+func (f faultyModel) Do(s Step) (string, error) {
+	if f.bend != nil {
+		f.bend(f.Model, &s)
+	}
+	answer := f.Model.Do(s)
+	if f.after != nil {
+		f.after(f.Model, s, &answer)
+	}
+	return answer, nil
+}
+
+func (f faultyModel) RangeOf(string) int { return 0 }
+func (f faultyModel) Close() error       { return nil }
+
+// The histories are worth something if they find the mistakes that stores are known to make.
+func TestHistoriesFindFaults(t *testing.T) {
+	var dead []*modelItem // whom a query must not see
+	for name, fault := range map[string]faultyModel{
+		"an item dies a second early": {bend: func(w *Model, s *Step) {
+			w.pass(s.At / 1000)
+			for _, it := range w.items {
+				it.dead = it.dead || expired(it, w.path, w.def, w.now+1)
+			}
+		}},
+		"an item dies a second late": {bend: func(w *Model, s *Step) {
+			w.pass(s.At / 1000)
+			for _, it := range w.items {
+				it.dead = it.dead && expired(it, w.path, w.def, w.now-1)
+			}
+		}},
+		"a ttl of its own is ignored": {bend: func(_ *Model, s *Step) { s.TTL = "" }},
+		"a default is never changed": {bend: func(_ *Model, s *Step) {
+			if s.Verb == Default {
+				s.Verb = Reindex
+			}
+		}},
+		"If-Match is ignored":      {bend: func(_ *Model, s *Step) { s.IfMatch = "" }},
+		"If-None-Match is ignored": {bend: func(_ *Model, s *Step) { s.IfNoneMatch = "" }},
+		"an old etag passes for the current one": {bend: func(_ *Model, s *Step) {
+			if s.IfMatch == "old" {
+				s.IfMatch = "cur"
+			}
+		}},
+		"a replace moves an item to the end": {after: func(w *Model, s Step, answer *string) {
+			if it := w.last(); s.Verb == Replace && it != nil {
+				w.items = append(w.items[1:], w.items[0])
+			}
+		}},
+		"a read restarts the clock": {after: func(w *Model, s Step, answer *string) {
+			if it := w.find(parseItemKey(firstArg(s))); s.Verb == Read && it != nil {
+				it.ts = w.now
+			}
+		}},
+		"the dead live again under a longer default": {after: func(w *Model, s Step, _ *string) {
+			if s.Verb == Default {
+				for _, it := range w.items {
+					it.dead = false
+				}
+				w.mark()
+			}
+		}},
+		"a unique value outlives its item": {after: func(w *Model, s Step, answer *string) {
+			for _, it := range w.items {
+				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) &&
+					it.key.Partition == s.Key().Partition {
+					*answer = "conflict"
+				}
+			}
+		}},
+		"a query finds the dead": {bend: func(w *Model, s *Step) {
+			dead = slices.DeleteFunc(slices.Clone(w.items),
+				func(it *modelItem) bool { return !it.dead || s.Verb != Ask })
+			for _, it := range dead {
+				it.dead = false
+			}
+		}, after: func(*Model, Step, *string) {
+			for _, it := range dead {
+				it.dead = true
+			}
+		}},
+		"a query takes no parameters": {bend: func(_ *Model, s *Step) { s.Params = nil }},
+		"an ORDER BY needs no index":  {bend: func(w *Model, s *Step) { w.config.Lenient = true }},
+		"a change of the policy is forgotten": {bend: func(w *Model, s *Step) {
+			if s.Verb == Reindex {
+				s.Args = []string{w.policy}
+			}
+		}},
+		"a page begins at the item that the last one ended with": {after: func(w *Model, s Step, _ *string) {
+			if c := w.cursors[firstArg(s)]; s.Verb == Open && c.after != nil {
+				c.after = &modelItem{rid: c.after.rid - 1}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(30) {
+				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
+				open := func(c HistoryConfig) (Subject, error) {
+					fault.Model = NewModel(c, func(string) int { return 0 })
+					return fault, nil
+				}
+				if Run(h, open) == nil {
+					continue
+				}
+				less := Shrink(h, func(h History) bool { return Run(h, open) != nil })
+				if len(less.Steps) > 8 {
+					t.Errorf("cut down to %d steps only:\n%s", len(less.Steps), less)
+				}
+				return
+			}
+			t.Error("not found by 30 histories")
+		})
+	}
+}
+
+// last is the item inserted last.
+func (w *Model) last() *modelItem {
+	if len(w.items) == 0 {
+		return nil
+	}
+	return w.items[len(w.items)-1]
+}
+
+func firstArg(s Step) string {
+	if len(s.Args) == 0 {
+		return ""
+	}
+	return s.Args[0]
+}

@@ -1,0 +1,137 @@
+package metamorphic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mayflydb/mayfly/store/fault"
+)
+
+// stepOutcome is a correct answer to a step, and the model's state after the step.
+type stepOutcome struct {
+	answer string
+	model  *Model
+}
+
+// outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
+// after the concurrent changes. Without concurrent changes there is one outcome.
+func (w *Model) outcomes(s Step) []stepOutcome {
+	changes := s.changes()
+	if len(changes) == 0 {
+		return []stepOutcome{{w.Do(s), w}}
+	}
+	w.pass(s.At / 1000)
+	var all []stepOutcome
+	for at := range len(changes) + 1 {
+		ways := []interleaving{{model: w.clone()}}
+		for i := range len(changes) + 1 {
+			if i == at {
+				for j := range ways {
+					ways[j].answer = ways[j].model.do(s)
+				}
+			}
+			if i < len(changes) {
+				ways = applyAct(ways, changes[i])
+			}
+		}
+		for _, y := range ways {
+			all = append(all, stepOutcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
+		}
+	}
+	return all
+}
+
+// interleaving is one of the possible orders of a step and its concurrent changes.
+type interleaving struct {
+	model  *Model
+	answer string   // of the step, once it has taken effect
+	acts   []string // the answers of the changes so far
+}
+
+// applyAct applies a concurrent operation to the model of each interleaving. A store may accept or refuse
+// that its clock is set back, so each interleaving of a Back becomes two.
+func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
+	var next []interleaving
+	for _, y := range ways {
+		if a.Verb == Back {
+			refused := y
+			refused.model = y.model.clone()
+			refused.acts = append(slices.Clip(y.acts), fault.CodeBadRequest.String())
+			next = append(next, refused)
+		}
+		answer := "ok"
+		switch a.Verb {
+		case Advance:
+			y.model.pass(y.model.now + a.seconds())
+		case Back:
+			y.model.now -= a.seconds() // expired items stay expired
+		case Default, Reindex:
+			answer = y.model.do(Step{Verb: a.Verb, Args: []string{a.Arg}})
+		}
+		y.acts = append(slices.Clip(y.acts), answer)
+		next = append(next, y)
+	}
+	return next
+}
+
+// clone copies a model.
+func (w *Model) clone() *Model {
+	c := *w
+	c.items = w.copyItems()
+	c.cursors = maps.Clone(w.cursors)
+	for name, old := range w.cursors {
+		one := *old // the cursor's last item is identified by its rid, which stays the same
+		c.cursors[name] = &one
+	}
+	return &c
+}
+
+// state returns everything that a model's answers depend on, as text.
+func (w *Model) state() string {
+	var b strings.Builder
+	fmt.Fprint(&b, w.now, w.def, w.policy, w.etags, w.rids)
+	for _, it := range w.items {
+		fmt.Fprintf(&b, "\n%+v", *it)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.cursors)) {
+		c := w.cursors[name]
+		fmt.Fprintf(&b, "\n%s %v %v", name, c.scope, c.done)
+		if c.after != nil {
+			fmt.Fprint(&b, c.after.rid)
+		}
+	}
+	return b.String()
+}
+
+// agreeing returns the models after those possible outcomes of a step whose answer equals got, the answer
+// of the store. Of models with equal states it returns one.
+func agreeing(possible []stepOutcome, got string) (twins []*Model) {
+	var states []string
+	for _, o := range possible {
+		if o.answer != got {
+			continue
+		}
+		if len(possible) > 1 {
+			state := o.model.state()
+			if slices.Contains(states, state) {
+				continue
+			}
+			states = append(states, state)
+		}
+		twins = append(twins, o.model)
+	}
+	return twins
+}
+
+// answers returns the different answers of the outcomes, as text.
+func answers(possible []stepOutcome) string {
+	var list []string
+	for _, o := range possible {
+		if !slices.Contains(list, o.answer) {
+			list = append(list, o.answer)
+		}
+	}
+	return strings.Join(list, "\n    or ")
+}

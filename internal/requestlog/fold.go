@@ -1,0 +1,106 @@
+package requestlog
+
+import (
+	"hash/maphash"
+	"time"
+)
+
+// attemptGrouper finds log entries that are attempts of the same operation. A request is a further attempt
+// if, shortly before it, an equal request failed with a status after which clients retry. add must be called
+// for all entries in order.
+type attemptGrouper struct {
+	seed maphash.Seed
+	open map[uint64]lastAttempt // failed requests that may be retried, by folder.key
+}
+
+// lastAttempt is the most recent attempt of an operation; it has failed and may be retried.
+type lastAttempt struct {
+	first    uint64
+	count    int
+	ended    time.Time
+	retry    time.Duration
+	activity string
+}
+
+const (
+	// retryWindow is the maximal time between a failed request and its retry, in addition to the retry time
+	// that was sent to the client. SDKs wait for up to 15 seconds between attempts.
+	retryWindow = 20 * time.Second
+	// sameWindow is used in place of retryWindow for attempts with the same activity id or correlated id.
+	sameWindow = 2 * time.Minute
+	// maxOpen is the maximal number of failures in folder.open.
+	maxOpen = 4096
+)
+
+func newFolder() *attemptGrouper {
+	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
+}
+
+// add sets Attempt and First of the log entry r. key must be the result of f.key(r), which needs the entry's
+// headers and body.
+func (f *attemptGrouper) add(r *LoggedEntry, key uint64) {
+	r.Attempt, r.First = 1, r.ID
+	last, known := f.open[key]
+	if known && last.isRetriedBy(r) {
+		r.Attempt, r.First = last.count+1, last.first
+	}
+	if !isRetryable(r) {
+		delete(f.open, key)
+		return
+	}
+	if len(f.open) >= maxOpen {
+		f.drop(r.Began)
+	}
+	f.open[key] = lastAttempt{first: r.First, count: r.Attempt, ended: r.Began.Add(r.Took), retry: r.Retry,
+		activity: r.group()}
+}
+
+// drop forgets failed requests that happened too long ago to be retried. If too many are left, it forgets
+// all.
+func (f *attemptGrouper) drop(now time.Time) {
+	for key, a := range f.open {
+		if now.Sub(a.ended) > a.retry+retryWindow {
+			delete(f.open, key)
+		}
+	}
+	if len(f.open) >= maxOpen {
+		clear(f.open)
+	}
+}
+
+func (a *lastAttempt) isRetriedBy(r *LoggedEntry) bool {
+	window := a.retry + retryWindow
+	if same := r.group(); same != "" && same == a.activity {
+		window = a.retry + sameWindow
+	}
+	return r.Began.Sub(a.ended) <= window
+}
+
+// group returns the id that the client has set for all requests of an operation, or "" if it has set none.
+func (r *LoggedEntry) group() string {
+	if r.Correlated != "" {
+		return r.Correlated
+	}
+	return r.Activity
+}
+
+// isRetryable reports whether clients retry a request with this result.
+func isRetryable(r *LoggedEntry) bool {
+	switch r.Status {
+	case 0, 408, 410, 429, 449, 503:
+		return true
+	}
+	return false
+}
+
+// key returns a hash of the content of a request. Attempts of the same operation have the same key.
+func (f *attemptGrouper) key(r *LoggedEntry) uint64 {
+	var h maphash.Hash
+	h.SetSeed(f.seed)
+	for _, part := range [...]string{r.Method, r.Operation, r.URI, r.Entity, r.PartitionKey, r.Continuation} {
+		_, _ = h.WriteString(part)
+		_ = h.WriteByte(0)
+	}
+	_, _ = h.Write(r.RequestBody)
+	return h.Sum64() + uint64(r.Protocol)
+}

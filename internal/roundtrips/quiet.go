@@ -1,0 +1,157 @@
+package roundtrips
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mayflydb/mayfly/engine"
+)
+
+// operationContextKey is the key of a context value that marks the calls of an operation whose round trips
+// are counted.
+type operationContextKey struct{}
+
+// Counted returns a context that marks the calls of an operation whose round trips are counted. Unlike
+// calls of background work, they do not wait.
+func Counted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, operationContextKey{}, true)
+}
+
+// CountingLock is a lock between an operation whose round trips are being counted and the calls of
+// background work: they never run at the same time. It is safe for concurrent use.
+type CountingLock struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	running int  // calls of background work
+	taken   bool // an operation is being counted
+}
+
+// NewCountedTurn returns a CountingLock that no operation has taken.
+func NewCountedTurn() *CountingLock {
+	u := &CountingLock{}
+	u.changed = sync.NewCond(&u.mu)
+	return u
+}
+
+// Take waits for the calls of background work and keeps others from beginning until Give.
+func (u *CountingLock) Take() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for u.running > 0 {
+		u.changed.Wait()
+	}
+	u.taken = true
+}
+
+// Give ends the counted operation that began with Take: calls of background work continue.
+func (u *CountingLock) Give() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.taken = false
+	u.changed.Broadcast()
+}
+
+// call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
+// being counted.
+func (u *CountingLock) call(ctx context.Context, fn func() error) error {
+	if ctx.Value(operationContextKey{}) == nil {
+		u.mu.Lock()
+		for u.taken {
+			u.changed.Wait()
+		}
+		u.running++
+		u.mu.Unlock()
+		defer func() {
+			u.mu.Lock()
+			defer u.mu.Unlock()
+			u.running--
+			u.changed.Broadcast()
+		}()
+	}
+	return fn()
+}
+
+// BackgroundPausingEngine is a shared engine for tests that count the round trips of an operation: while an operation
+// is being counted, the calls of background work wait.
+type BackgroundPausingEngine struct {
+	engine.Engine
+	getter engine.Getter
+	turn   *CountingLock
+}
+
+// RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
+// machine.
+type RemoteEngine interface {
+	engine.Engine
+	engine.Getter
+}
+
+// Quiet returns an engine whose background calls wait while an operation holds turn.
+func Quiet(e RemoteEngine, turn *CountingLock) *BackgroundPausingEngine {
+	return &BackgroundPausingEngine{e, e, turn}
+}
+
+// Shared reports true: other servers may have the data open.
+func (e *BackgroundPausingEngine) Shared() bool { return true }
+
+// Advice returns what the underlying engine recommends: see engine.SizeAdvice.
+func (e *BackgroundPausingEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
+
+// View calls View of the engine. A call of background work first waits for the end of an operation that is
+// being counted.
+func (e *BackgroundPausingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
+}
+
+// Update calls Update of the engine. A call of background work first waits for the end of an operation that
+// is being counted.
+func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) (at []engine.ScopePosition, err error) {
+	err = e.turn.call(ctx, func() error {
+		at, err = e.Engine.Update(ctx, scopes, fn, ahead...)
+		return err
+	})
+	return at, err
+}
+
+// Get calls Get of the engine. A call of background work first waits for the end of an operation that is
+// being counted.
+func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+	err error) {
+	err = e.turn.call(ctx, func() error {
+		v, at, err = e.getter.Get(ctx, scope, key)
+		return err
+	})
+	return v, at, err
+}
+
+// BackgroundPausingDatabase is a BackgroundPausingEngine over a database with a clock and notifications.
+type BackgroundPausingDatabase struct {
+	BackgroundPausingEngine
+	engine.ClockReporter
+	notifier engine.CommitNotifier
+}
+
+// Await calls Await of the database. A call of background work first waits for the end of an operation that
+// is being counted.
+func (e *BackgroundPausingDatabase) Await(ctx context.Context, scopes [][]byte) error {
+	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
+}
+
+// Listen calls Listen of the database.
+func (e *BackgroundPausingDatabase) Listen(ctx context.Context, fn func([]byte)) {
+	e.notifier.Listen(ctx, fn)
+}
+
+// RemoteDatabase is an engine over a database with a clock and notifications.
+type RemoteDatabase interface {
+	RemoteEngine
+	engine.ClockReporter
+	engine.CommitNotifier
+}
+
+// QuietOf returns a database that behaves like e, except that calls of background work wait while an
+// operation whose round trips are counted is running: the operation holds turn.
+func QuietOf(e RemoteDatabase, turn *CountingLock) *BackgroundPausingDatabase {
+	return &BackgroundPausingDatabase{BackgroundPausingEngine{e, e, turn}, e, e}
+}

@@ -1,0 +1,26 @@
+package roundtrips_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/engine/enginetest"
+	"github.com/mayflydb/mayfly/engine/pebble"
+	"github.com/mayflydb/mayfly/internal/roundtrips"
+)
+
+// An engine that is counted is the engine that it was.
+func TestConformance(t *testing.T) {
+	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
+		fs := vfs.NewMem()
+		return enginetest.DataSet{Open: func(t *testing.T) engine.Engine {
+			e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return roundtrips.Over(e)
+		}}
+	})
+}

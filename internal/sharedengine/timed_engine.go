@@ -1,0 +1,126 @@
+package sharedengine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/ttl"
+)
+
+// GetterEngine is an engine that also reads single keys.
+type GetterEngine interface {
+	engine.Engine
+	engine.Getter
+}
+
+// ClockReportingEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
+// and reports the time with each call. It passes on the optional interfaces of Readers and Txns.
+type ClockReportingEngine struct {
+	GetterEngine
+	clock ttl.Clock
+
+	mu   sync.Mutex
+	told time.Time // guarded by mu
+}
+
+// WithClock returns an engine whose database has a given clock.
+func WithClock(e GetterEngine, clock ttl.Clock) *ClockReportingEngine {
+	return &ClockReportingEngine{GetterEngine: e, clock: clock}
+}
+
+// Told implements engine.ClockReporter: it returns the latest time of the clock that the result of a call has
+// contained, or the zero time before the first call.
+func (e *ClockReportingEngine) Told() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.told
+}
+
+// tell reads the clock and returns its time in microseconds since 1970, which a call of the engine returns
+// with its result. It also stores the time, so that Told can return it.
+func (e *ClockReportingEngine) tell() int64 {
+	now := e.clock.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now.After(e.told) {
+		e.told = now
+	}
+	return now.UnixMicro()
+}
+
+// View implements engine.Engine.
+func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	now := e.tell()
+	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(clockReportingReader{r, now}) })
+}
+
+// Update implements engine.Engine.
+func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	var now int64
+	at, err := e.GetterEngine.Update(ctx, scopes, func(t engine.Txn) error {
+		now = e.tell()
+		return fn(clockReportingTxn{t, now})
+	}, ahead...)
+	for i := range at {
+		at[i].Now = now
+	}
+	return at, err
+}
+
+// Get implements engine.Getter.
+func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+	now := e.tell()
+	v, at, err := e.GetterEngine.Get(ctx, scope, key)
+	at.Now = now
+	return v, at, err
+}
+
+type clockReportingReader struct {
+	engine.Reader
+	now int64
+}
+
+func (r clockReportingReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+	return timed(r.Reader, scopes, r.now)
+}
+
+// Prefetch implements engine.Prefetcher.
+func (r clockReportingReader) Prefetch(keys [][]byte) { prefetch(r.Reader, keys) }
+
+type clockReportingTxn struct {
+	engine.Txn
+	now int64
+}
+
+func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+	return timed(t.Txn, scopes, t.now)
+}
+
+// Prefetch implements engine.Prefetcher.
+func (t clockReportingTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
+
+// SetFresh implements engine.NewKeySetter.
+func (t clockReportingTxn) SetFresh(key, value []byte) {
+	if f, ok := t.Txn.(engine.NewKeySetter); ok {
+		f.SetFresh(key, value)
+		return
+	}
+	t.Set(key, value)
+}
+
+func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.ScopePosition, error) {
+	at, err := r.Positions(scopes)
+	for i := range at {
+		at[i].Now = now
+	}
+	return at, err
+}
+
+func prefetch(r engine.Reader, keys [][]byte) {
+	if p, ok := r.(engine.Prefetcher); ok {
+		p.Prefetch(keys)
+	}
+}
