@@ -54,8 +54,8 @@ type Clock = ttl.VirtualClock
 // NewClock returns a clock that shows the time at and is stopped.
 func NewClock(at time.Time) *Clock { return ttl.NewManual(at) }
 
-// PostgresDatabase identifies a PostgreSQL database in which a store is kept, instead of in a folder. Postgres
-// returns one, and Open opens its store.
+// PostgresDatabase identifies a PostgreSQL database in which a store is kept, instead of in a folder.
+// Postgres returns one, and Open opens its store.
 type PostgresDatabase struct {
 	open func(context.Context, *options) (engine.Engine, error)
 }

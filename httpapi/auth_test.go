@@ -105,8 +105,9 @@ func TestSignatureLinks(t *testing.T) {
 			"version 1": "type=master&ver=1&sig=" + signature, "with a tail": "type=master&ver=1.0&sig=" +
 				signature + ",x",
 		} {
-			with, to, err := signedRequest{verb: tc.verb, path: tc.path, query: tc.query, authorization: header,
-				date: signedDate}.verify(t, auth)
+			with, to, err := signedRequest{verb: tc.verb, path: tc.path, query: tc.query,
+				authorization: header,
+				date:          signedDate}.verify(t, auth)
 			if err != nil || with != masterSignature || to.Leaf() != tc.leaf {
 				t.Errorf("%s, %s: leaf %q, error %v", name, form, to.Leaf(), err)
 			}

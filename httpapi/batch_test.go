@@ -300,7 +300,8 @@ func TestRowBatch(t *testing.T) {
 	check(bytes.Join([][]byte{create, read, upsertMinimal}, nil), atomicBatch(`["1"]`), 200,
 		"201/0 true true, 200/0 true true, 200/0 true false")
 	check(append(read, create...), atomicBatch(`["1"]`), 207, "424/0 false false, 409/0 false false")
-	check(append(create, hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...), bulk("0"), 207,
+	check(append(create, hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...), bulk("0"),
+		207,
 		"409/0 false false, 412/0 false false")
 	check(append(read, hybridrowtest.Record(hybridrowtest.Bytes(t,
 		"81 70 54 e1 7f 13 04 00 00 00 02 00 00 00 01 31"))...), bulk(

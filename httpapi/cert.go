@@ -58,9 +58,9 @@ func Certificate(dir string, hosts []string, shared UpdateCertAuthorityFunc) (ce
 	return certificateAt(dir, hosts, shared, ttl.SystemClock{}.Now())
 }
 
-// UpdateCertAuthorityFunc reads and replaces the authority that several servers have in common. It calls fn with
-// the stored certificate and key as PEM text, or nil if there are none, and stores the result of fn unless
-// that is nil. It may call fn more than once; the last call counts.
+// UpdateCertAuthorityFunc reads and replaces the authority that several servers have in common. It calls fn
+// with the stored certificate and key as PEM text, or nil if there are none, and stores the result of fn
+// unless that is nil. It may call fn more than once; the last call counts.
 type UpdateCertAuthorityFunc func(fn func(stored []byte) ([]byte, error)) error
 
 func certificateAt(dir string, hosts []string, shared UpdateCertAuthorityFunc,

@@ -292,7 +292,8 @@ func checkIndexingPolicyShown(t *testing.T) {
 
 func checkOfferLinks(t *testing.T) {
 	w := checked(t)
-	for _, c := range []*testResponse{w.do("GET", coll, "").want(200), w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "800").want(201)} {
+	for _, c := range []*testResponse{w.do("GET", coll, "").want(200), w.do("POST", "/dbs",
+		`{"id":"shared"}`, "x-ms-offer-throughput", "800").want(201)} {
 		self, rid := c.at("_self").Str, c.at("_rid").Str
 		for _, query := range []string{
 			queryBody(`SELECT * from root where root.resource = "`+self+`"`, ""),

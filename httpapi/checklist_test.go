@@ -102,7 +102,8 @@ func checkLocations(t *testing.T) {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
-	fixed := newTestServer(t, func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
+	fixed := newTestServer(t,
+		func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
 	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" ||
 		got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
@@ -139,7 +140,8 @@ func checkQueryEngine(t *testing.T) {
 }
 
 func checkConsistencyPolicy(t *testing.T) {
-	newTestServer(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Session"`)
+	newTestServer(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel",
+		`"Session"`)
 	strict := newTestServer(t, func(s *testServerOptions) { s.server.Consistency = "strong" })
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }

@@ -28,8 +28,8 @@ import (
 // start is the moment at which the clocks of tests stand.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// testServer is a server over a store in memory, and a client that signs its requests. Both clocks stand still:
-// the data's and the wall's.
+// testServer is a server over a store in memory, and a client that signs its requests. Both clocks stand
+// still: the data's and the wall's.
 type testServer struct {
 	t     testing.TB
 	setup testServerOptions
@@ -190,7 +190,8 @@ func (w *testServer) send(r *http.Request) *testResponse {
 	w.t.Helper()
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
-	a := &testResponse{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t, rec),
+	a := &testResponse{t: w.t, what: r.Method + " " + r.RequestURI, code: rec.Code, header: headerOf(w.t,
+		rec),
 		body: rec.Body.Bytes()}
 	a.everyAnswer(r.Method)
 	id := a.header.Get("X-Ms-Activity-Id")

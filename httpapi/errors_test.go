@@ -23,7 +23,8 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	string) {
 	t.Helper()
 	var log bytes.Buffer
-	s := newTestServer(t, func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
+	s := newTestServer(t,
+		func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// pagedRead is something that is read page by page, in an order that is settled: a list, a query, a change feed.
+// pagedRead is something that is read page by page, in an order that is settled: a list, a query, a change
+// feed.
 type pagedRead struct {
 	f        fuzzedRequest
 	key      string
@@ -31,7 +32,8 @@ type pageContinuation struct {
 
 // read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is
 // refused; ends, if any, gets each token.
-func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageContinuation) (rows []string, ok bool) {
+func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageContinuation) (rows []string,
+	ok bool) {
 	w.t.Helper()
 	whole := token == ""
 	for page := 0; page == 0 || token != ""; page++ {
@@ -146,7 +148,8 @@ var pagedQueries = []struct{ text, all string }{
 var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 
 // forge makes a continuation for a reader out of those of all.
-func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string, from *pagedRead, end pageContinuation) {
+func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string, from *pagedRead,
+	end pageContinuation) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]

@@ -8,9 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// requestGenerator makes requests, most of them valid, out of bytes: each one decides something, and where they end so
-// does the series. What earlier answers have given is used again: etags, continuations, session tokens, rids,
-// permissions' tokens.
+// requestGenerator makes requests, most of them valid, out of bytes: each one decides something, and where
+// they end so does the series. What earlier answers have given is used again: etags, continuations, session
+// tokens, rids, permissions' tokens.
 type requestGenerator struct {
 	rest   []byte
 	secret []byte
@@ -84,7 +84,8 @@ func with(method, path, body string, headers ...string) fuzzedRequest {
 
 // kinds are the requests that a maker can make; what is there more than once comes more often.
 func (g *requestGenerator) kinds() []func() fuzzedRequest {
-	return []func() fuzzedRequest{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan, g.resume,
+	return []func() fuzzedRequest{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan,
+		g.resume,
 		g.feed, g.batch, g.rows, g.partition, g.container,
 		g.database, g.offer, g.small, g.execute, g.clock, g.split, g.explain, g.own, g.open, g.other,
 		g.create, g.create, g.create, g.create, g.read, g.patch, g.patch, g.query, g.feed, g.batch, g.small}

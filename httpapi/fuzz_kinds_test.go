@@ -247,7 +247,8 @@ func (g *requestGenerator) batchOf(at, id, body string) fuzzedRequest {
 func (g *requestGenerator) rows() fuzzedRequest {
 	var rows []string
 	for n := g.n(3); n >= 0; n-- {
-		rows = append(rows, g.of(hybridrowtest.Delete, hybridrowtest.Create, "81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 02 69 30",
+		rows = append(rows, g.of(hybridrowtest.Delete, hybridrowtest.Create,
+			"81 70 54 e1 7f 13 02 00 00 00 02 00 00 00 02 69 30",
 			"81 70 54 e1 7f 43 14 00 00 00 02 00 00 00 15"+hex.EncodeToString([]byte(`{"id":"i0","pk":"k0"}`)),
 			"81 70 54 e1 7f 53 05 00 00 00 02 00 00 00 02 69 30 15"+hex.EncodeToString([]byte(`{"id":"i0","pk":"k0"}`))+"14 09 01 2a 03 0c"))
 	}

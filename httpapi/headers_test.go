@@ -23,7 +23,8 @@ func parseHeaders(pairs ...string) (reqHeaders, error) {
 // fieldsOf are headers as a request has them.
 func fieldsOf(pairs ...string) (list []requestlog.HeaderField) {
 	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, requestlog.HeaderField{Name: http.CanonicalHeaderKey(pairs[i]), Value: pairs[i+1]})
+		list = append(list, requestlog.HeaderField{Name: http.CanonicalHeaderKey(pairs[i]),
+			Value: pairs[i+1]})
 	}
 	return list
 }

@@ -185,7 +185,8 @@ func TestSilentReaders(t *testing.T) {
 			for ; m.TryTake(m.Share()); n++ {
 				m.Give(m.Share())
 				clients.Go(func() {
-					w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read},
+					w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(),
+						begun: begun, read: read},
 						ask(w))
 				})
 				<-begun

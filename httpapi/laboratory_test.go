@@ -144,7 +144,8 @@ func (c timerReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 func TestWaitOverTheWire(t *testing.T) {
 	t.Parallel()
 	armed := make(chan time.Duration, 1)
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
+	w := newTestServer(t,
+		func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	lsn := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200).header.Get("Lsn")

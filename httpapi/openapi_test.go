@@ -25,8 +25,8 @@ type openAPIValidator struct {
 	seen map[string]bool // operations that have succeeded, with the kind of their answers
 }
 
-// openAPIValidator reads the server's OpenAPI document, which must be a valid one. Schemas of objects are closed in
-// it, so that an answer with a member that its schema does not know does not fit.
+// openAPIValidator reads the server's OpenAPI document, which must be a valid one. Schemas of objects are
+// closed in it, so that an answer with a member that its schema does not know does not fit.
 func (w *testServer) contract(t *testing.T) *openAPIValidator {
 	t.Helper()
 	text := w.do("GET", "/_mayfly/openapi.json", "").want(200).body

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// mergingClient is a client that merges partition ranges by the server's query plans, as the official SDKs do.
+// mergingClient is a client that merges partition ranges by the server's query plans, as the official SDKs
+// do.
 type mergingClient struct {
 	w       *testServer
 	path    string // of the items
@@ -31,7 +32,8 @@ type mergingClient struct {
 func (w *testServer) pipeline(path string, page int, headers ...string) *mergingClient {
 	w.t.Helper()
 	feed := w.do("GET", strings.TrimSuffix(path, "docs")+"pkranges", "").want(200)
-	return &mergingClient{w: w, path: path, page: page, headers: headers, features: allFeatures, ranges: feed.at("PartitionKeyRanges").Array()}
+	return &mergingClient{w: w, path: path, page: page, headers: headers, features: allFeatures,
+		ranges: feed.at("PartitionKeyRanges").Array()}
 }
 
 // planInfo is the part of a plan that a client goes by.
@@ -97,7 +99,8 @@ func queryBody(text, params string) string {
 }
 
 // gather asks all ranges that the plan names and merges the rows in the order of the query.
-func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value, error) {
+func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value,
+	error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
 	var rows []jsondoc.Value
 	for _, r := range p.ranges {

@@ -60,7 +60,8 @@ func TestOneProfileAtATime(t *testing.T) {
 	close(read)
 	go func() {
 		defer close(ended)
-		w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun, read: read}, r)
+		w.h.ServeHTTP(&blockedResponseWriter{ResponseRecorder: httptest.NewRecorder(), begun: begun,
+			read: read}, r)
 	}()
 	<-begun
 	w.do("GET", "/debug/pprof/trace?seconds=1", "", "Authorization", key).

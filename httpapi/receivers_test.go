@@ -11,7 +11,8 @@ import (
 )
 
 // openReceiver opens a receiver of an entity by its stream, and returns its events, its id and what ends it.
-func (w *testServer) openReceiver(base, entity, body string) (lines <-chan string, opened string, end func()) {
+func (w *testServer) openReceiver(base, entity, body string) (lines <-chan string, opened string,
+	end func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", base+"/_mayfly/entities/"+entity+"/receivers",

@@ -104,7 +104,8 @@ func TestSplitOverTheWire(t *testing.T) {
 			t.Errorf("%s: %d items: %v", what, len(got), got)
 		}
 	}
-	rest := func(method, path, body string, first *testResponse, headers func(more ...string) []string) []string {
+	rest := func(method, path, body string, first *testResponse,
+		headers func(more ...string) []string) []string {
 		given := []string{first.ids("Documents")}
 		for _, half := range []string{"1", "2"} {
 			for token := first.header.Get("X-Ms-Continuation"); token != ""; {

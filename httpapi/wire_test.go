@@ -88,17 +88,20 @@ func kindsOfAnswers(etag string) []requestCase {
 // What net/http adds or looks for itself may have its own form over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
 	t.Parallel()
-	for version, send := range map[string]func(*testing.T, string, requestCase) (int, []string){"HTTP1": rawHTTP1,
+	for version, send := range map[string]func(*testing.T, string, requestCase) (int,
+		[]string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
-			w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
+			w := newTestServer(t, ranges(2),
+				func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
 			w.expiringContainer()
 			etag := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).at("_etag").Str
 			base, _ := w.listen()
 			addr := strings.TrimPrefix(base, "http://")
 			kinds := kindsOfAnswers(etag)
 			if version == "HTTP1" { // over HTTP/2 so large a body needs more than these frames
-				kinds = append(kinds, requestCase{"POST", docs, strings.Repeat(" ", maxDrain+1), pk(`["a"]`), 413})
+				kinds = append(kinds, requestCase{"POST", docs, strings.Repeat(" ", maxDrain+1), pk(`["a"]`),
+					413})
 			}
 			for _, q := range kinds {
 				if !slices.Contains(q.headers, "Authorization") {

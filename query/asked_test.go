@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Asked is an expression and the value that Cosmos DB's own query compiler gives it.
+// expressionCase is an expression and the value that Cosmos DB's own query compiler gives it.
 type expressionCase struct {
 	text    string
 	value   string // JSON, or - where it is undefined

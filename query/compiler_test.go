@@ -89,8 +89,8 @@ func TestCompiler(t *testing.T) {
 	})
 }
 
-// knownDifference is one way in which answers are known to differ: by a part of the query, and a part of what the
-// compiler says of it.
+// knownDifference is one way in which answers are known to differ: by a part of the query, and a part of what
+// the compiler says of it.
 type knownDifference struct{ query, answer, reason string }
 
 func (d *knownDifference) explains(query, answer string) bool {

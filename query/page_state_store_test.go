@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// memorySource is a Source over plain slices: documents with the entries that the container's Indexer makes of
-// them.
+// memorySource is a Source over plain slices: documents with the entries that the container's Indexer makes
+// of them.
 type memorySource struct {
 	docs    []*memoryDocument // by rid
 	entries []memoryEntry     // by key and rid

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// scopedSource is a source whose index names others than the documents of its scope: the dead, and those of other
-// partitions.
+// scopedSource is a source whose index names others than the documents of its scope: the dead, and those of
+// other partitions.
 type scopedSource struct {
 	*memorySource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all

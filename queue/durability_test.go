@@ -85,8 +85,8 @@ const (
 	missing
 )
 
-// messageObservations is what clients know. The mutex is held while an operation begins or ends, and while the disk
-// is copied.
+// messageObservations is what clients know. The mutex is held while an operation begins or ends, and while
+// the disk is copied.
 type messageObservations struct {
 	*testHost
 	mu    sync.Mutex

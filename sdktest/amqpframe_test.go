@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// fakeBroker is the least that a client takes for a broker: one connection and one session; it hands each message
-// that comes to the receiver that asks next. It is there for the frames alone.
+// fakeBroker is the least that a client takes for a broker: one connection and one session; it hands each
+// message that comes to the receiver that asks next. It is there for the frames alone.
 type fakeBroker struct {
 	conn    net.Conn
 	payload []byte          // of the message that is coming, or waits

@@ -34,7 +34,8 @@ type memoryAttack struct {
 func memoryAttacks() []memoryAttack {
 	const withoutKey, withKey = 120, 1200
 	return []memoryAttack{
-		{"unfinished messages of AMQP", withoutKey, func(t *testing.T, _ *attackedServer, bus string) (open []io.Closer) {
+		{"unfinished messages of AMQP", withoutKey, func(t *testing.T, _ *attackedServer,
+			bus string) (open []io.Closer) {
 			for range 72 {
 				c := dialAMQP(t, bus)
 				open = append(open, c)
@@ -59,7 +60,8 @@ func memoryAttacks() []memoryAttack {
 			}
 			return []io.Closer{c}
 		}},
-		{"payloads of direct mode before a key", withoutKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
+		{"payloads of direct mode before a key", withoutKey, func(t *testing.T, a *attackedServer,
+			_ string) (open []io.Closer) {
 			payload := []byte(`{"id":"` + strings.Repeat("x", 2_000_000) + `"}`)
 			f := rntbdtest.Frame(3, 1, [16]byte{1}, payload, rntbdtest.Flag(2, 1), rntbdtest.Text(0x15, "d"),
 				rntbdtest.Text(0x16, "v"))
@@ -71,7 +73,8 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"items of direct mode that nobody takes", withKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
+		{"items of direct mode that nobody takes", withKey, func(t *testing.T, a *attackedServer,
+			_ string) (open []io.Closer) {
 			f := rntbdtest.Frame(3, 3, [16]byte{1}, nil, rntbdtest.Text(1, "Bearer "+EmulatorKey),
 				rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "v"), rntbdtest.Text(0x17, "big"),
 				rntbdtest.Text(0x2B, `["x"]`))
@@ -89,7 +92,8 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"items over HTTP that nobody takes", withKey, func(t *testing.T, a *attackedServer, _ string) (open []io.Closer) {
+		{"items over HTTP that nobody takes", withKey, func(t *testing.T, a *attackedServer,
+			_ string) (open []io.Closer) {
 			for range 800 {
 				c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port))
 				must(t, err)
@@ -101,7 +105,8 @@ func memoryAttacks() []memoryAttack {
 			}
 			return open
 		}},
-		{"bodies over HTTP that do not end", withoutKey, func(t *testing.T, a *attackedServer, bus string) (open []io.Closer) {
+		{"bodies over HTTP that do not end", withoutKey, func(t *testing.T, a *attackedServer,
+			bus string) (open []io.Closer) {
 			for n := range 400 {
 				address := []string{bus, fmt.Sprintf("127.0.0.1:%d", a.s.Port)}[n%2]
 				c, err := net.Dial("tcp", address)

@@ -189,7 +189,8 @@ func (r *receivedEvents) settled() {
 	}
 }
 
-// expiryWriter writes short-lived documents, one after the other, so that it knows what becomes of each version.
+// expiryWriter writes short-lived documents, one after the other, so that it knows what becomes of each
+// version.
 type expiryWriter struct {
 	name   string
 	c      *azcosmos.ContainerClient
@@ -225,7 +226,8 @@ func (m *expiryWriter) forget(i int) {
 
 // renew replaces a version, or what comes after it when it has expired.
 func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) error {
-	next := &writtenVersion{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 + m.rng.IntN(longestTTL)}
+	next := &writtenVersion{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 +
+		m.rng.IntN(longestTTL)}
 	if m.rng.IntN(8) == 0 {
 		next.ttl = -1
 	}
@@ -290,7 +292,8 @@ func newObservedContainer(t *testing.T, name string) *observedContainer {
 }
 
 func (g *observedContainer) newReceivedEvents(t *testing.T, how string, once bool) *receivedEvents {
-	return &receivedEvents{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once, seen: map[int]expiryEvent{}, last: map[string]uint64{}, grown: make(chan struct{})}
+	return &receivedEvents{t: t, name: how + " of " + g.name, ledger: g.ledger, once: once,
+		seen: map[int]expiryEvent{}, last: map[string]uint64{}, grown: make(chan struct{})}
 }
 
 func (g *observedContainer) path() string { return "_mayfly/dbs/db/colls/" + g.name }
@@ -319,7 +322,8 @@ func TestEventsAfterKill9(t *testing.T) {
 		laboratory(t, s, http.MethodPatch, g.path()+"/settings", "{"+settings+"}")
 		for range eventWriters {
 			name := fmt.Sprintf("w%02d", len(writers))
-			writers = append(writers, &expiryWriter{name: name, c: c, pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
+			writers = append(writers, &expiryWriter{name: name, c: c,
+				pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
 				count: &count, rng: rand.New(rand.NewPCG(seed, uint64(len(writers))))})
 		}
 	}
@@ -339,7 +343,8 @@ func TestEventsAfterKill9(t *testing.T) {
 
 // killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged,
 // then kills the server.
-func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiryWriter, after int64) {
+func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiryWriter,
+	after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -22,7 +22,8 @@ func TestExplorer(t *testing.T) {
 	failures := failureSummary(t)
 	s := startBus(t, "--memory")
 	keyed := start(t, "--memory", "--key", ownKey, "--san", "elsewhere.example") // a name beside loopback
-	chromium(t, failures, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey, "--mayfly", binary)
+	chromium(t, failures, "run.js", s.Server, "--keyed", keyed.URL("http"), "--key", ownKey, "--mayfly",
+		binary)
 	must(t, s.Stop())
 }
 

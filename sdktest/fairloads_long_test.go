@@ -30,7 +30,8 @@ type loadScenario struct {
 	name    string
 	prepare func(t *testing.T, a *attackedServer, b serviceBusServer) // nil: nothing
 	clients int
-	do      func(ctx context.Context, l *loadGenerator) // once by one client; it is called again until the load ends
+	// once by one client; it is called again until the load ends
+	do func(ctx context.Context, l *loadGenerator)
 }
 
 // loadGenerator is a running load in a process of its own.
@@ -113,7 +114,8 @@ func (l *loadGenerator) rest(ctx context.Context, method, path, body string, hea
 	l.to(ctx, l.admin, token, method, path, body, headers...)
 }
 
-func (l *loadGenerator) to(ctx context.Context, port int, token, method, path, body string, headers ...string) {
+func (l *loadGenerator) to(ctx context.Context, port int, token, method, path, body string,
+	headers ...string) {
 	req, err := http.NewRequestWithContext(ctx, method, fmt.Sprintf("http://127.0.0.1:%d/%s", port, path),
 		strings.NewReader(body))
 	if err != nil {
@@ -273,7 +275,8 @@ func fairLoads() []loadScenario {
 				}
 			}
 		}},
-		{"long polls", func(t *testing.T, _ *attackedServer, b serviceBusServer) { b.create(t, "polled") }, 1000,
+		{"long polls", func(t *testing.T, _ *attackedServer, b serviceBusServer) { b.create(t, "polled") },
+			1000,
 			func(ctx context.Context, l *loadGenerator) {
 				if l.sent.Add(1)%500 == 0 {
 					for ctx.Err() == nil {

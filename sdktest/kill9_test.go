@@ -17,8 +17,8 @@ const (
 	killWriters = 32
 )
 
-// documentVersion is a state of one document: absent (value 0), or with a value and, once that was acknowledged, an
-// etag.
+// documentVersion is a state of one document: absent (value 0), or with a value and, once that was
+// acknowledged, an etag.
 type documentVersion struct {
 	value int
 	etag  azcore.ETag

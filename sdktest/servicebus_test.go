@@ -185,7 +185,8 @@ func (b serviceBusServer) rest(t *testing.T, method, path, body string, headers 
 }
 
 // restAs is rest with a token.
-func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string, headers ...string) (int, string) {
+func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string, headers ...string) (int,
+	string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

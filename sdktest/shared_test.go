@@ -82,8 +82,8 @@ func spread(t *testing.T, ports ...int) int {
 	return port
 }
 
-// roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one connection, so that
-// spread would leave most of them to one server.
+// roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one
+// connection, so that spread would leave most of them to one server.
 type roundRobinProxy struct {
 	port   int            // that clients use
 	served []atomic.Int64 // requests of each server
@@ -205,7 +205,8 @@ func TestServiceBusOfOneDatabase(t *testing.T) {
 			"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE")
 	}
 	a, b := open(), open()
-	front := serviceBusServer{Server: &Server{Port: spread(t, a.Port, b.Port)}, amqp: spread(t, a.amqp, b.amqp),
+	front := serviceBusServer{Server: &Server{Port: spread(t, a.Port, b.Port)}, amqp: spread(t, a.amqp,
+		b.amqp),
 		admin: spread(t, a.admin, b.admin), tls: spread(t, a.tls, b.tls)}
 	ctx, cancel := context.WithTimeout(t.Context(), busTime)
 	defer cancel()

@@ -67,7 +67,8 @@ type connectionVariant struct {
 
 // connections lists the ways in which the scenarios of every language run. The tag long adds those of
 // longConnections.
-var connections = append([]connectionVariant{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}}, longConnections...)
+var connections = append([]connectionVariant{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}},
+	longConnections...)
 
 // TestScenarios runs the scenarios of each language, on each connection against a server of its own; in
 // direct mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api"
@@ -132,7 +133,8 @@ func scenarioList(t *testing.T, file string) map[string][]string {
 
 // runSuite runs the scenarios of a language by one way: http, https, or direct mode, which finds the server
 // by https.
-func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string, ranges int) {
+func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string,
+	ranges int) {
 	server := start(t, "--data", t.TempDir(), "--virtual-clock", "--ranges", strconv.Itoa(ranges))
 	cert := filepath.Join(t.TempDir(), "mayfly.pem")
 	must(t, os.WriteFile(cert, get(t, server.URL("http")+"_explorer/emulator.pem"), 0o644))

@@ -207,7 +207,11 @@ func TestMarksAfterReopen(t *testing.T) {
 		what string
 		do   func(l *clockRig, d *store.Database, c *store.Container) error
 	}{
-		{"an item was written", func(l *clockRig, _ *store.Database, c *store.Container) error { l.put(c, "new"); return nil }},
+		{"an item was written", func(l *clockRig, _ *store.Database,
+			c *store.Container) error {
+			l.put(c, "new")
+			return nil
+		}},
 		{"expired items were purged", func(l *clockRig, _ *store.Database, _ *store.Container) error {
 			_, err := l.db.SweepNow(l.ctx)
 			return err
@@ -216,7 +220,8 @@ func TestMarksAfterReopen(t *testing.T) {
 			_, err := c.Lease(l.ctx, pk("x"), "long", 5)
 			return err
 		}},
-		{"the settings of a container were changed", func(l *clockRig, d *store.Database, c *store.Container) error {
+		{"the settings of a container were changed", func(l *clockRig, d *store.Database,
+			c *store.Container) error {
 			_, err := d.ReplaceContainer(l.ctx, "c", specOf(l.t, ""), store.WriteOptions{})
 			return err
 		}},

@@ -52,7 +52,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A ledger is what clients know, in this life and in the lives before.
+// crashModel is what clients know, in this life and in the lives before.
 type crashModel struct {
 	keys map[metamorphic.ItemKey]*observedKey
 	// Names and what they stand for. Nothing here may ever come to stand for something else.
@@ -70,8 +70,8 @@ type observedKey struct {
 	n       int         // operations done
 }
 
-// itemState is one state of a key. An empty body means that the item is not there; what is under way has no LSN
-// yet.
+// itemState is one state of a key. An empty body means that the item is not there; what is under way has no
+// LSN yet.
 type itemState struct {
 	body string
 	lsn  uint64
@@ -84,7 +84,7 @@ func (k *observedKey) may(there bool) bool {
 	return slices.ContainsFunc(k.next, func(s itemState) bool { return s.there() == there })
 }
 
-// clone copies a ledger. The lock of its life is held.
+// clone copies a crashModel. The lock of its life is held.
 func (g *crashModel) clone() *crashModel {
 	c := &crashModel{map[metamorphic.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
 		g.defaults}
@@ -122,7 +122,7 @@ func keyOf(it store.Item) metamorphic.ItemKey {
 	return metamorphic.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
 }
 
-// A life is a store from its opening to a crash.
+// storeRun is a store from its opening to a crash.
 type storeRun struct {
 	t   *testing.T
 	ctx context.Context
@@ -516,7 +516,7 @@ func storesOnFailingDisk(t *testing.T) {
 	}
 }
 
-// A script does one of everything on a disk that may fail, and notes in which states each item may be
+// faultyDiskRun does one of everything on a disk that may fail, and notes in which states each item may be
 // afterwards.
 type faultyDiskRun struct {
 	t        *testing.T
@@ -554,7 +554,8 @@ func (s *faultyDiskRun) run(fs *testdisk.Disk) {
 	s.ok(db.Close(), true)
 }
 
-func (s *faultyDiskRun) items(ctx context.Context, clock *ttl.VirtualClock, db *store.DB, c *store.Container) {
+func (s *faultyDiskRun) items(ctx context.Context, clock *ttl.VirtualClock, db *store.DB,
+	c *store.Container) {
 	s.upsert(ctx, c, "a", "")
 	s.upsert(ctx, c, "b", "")
 	s.upsert(ctx, c, "mayfly", `,"ttl":1`)

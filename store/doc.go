@@ -104,8 +104,8 @@
 //
 // Package store/internal/container has the state of a container as plain values. Package
 // store/internal/transaction has the two halves of a write: Prepare checks it before any lock is taken, Apply
-// carries it out in a transaction. A single write, a batch (batchExecution.go), a patch (patch.go), a script and the
-// reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
+// carries it out in a transaction. A single write, a batch (batchExecution.go), a patch (patch.go), a script
+// and the reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
 //
 // Package store/internal/layout encodes every key. Package store/internal/view defines which keys an item
 // has, so that readers use the same definition. Check (store/internal/check) verifies the consistency.
@@ -114,6 +114,6 @@
 // are defined by package store/internal/record. Users, permissions, client encryption keys and scripts are
 // part of it (package store/internal/resource).
 //
-// Errors are *queryerror.Error, with a Code. Package store/internal/classify makes them from the errors of the
-// packages below.
+// Errors are *queryerror.Error, with a Code. Package store/internal/classify makes them from the errors of
+// the packages below.
 package store

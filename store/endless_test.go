@@ -206,8 +206,8 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// callbackContext is a context that does something when somebody derives another from it for the first time: a
-// script for what its host does, a patch for the time that its condition has.
+// callbackContext is a context that does something when somebody derives another from it for the first time:
+// a script for what its host does, a patch for the time that its condition has.
 type callbackContext struct {
 	context.Context
 	once sync.Once

@@ -61,16 +61,31 @@ func TestExplainItem(t *testing.T) {
 		"n, longer": {`"defaultTtl":9`, func(b *testStore) { b.mortal("a", 90); b.pass(9) },
 			"live item 90 90 81", ""},
 		"n, written again": {`"defaultTtl":9`,
-			func(b *testStore) { b.mortal("a", 0); b.pass(4); b.mortal("a", 0) }, "live container 9 13 9", ""},
+			func(b *testStore) {
+				b.mortal("a", 0)
+				b.pass(4)
+				b.mortal("a",
+					0)
+			}, "live container 9 13 9", ""},
 		"ghost": {`"defaultTtl":9`, func(b *testStore) { b.mortal("a", 0); b.pass(9) },
 			"ghost container 9 9 0", "It expired at 2023-11-14T22:13:29Z, and is not purged yet: it has no"},
 		"ghost by floor": {`"defaultTtl":9`,
 			func(b *testStore) { b.mortal("a", 0); b.pass(10); b.setDefault("100") }, "ghost floor 0 10 0",
 			"It expired at 2023-11-14T22:13:30Z or before, and is not purged yet: it had expired when the container's default was changed at 2023-11-14T22:13:30Z or earlier"},
 		"ghost, then off": {`"defaultTtl":9`,
-			func(b *testStore) { b.mortal("a", 5); b.pass(10); b.setDefault("null") }, "ghost floor 0 10 0", ""},
+			func(b *testStore) {
+				b.mortal("a",
+					5)
+				b.pass(10)
+				b.setDefault("null")
+			}, "ghost floor 0 10 0", ""},
 		"lowered": {`"defaultTtl":900`,
-			func(b *testStore) { b.mortal("a", 0); b.pass(10); b.setDefault("4") }, "ghost container 4 4 0", ""},
+			func(b *testStore) {
+				b.mortal("a",
+					0)
+				b.pass(10)
+				b.setDefault("4")
+			}, "ghost container 4 4 0", ""},
 		"lease": {`"defaultTtl":9`,
 			func(b *testStore) {
 				b.mortal("a", 0)
@@ -96,7 +111,8 @@ func TestExplainItem(t *testing.T) {
 				b.pass(10)
 				b.setDefault("null")
 			}, "live lease 0 30 20", ""},
-		"purged, forgotten": {`"defaultTtl":9`, func(b *testStore) { b.mortal("a", 0); b.pass(9); b.purgeDue() },
+		"purged, forgotten": {`"defaultTtl":9`,
+			func(b *testStore) { b.mortal("a", 0); b.pass(9); b.purgeDue() },
 			"unknown off 0 never", "There is no such item"},
 		"purged, known": {`"defaultTtl":9` + keeps,
 			func(b *testStore) {

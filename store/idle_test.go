@@ -57,8 +57,16 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 			_, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT * FROM c"})
 			return err
 		},
-		"list":      func(b *testStore) error { _, _, err := b.c.List(b.ctx, store.ListOptions{}); return err },
-		"feed":      func(b *testStore) error { _, _, err := b.c.Changes(b.ctx, store.ChangesRequest{}); return err },
+		"list": func(b *testStore) error {
+			_, _, err := b.c.List(b.ctx,
+				store.ListOptions{})
+			return err
+		},
+		"feed": func(b *testStore) error {
+			_, _, err := b.c.Changes(b.ctx,
+				store.ChangesRequest{})
+			return err
+		},
 		"tombstone": func(b *testStore) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
 		"lease":     func(b *testStore) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
 		"batch": func(b *testStore) error {

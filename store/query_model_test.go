@@ -72,7 +72,8 @@ func (g *queryRig) spec(policy string) definition.ContainerSpec {
 	if policy == metamorphic.NoIndex {
 		ttl = ""
 	}
-	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` + metamorphic.PolicyJSON(policy) + "}"
+	text := `{"id":"` + policy + `","partitionKey":` + key + ttl + `,"indexingPolicy":` +
+		metamorphic.PolicyJSON(policy) + "}"
 	spec, _, err := definition.ParseContainerSpec([]byte(text), true)
 	if err != nil {
 		g.t.Fatal(err)
@@ -541,5 +542,6 @@ func (g *queryRig) disturb(touched map[string]bool) (story string) {
 
 // mortalPolicies are the policies under which documents can expire.
 func mortalPolicies() []string {
-	return slices.DeleteFunc(metamorphic.PolicyNames(), func(p string) bool { return p == metamorphic.NoIndex })
+	return slices.DeleteFunc(metamorphic.PolicyNames(),
+		func(p string) bool { return p == metamorphic.NoIndex })
 }

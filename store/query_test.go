@@ -462,7 +462,8 @@ func TestQueryMemory(t *testing.T) {
 func TestLenientOrderBy(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{metamorphic.DefaultPolicy, metamorphic.NoIndex, metamorphic.SomePaths} {
-		b := newQueryBench(t, store.Options{Ranges: 2, Lenient: true}, false, `"indexingPolicy":`+metamorphic.PolicyJSON(policy))
+		b := newQueryBench(t, store.Options{Ranges: 2, Lenient: true}, false,
+			`"indexingPolicy":`+metamorphic.PolicyJSON(policy))
 		b.put(`{"id":"1","pk":"x","a":1,"b":2,"o":{"y":1},"l":[{"k":"b"}]}`, `{"id":"2","pk":"y","a":1,"b":3,"o":{"y":3},"l":[{"k":"a"}]}`,
 			`{"id":"3","pk":"z","b":1,"o":{"y":2},"l":[{"k":"c"}]}`)
 		b.expect("SELECT VALUE c.id FROM c ORDER BY c.a DESC, c.b", `"1" "2" "3"`)

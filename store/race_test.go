@@ -24,7 +24,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A bench is a store in memory with a clock that the test moves, and one container.
+// testStore is a store in memory with a clock that the test moves, and one container.
 type testStore struct {
 	t     *testing.T
 	ctx   context.Context

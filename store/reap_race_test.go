@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// midTransactionEngine is an engine that lets something happen once in the middle of the next transaction: its closure has
-// run, its commit is still to come.
+// midTransactionEngine is an engine that lets something happen once in the middle of the next transaction:
+// its closure has run, its commit is still to come.
 type midTransactionEngine struct {
 	testdisk.Engine
 	happens atomic.Pointer[func()]

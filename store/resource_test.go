@@ -188,8 +188,14 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 		{"user", func(w *resourceRig) error {
 			return w.d.Resources(store.KindUser).Delete(w.ctx, "u", store.WriteOptions{})
 		}, 4},
-		{"container", func(w *resourceRig) error { return w.d.DeleteContainer(w.ctx, "c", store.WriteOptions{}) }, 3},
-		{"database", func(w *resourceRig) error { return w.db.DeleteDatabase(w.ctx, "db", store.WriteOptions{}) }, 0},
+		{"container", func(w *resourceRig) error {
+			return w.d.DeleteContainer(w.ctx, "c",
+				store.WriteOptions{})
+		}, 3},
+		{"database", func(w *resourceRig) error {
+			return w.db.DeleteDatabase(w.ctx, "db",
+				store.WriteOptions{})
+		}, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newResourceRig(t, testdisk.New(t))

@@ -34,7 +34,8 @@ func (p *pausingClock) Now() time.Time {
 func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
-	clock := &pausingClock{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)), begun: make(chan struct{}),
+	clock := &pausingClock{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+		begun:   make(chan struct{}),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Clock: clock,
 		QueryTime:  100 * time.Millisecond,

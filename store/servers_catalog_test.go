@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// catalogChangingEngine is an engine over which another store changes the catalog before every second transaction on
-// it.
+// catalogChangingEngine is an engine over which another store changes the catalog before every second
+// transaction on it.
 type catalogChangingEngine struct {
 	engine.Engine
 	engine.Getter

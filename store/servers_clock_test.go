@@ -94,7 +94,8 @@ func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 	if one, two := ahead.db.Now(), behind.db.Now(); !one.Equal(two) || one.Unix() != 1_700_000_030 {
 		t.Errorf("the servers say %v and %v", one, two)
 	}
-	for i, b := range []*testStore{behind, ahead, behind, ahead} { // in turn: no write is dated before another
+	// in turn: no write is dated before another
+	for i, b := range []*testStore{behind, ahead, behind, ahead} {
 		clock.Advance(time.Second)
 		b.doc("b", 0)
 		it, _, err := behind.c.Read(b.ctx, pk("p"), "b", store.ReadOptions{})

@@ -214,8 +214,8 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 	}
 }
 
-// catalogConflictEngine is an engine at which another store changes the catalog before the first transaction that
-// changes it.
+// catalogConflictEngine is an engine at which another store changes the catalog before the first transaction
+// that changes it.
 type catalogConflictEngine struct {
 	engine.Engine
 	engine.Getter

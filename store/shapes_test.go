@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// queryShape is a query of a usual form, and what its first page may read. %d stands for the number of documents.
-// -1: no bound.
+// queryShape is a query of a usual form, and what its first page may read. %d stands for the number of
+// documents. -1: no bound.
 type queryShape struct {
 	name, text, pk  string
 	loaded, entries int64 // at most; entries also as a share of the documents, see all

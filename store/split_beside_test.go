@@ -26,7 +26,8 @@ type splitContextKey struct{}
 // during runs Split on the range id, and fn before each of its views and transactions that begins while the
 // gate is open. inside reports that the split itself shares the gate then: no change of the container can
 // come.
-func (b *testStore) during(s *hookedEngine, id string, fn func(step int, inside bool)) ([]store.PartitionRange,
+func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
+	inside bool)) ([]store.PartitionRange,
 	error) {
 	b.t.Helper()
 	step, in := 0, false

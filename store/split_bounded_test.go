@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// gateCountingEngine is an engine that counts what is read and written while a container's gate is shut, and can let
-// something happen at each view of a split that is taken while it is open and nobody is inside.
+// gateCountingEngine is an engine that counts what is read and written while a container's gate is shut, and
+// can let something happen at each view of a split that is taken while it is open and nobody is inside.
 type gateCountingEngine struct {
 	testdisk.Engine
 	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
@@ -64,7 +64,8 @@ func (e *gateCountingEngine) View(ctx context.Context, fn func(engine.Reader) er
 
 func (e *gateCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateCountingTxn{t, e}) }, ahead...)
+	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateCountingTxn{t, e}) },
+		ahead...)
 }
 
 type gateCountingReader struct {
@@ -94,7 +95,7 @@ func (t gateCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(ke
 func (t gateCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
 func (t gateCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
 
-// beside marks the context of a split in these tests.
+// splitContextKey marks the context of a split in these tests.
 type splitContextKey struct{}
 
 func openCounting(t *testing.T) (*gateCountingEngine, *DB, *Container) {

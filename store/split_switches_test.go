@@ -67,7 +67,8 @@ func TestSplitBesideSwitches(t *testing.T) {
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		r := rand.New(rand.NewPCG(seed, 11))
-		w := &settingsWorkload{kept: true, randomWorkload: &randomWorkload{b: b, r: r, want: map[string]string{}}}
+		w := &settingsWorkload{kept: true, randomWorkload: &randomWorkload{b: b, r: r,
+			want: map[string]string{}}}
 		for range 30 {
 			w.step(false)
 		}

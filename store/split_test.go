@@ -295,7 +295,8 @@ func TestSplitWhileReindexing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, policy := range []string{metamorphic.SomePaths, metamorphic.DefaultPolicy, metamorphic.NoIndex, metamorphic.DefaultPolicy} {
+	for i, policy := range []string{metamorphic.SomePaths, metamorphic.DefaultPolicy, metamorphic.NoIndex,
+		metamorphic.DefaultPolicy} {
 		spec := specOf(t, `"indexingPolicy":`+metamorphic.PolicyJSON(policy))
 		if _, err := d.ReplaceContainer(b.ctx, "c", spec, store.WriteOptions{}); err != nil {
 			t.Fatal(err)

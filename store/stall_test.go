@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// blockingEngine is an engine that keeps one transaction open until it is told to go on, as a stored procedure does
-// that takes long.
+// blockingEngine is an engine that keeps one transaction open until it is told to go on, as a stored
+// procedure does that takes long.
 type blockingEngine struct {
 	testdisk.Engine
 	next    atomic.Bool // the next transaction is kept open

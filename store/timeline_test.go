@@ -30,9 +30,10 @@ func timeline(t *testing.T, d *datatest.Case) string {
 	if err != nil {
 		d.Fatalf("%v", err)
 	}
-	h := metamorphic.History{Steps: steps, Config: metamorphic.HistoryConfig{Kind: d.String("kind", metamorphic.V2),
-		Ranges:  int(d.Int("ranges", 1)),
-		Default: d.String("default", "off"), Unique: d.Flag("unique")}}
+	h := metamorphic.History{Steps: steps,
+		Config: metamorphic.HistoryConfig{Kind: d.String("kind", metamorphic.V2),
+			Ranges:  int(d.Int("ranges", 1)),
+			Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
 	want := play(d, h, onDisk(t))
 	sweeps := []string{metamorphic.Never, metamorphic.Sometimes, metamorphic.Always}

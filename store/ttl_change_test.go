@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A change of a container's default, and back: from the second "at" on it is "to", from four seconds later on
-// it is "from" again.
+// defaultTTLChange is a change of a container's default, and back: from the second "at" on it is "to", from
+// four seconds later on it is "from" again.
 type defaultTTLChange struct {
 	from, to, at int64
 	c            *store.Container

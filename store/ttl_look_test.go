@@ -11,11 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// visibleItem is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is none.
+// visibleItem is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is
+// none.
 type visibleItem struct{ ts, ttl, v int64 }
 
-// visibilityCheck is one look at a container in every way that shows items. Each must show want and nothing else; keys
-// are those that are also asked for one by one.
+// visibilityCheck is one look at a container in every way that shows items. Each must show want and nothing
+// else; keys are those that are also asked for one by one.
 type visibilityCheck struct {
 	ctx  context.Context
 	c    *store.Container

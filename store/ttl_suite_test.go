@@ -20,7 +20,7 @@ import (
 // has expired (ghost operations), of all when the default changes, and what the feeds show. Each row is
 // played in memory, on a disk that is opened anew now and then, and under each reaper.
 
-// A fixture is a stage of the suite.
+// ttlSuiteRig is a stage of the suite.
 type ttlSuiteRig struct {
 	*timelineRig
 	reaper  string
@@ -114,8 +114,9 @@ func (g *ttlSuiteRig) settle() {
 // put upserts an item of the partition x.
 func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
-	_, _, err := c.Upsert(g.ctx, pk("x"), document(metamorphic.TimelineEvent{ID: id, Partition: "x", TTL: own},
-		0),
+	_, _, err := c.Upsert(g.ctx, pk("x"),
+		document(metamorphic.TimelineEvent{ID: id, Partition: "x", TTL: own},
+			0),
 		store.WriteOptions{})
 	g.must(err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// A waiting is a Wait under way.
+// pendingWait is a Wait under way.
 type pendingWait struct {
 	t    *testing.T
 	end  context.CancelFunc

@@ -219,18 +219,19 @@ func TestReaperFailingList(t *testing.T) {
 }
 
 func TestSweepNow(t *testing.T) {
-	g := newReaperRig(t, ttl.ReaperOptions{Paused: true, Load: func() int { return 100 }}, func(y *testSweeper) {
-		y.put(slot(1), 100, 0)
-		y.put(slot(2), 10, 0)
-		y.put(slot(2), 10, time.Minute)
-		y.put(slot(3), 10, 0)
-		y.before = func(_ context.Context, r ttl.SweepRange) error {
-			if r == slot(3) {
-				return errDisk
+	g := newReaperRig(t, ttl.ReaperOptions{Paused: true, Load: func() int { return 100 }},
+		func(y *testSweeper) {
+			y.put(slot(1), 100, 0)
+			y.put(slot(2), 10, 0)
+			y.put(slot(2), 10, time.Minute)
+			y.put(slot(3), 10, 0)
+			y.before = func(_ context.Context, r ttl.SweepRange) error {
+				if r == slot(3) {
+					return errDisk
+				}
+				return nil
 			}
-			return nil
-		}
-	})
+		})
 	purged, err := g.SweepNow(t.Context())
 	var failed *ttl.SweepRangeError
 	if purged != 110 || !errors.As(err, &failed) || failed.Range != slot(3) {
@@ -299,14 +300,15 @@ func TestReaperPause(t *testing.T) {
 func TestReaperClose(t *testing.T) {
 	t.Run("in a pause", func(t *testing.T) {
 		pace := newSleepSignalClock()
-		g := newReaperRig(t, ttl.ReaperOptions{Pace: pace, Load: func() int { return 1 }}, func(y *testSweeper) {
-			y.put(slot(1), 100, 0)
-			y.before = func(context.Context,
-				ttl.SweepRange) error {
-				pace.Advance(time.Millisecond)
-				return nil
-			}
-		})
+		g := newReaperRig(t, ttl.ReaperOptions{Pace: pace, Load: func() int { return 1 }},
+			func(y *testSweeper) {
+				y.put(slot(1), 100, 0)
+				y.before = func(context.Context,
+					ttl.SweepRange) error {
+					pace.Advance(time.Millisecond)
+					return nil
+				}
+			})
 		<-pace.asleep
 		g.Close()
 		g.check(t, 68, "1")
@@ -380,7 +382,7 @@ func TestReaperPanic(t *testing.T) {
 	}
 }
 
-// The yard panics when two of its methods meet.
+// The sweeper panics when two of its methods meet.
 func TestReaperInManyHands(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 3}, nil)
 	var wg sync.WaitGroup
@@ -418,7 +420,7 @@ func TestReaperDo(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) { y.put(slot(1), 500, 0) })
 	for range 100 {
 		err := g.Do(t.Context(), func(context.Context) error {
-			leave := g.yard.enter() // panics where a method of the yard runs
+			leave := g.yard.enter() // panics where a method of the sweeper runs
 			runtime.Gosched()
 			leave()
 			return nil

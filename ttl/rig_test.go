@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A yard is what the reaper of these tests sweeps: for each range the seconds at which items expire.
+// testSweeper is what the reaper of these tests sweeps: for each range the seconds at which items expire.
 type testSweeper struct {
 	clock ttl.Clock
 	pace  *autoAdvanceClock // for a before that takes its time
@@ -122,7 +122,7 @@ func (y *testSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (t
 	return sw, nil
 }
 
-// A tapped clock reports when somebody goes to sleep on it.
+// sleepSignalClock is a clock that reports when somebody goes to sleep on it.
 type sleepSignalClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
@@ -138,7 +138,7 @@ func (c sleepSignalClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return ch, stop
 }
 
-// An eager clock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
+// autoAdvanceClock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
 type autoAdvanceClock struct {
 	*ttl.VirtualClock
 	mu   sync.Mutex
@@ -165,7 +165,7 @@ func (c *autoAdvanceClock) takeNaps() []time.Duration {
 	return naps
 }
 
-// A rig is a reaper with its clocks and its yard.
+// reaperRig is a reaper with its clocks and its sweeper.
 type reaperRig struct {
 	*ttl.Reaper
 	yard  *testSweeper

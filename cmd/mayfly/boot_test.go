@@ -73,7 +73,8 @@ func boot(t *testing.T, args ...string) *testServer {
 // spawn runs "serve" as a process.
 func spawn(t *testing.T, args ...string) *testServer {
 	t.Helper()
-	b := &testServer{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0], append([]string{"serve", "--port", "0"}, args...)...)}
+	b := &testServer{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0],
+		append([]string{"serve", "--port", "0"}, args...)...)}
 	b.proc.Stderr = b.stderr
 	out, err := b.proc.StdoutPipe()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// blockingExportProxy stands before a server and lets so many requests for pages of items pass. Those behind wait until it
-// is closed.
+// blockingExportProxy stands before a server and lets so many requests for pages of items pass. Those behind
+// wait until it is closed.
 type blockingExportProxy struct {
 	*httptest.Server
 	left    atomic.Int64

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// blockingImportProxy stands before a server, which may be another one later, and lets so many requests with documents
-// pass. The next one waits until it is opened, and fails then.
+// blockingImportProxy stands before a server, which may be another one later, and lets so many requests with
+// documents pass. The next one waits until it is opened, and fails then.
 type blockingImportProxy struct {
 	*httptest.Server
 	host    atomic.Pointer[string]

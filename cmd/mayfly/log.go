@@ -33,8 +33,8 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	return slog.New(&rateLimitedHandler{h, &lineRateLimiter{same: make(map[string]int)}})
 }
 
-// rateLimitedHandler is a slog.Handler that limits the number of lines a second. It reports how many lines it has
-// dropped.
+// rateLimitedHandler is a slog.Handler that limits the number of lines a second. It reports how many lines it
+// has dropped.
 type rateLimitedHandler struct {
 	slog.Handler
 	lines *lineRateLimiter
@@ -63,7 +63,8 @@ func (b *rateLimitedHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // writeNotice writes a line about the log itself. at is the record from which the line takes its time.
-func (b *rateLimitedHandler) writeNotice(ctx context.Context, at slog.Record, level slog.Level, message string,
+func (b *rateLimitedHandler) writeNotice(ctx context.Context, at slog.Record, level slog.Level,
+	message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
 	told.AddAttrs(attrs...)

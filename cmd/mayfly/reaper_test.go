@@ -12,7 +12,8 @@ import (
 
 // mortals boots a server with a virtual clock and a container with a log of expiries, in which n items live
 // for a second.
-func mortals(t *testing.T, n int) (b *testServer, run func(verb string, args ...string) (int, string, string)) {
+func mortals(t *testing.T, n int) (b *testServer, run func(verb string, args ...string) (int, string,
+	string)) {
 	t.Helper()
 	b = boot(t, "--memory", "--virtual-clock", "--webhook-allow", "127.0.0.1")
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"freeze":true}`)

@@ -93,7 +93,7 @@ func linesOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares an engine that was opened after a crash with the ledger from before it, and goes on from
+// verify compares an engine that was opened after a crash with the model from before it, and goes on from
 // there.
 func (l *observedResults) verify(t *testing.T, e *Engine) {
 	t.Helper()

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// descriptorLimitedFS is a file system on which others have used up the descriptors: a file can be made only with one
-// that was given back.
+// descriptorLimitedFS is a file system on which others have used up the descriptors: a file can be made only
+// with one that was given back.
 type descriptorLimitedFS struct {
 	vfs.FS
 	spares atomic.Pointer[spareDescriptors] // others have used up the rest; nil: there are plenty

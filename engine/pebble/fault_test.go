@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// faultInjector lets operations of a file system fail: those that match, from the n-th on, for as long as it is told
-// to.
+// faultInjector lets operations of a file system fail: those that match, from the n-th on, for as long as it
+// is told to.
 type faultInjector struct {
 	match  func(errorfs.Op) bool
 	from   int32

@@ -187,8 +187,8 @@ func TestLogMarker(t *testing.T) {
 	}
 }
 
-// markerCrashDisk is a disk that crashes again and again, each time when a marker of the logs was made and its
-// folder is not synced yet: of what is not synced, a random half is on the disk after.
+// markerCrashDisk is a disk that crashes again and again, each time when a marker of the logs was made and
+// its folder is not synced yet: of what is not synced, a random half is on the disk after.
 type markerCrashDisk struct {
 	*crashdisk.Disk
 	crashed []*crashdisk.Disk

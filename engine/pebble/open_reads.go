@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readResources holds the values and iterators that the function of a View or an Update has obtained. The values
-// are valid until the function returns; then iterators that it left open are closed.
+// readResources holds the values and iterators that the function of a View or an Update has obtained. The
+// values are valid until the function returns; then iterators that it left open are closed.
 type readResources struct {
 	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator

@@ -140,7 +140,8 @@ func (t *txn) drop() {
 func (t *txn) recycle() {
 	t.readResources.recycle()
 	clear(t.marks)
-	*t = txn{readResources: t.readResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0], marks: t.marks[:0]}
+	*t = txn{readResources: t.readResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0],
+		marks: t.marks[:0]}
 }
 
 // index returns the index of a scope of the transaction, or -1 if the transaction does not name it.

@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// operationRecorder counts operations in scopes: each adds one to its scope's sum and leaves a key that bears its LSN.
+// operationRecorder counts operations in scopes: each adds one to its scope's sum and leaves a key that bears
+// its LSN.
 type operationRecorder struct {
 	mu           sync.Mutex
 	acknowledged map[string]uint64 // keys of operations, and their LSNs

@@ -220,7 +220,8 @@ var rooms = map[string]allowedImports{
 		third: []string{"github.com/google/uuid"},
 		tests: []string{"internal/host", "engine", "engine/pebble"},
 	},
-	"queue/front": {own: []string{"internal/peekconn", "internal/priority", "ttl"}, third: []string{"github.com/coder/websocket"}},
+	"queue/front": {own: []string{"internal/peekconn", "internal/priority", "ttl"},
+		third: []string{"github.com/coder/websocket"}},
 	"queue/rest": {
 		own: []string{
 			"internal/inject",

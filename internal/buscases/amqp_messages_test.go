@@ -179,7 +179,8 @@ func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlemen
 }
 
 func (p *amqpClient) completeUnheard(m receivedMessage) {
-	p.say(&frame.Disposition{Receiver: true, First: m.reference.(deliveryOrigin).id, State: &frame.Accepted{}})
+	p.say(&frame.Disposition{Receiver: true, First: m.reference.(deliveryOrigin).id,
+		State: &frame.Accepted{}})
 }
 
 func modified(s queue.Settlement) (m wire.Map) {

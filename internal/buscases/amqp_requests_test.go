@@ -124,7 +124,8 @@ func (p *amqpClient) cancel(address string, numbers ...int64) error {
 	return err
 }
 
-func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error) {
+func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage,
+	error) {
 	settle := uint32(1)
 	if mode == queue.ReceiveAndDelete {
 		settle = 0

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// amqpClient is a client of bare frames with one session. It does one thing after the other: what comes meanwhile
-// is noted.
+// amqpClient is a client of bare frames with one session. It does one thing after the other: what comes
+// meanwhile is noted.
 type amqpClient struct {
 	b        *caseFixture
 	conn     net.Conn
@@ -65,8 +65,9 @@ func connectAMQP(b *caseFixture) {
 func dial(b *caseFixture, size, window uint32) *amqpClient {
 	b.Helper()
 	near, far := net.Pipe()
-	p := &amqpClient{b: b, conn: near, in: make(chan receivedFrame, 10_000), served: make(chan error, 1), window: window,
-		links: map[string]*link{}, theirs: map[uint32]*link{}, states: map[deliveryID]frame.State{}}
+	p := &amqpClient{b: b, conn: near, in: make(chan receivedFrame, 10_000), served: make(chan error, 1),
+		window: window,
+		links:  map[string]*link{}, theirs: map[uint32]*link{}, states: map[deliveryID]frame.State{}}
 	server := bus.New(bus.Options{Queues: b.q, Guard: access.New(access.Options{Mode: access.Off})})
 	go func() { p.served <- amqp.Serve(b.ctx, far, server.Options()) }()
 	header := frame.HeaderAMQP()
@@ -210,7 +211,8 @@ func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
 }
 
 // attach attaches a link, or finds it attached. change makes it another one than a plain one.
-func (p *amqpClient) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link, error) {
+func (p *amqpClient) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link,
+	error) {
 	p.b.Helper()
 	if l := p.links[name]; l != nil {
 		return l, nil

@@ -262,7 +262,8 @@ func (b *caseFixture) expect(address, want string) []receivedMessage {
 	return b.expectOf(address, queue.PeekLock, 100, want)
 }
 
-func (b *caseFixture) expectOf(address string, mode queue.ReceiveMode, most int, want string) []receivedMessage {
+func (b *caseFixture) expectOf(address string, mode queue.ReceiveMode, most int,
+	want string) []receivedMessage {
 	b.Helper()
 	list, err := b.messages.receive(address, mode, most)
 	b.must(err)

@@ -24,24 +24,26 @@ func documentCases() []conformanceCase {
 			steps: lasts(defaults(10), own(-1), 0)},
 		{number: 101, title: "ten seconds by default and a hundred by itself", via: "C", alone: true,
 			steps: lasts(defaults(10), own(100), 100*sec)},
-		{number: 102, title: "due now is gone everywhere", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocumentContainer(b, defaults(10))
-			d.add(201, "")
-			d.there(10*sec, false)
-			d.replace(404, "")
-			d.do(404, "DELETE", "/dbs/d/colls/c/docs/1", "")
-			d.add(201, "")
-		}},
+		{number: 102, title: "due now is gone everywhere", via: "C", alone: true,
+			steps: func(b *caseFixture) {
+				d := newDocumentContainer(b, defaults(10))
+				d.add(201, "")
+				d.there(10*sec, false)
+				d.replace(404, "")
+				d.do(404, "DELETE", "/dbs/d/colls/c/docs/1", "")
+				d.add(201, "")
+			}},
 		{number: 103, title: "gone before it is purged"},
 		{number: 104, title: "purging costs nothing"},
-		{number: 105, title: "a write begins the time anew", via: "C", alone: true, steps: func(b *caseFixture) {
-			d := newDocumentContainer(b, defaults(10))
-			d.add(201, "")
-			d.there(8*sec, true)
-			d.replace(200, "")
-			d.there(9*sec, true)
-			d.there(sec, false)
-		}},
+		{number: 105, title: "a write begins the time anew", via: "C", alone: true,
+			steps: func(b *caseFixture) {
+				d := newDocumentContainer(b, defaults(10))
+				d.add(201, "")
+				d.there(8*sec, true)
+				d.replace(200, "")
+				d.there(9*sec, true)
+				d.there(sec, false)
+			}},
 		{number: 106, title: "an abandon begins no time anew", via: "A", steps: abandonedInTime},
 		{number: 107, title: "an own time taken back", via: "C", alone: true, steps: func(b *caseFixture) {
 			d := newDocumentContainer(b, defaults(10))

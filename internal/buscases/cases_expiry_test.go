@@ -111,22 +111,24 @@ func defaultCases() []conformanceCase {
 			b.queue("q")
 			equal(b, "the default", b.get("q").Properties.DefaultTTL, entity.Forever)
 		}},
-		{number: 12, title: "a changed default concerns what is there", via: "MA", steps: func(b *caseFixture) {
-			b.queue("q")
-			b.send("q", msg("A"))
-			b.at(30 * sec)
-			b.update("q", defaultTTL(minute))
-			b.at(61 * sec)
-			b.expect("q", "")
-		}},
-		{number: 13, title: "a changed default leaves own times alone", via: "MA", steps: func(b *caseFixture) {
-			b.queue("q", defaultTTL(minute))
-			b.send("q", msg("A", lives(50*sec)))
-			b.at(5 * sec)
-			b.update("q", defaultTTL(10*sec))
-			b.at(45 * sec)
-			b.expect("q", "A")
-		}},
+		{number: 12, title: "a changed default concerns what is there", via: "MA",
+			steps: func(b *caseFixture) {
+				b.queue("q")
+				b.send("q", msg("A"))
+				b.at(30 * sec)
+				b.update("q", defaultTTL(minute))
+				b.at(61 * sec)
+				b.expect("q", "")
+			}},
+		{number: 13, title: "a changed default leaves own times alone", via: "MA",
+			steps: func(b *caseFixture) {
+				b.queue("q", defaultTTL(minute))
+				b.send("q", msg("A", lives(50*sec)))
+				b.at(5 * sec)
+				b.update("q", defaultTTL(10*sec))
+				b.at(45 * sec)
+				b.expect("q", "A")
+			}},
 		{number: 14, title: "a millisecond", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(ms)))

@@ -97,7 +97,8 @@ func usedCases() []conformanceCase {
 			b.swept(65 * minute)
 			b.exists("q", false)
 		}},
-		{number: 81, title: "used by a peek", via: "AM", steps: used(func(b *caseFixture) { b.shows("q", "") })},
+		{number: 81, title: "used by a peek", via: "AM",
+			steps: used(func(b *caseFixture) { b.shows("q", "") })},
 		{number: 82, title: "not used by a look at it", via: "M", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			for m := range 5 {
@@ -117,35 +118,40 @@ func usedCases() []conformanceCase {
 			b.swept(9 * minute)
 			b.exists("t", false)
 		}},
-		{number: 84, title: "a subscription is not used by the topic", via: "AM", steps: func(b *caseFixture) {
-			b.create(entity.Topic, "t", idle(5*minute))
-			s := b.subscription("s", idle(5*minute))
-			for m := range 5 {
-				b.swept(time.Duration(m) * minute)
-				b.send("t", msg("A"))
-			}
-			b.exists(s, true)
-			b.swept(5 * minute)
-			b.exists(s, false)
-			b.exists("t", true)
-		}},
-		{number: 85, title: "a subscription is used by a new rule", via: "MA",
-			steps: usedBelow(func(b *caseFixture, s string) { b.must(b.entities.addRule(s, "r", "1=1", "")) })},
-		{number: 86, title: "a subscription is used by peek and update", via: "MA", steps: func(b *caseFixture) {
-			b.create(entity.Topic, "t")
-			one, two := b.subscription("s1", idle(5*minute)), b.subscription("s2", idle(5*minute))
-			b.at(4 * minute)
-			b.shows(one, "")
-			b.update(two, locks(10*sec))
-			b.swept(9*minute - sec)
-			for _, s := range []string{one, two} {
+		{number: 84, title: "a subscription is not used by the topic", via: "AM",
+			steps: func(b *caseFixture) {
+				b.create(entity.Topic, "t", idle(5*minute))
+				s := b.subscription("s", idle(5*minute))
+				for m := range 5 {
+					b.swept(time.Duration(m) * minute)
+					b.send("t", msg("A"))
+				}
 				b.exists(s, true)
-			}
-			b.swept(9 * minute)
-			for _, s := range []string{one, two} {
+				b.swept(5 * minute)
 				b.exists(s, false)
-			}
-		}},
+				b.exists("t", true)
+			}},
+		{number: 85, title: "a subscription is used by a new rule", via: "MA",
+			steps: usedBelow(func(b *caseFixture,
+				s string) {
+				b.must(b.entities.addRule(s, "r", "1=1", ""))
+			})},
+		{number: 86, title: "a subscription is used by peek and update", via: "MA",
+			steps: func(b *caseFixture) {
+				b.create(entity.Topic, "t")
+				one, two := b.subscription("s1", idle(5*minute)), b.subscription("s2", idle(5*minute))
+				b.at(4 * minute)
+				b.shows(one, "")
+				b.update(two, locks(10*sec))
+				b.swept(9*minute - sec)
+				for _, s := range []string{one, two} {
+					b.exists(s, true)
+				}
+				b.swept(9 * minute)
+				for _, s := range []string{one, two} {
+					b.exists(s, false)
+				}
+			}},
 	}
 }
 

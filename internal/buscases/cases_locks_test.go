@@ -113,7 +113,8 @@ func deadCases() []conformanceCase {
 			b.send("q", msg("C"))
 			c := b.locked("q", "C")
 			reason := "mine" // REST has no word for it
-			b.must((&goAPIClient{b}).settle("q", c, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason}))
+			b.must((&goAPIClient{b}).settle("q", c, queue.Settlement{Outcome: queue.DeadLetter,
+				Reason: &reason}))
 			b.dead("q", "A:"+expired+" B:MaxDeliveryCountExceeded C:mine")
 		}},
 		{number: 42, title: "a crash while it moves", via: "M", steps: crashes},

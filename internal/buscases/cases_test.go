@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 )
 
-// conformanceCase is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M ATOM, C the
-// documents' API.
+// conformanceCase is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M
+// ATOM, C the documents' API.
 type conformanceCase struct {
 	number  int
 	title   string

@@ -64,7 +64,8 @@ func gotten(list []queue.Delivery) (all []receivedMessage) {
 	for _, d := range list {
 		data, _ := d.Message.Data()
 		session, _ := d.Message.SessionID()
-		m := receivedMessage{text: string(data), id: d.Message.Text(message.MessageID), number: d.Broker.SequenceNumber,
+		m := receivedMessage{text: string(data), id: d.Message.Text(message.MessageID),
+			number:   d.Broker.SequenceNumber,
 			original: d.Broker.EnqueuedSequenceNumber, count: int(d.Broker.DeliveryCount),
 			enqueued: moment(d.Broker.EnqueuedTime), expires: moment(d.Broker.ExpiresAt),
 			until: moment(d.Broker.LockedUntil), state: d.Broker.State, session: session,
@@ -110,7 +111,8 @@ func (e *goAPIClient) cancel(address string, numbers ...int64) error {
 	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
-func (e *goAPIClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error) {
+func (e *goAPIClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage,
+	error) {
 	list, err := e.b.q.ReceiveDeferred(e.b.ctx, parse(address), numbers, mode, nil)
 	return gotten(list), err
 }

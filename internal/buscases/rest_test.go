@@ -153,7 +153,8 @@ func (w *httpClient) batch(address string, list ...*message.Message) error {
 	return err
 }
 
-func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (list []receivedMessage, err error) {
+func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (list []receivedMessage,
+	err error) {
 	method := "POST"
 	if mode == queue.ReceiveAndDelete {
 		method = "DELETE"
@@ -175,7 +176,8 @@ func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (
 func (w *httpClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	var p brokerProperties
 	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
-	m := receivedMessage{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber, count: p.DeliveryCount - 1,
+	m := receivedMessage{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber,
+		count:    p.DeliveryCount - 1,
 		original: p.EnqueuedSequenceNumber, session: p.SessionId, died: p.DeadLetterSource,
 		values:    map[string]string{},
 		reference: strings.TrimPrefix(res.Header().Get("Location"), "http://localhost")}

@@ -102,8 +102,8 @@ func (w *batchOperation) operation() store.Operation {
 	return op
 }
 
-// malformed converts the error of parsing an operation of a batch to a queryerror.Error, which becomes the result
-// of that operation.
+// malformed converts the error of parsing an operation of a batch to a queryerror.Error, which becomes the
+// result of that operation.
 func malformed(err error) error {
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	if w, _ := Classify(err); w.Status == StatusTooLarge {

@@ -16,7 +16,8 @@ const resultRow = "81 71 54 e1 7f 0f c9 00 00 00 00 00 00 00 03 22 78 22 0a 7b 2
 func TestReadRows(t *testing.T) {
 	create := batchOperation{kind: store.OperationCreate, body: []byte(`{"id":"1"}`)}
 	remove := batchOperation{kind: store.OperationDelete, id: "1", ifMatch: `"e"`}
-	stream := append(hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create), hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...)
+	stream := append(hybridrowtest.Bytes(t,
+		hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create), hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...)
 	got, err := parseRowBatch(stream)
 	if want := []batchOperation{create, remove}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
@@ -27,9 +28,10 @@ func TestReadRows(t *testing.T) {
 
 	// Every column: type 5, resource type, partition key, EPK, id, binary id, body; then sparse ones, known
 	// and not.
-	all := hybridrowtest.Bytes(t, "81 70 54 e1 7f 7f 05 00 00 00 02 00 00 00"+"05 5b 22 61 22 5d"+"02 01 02"+"01 31"+"01 32"+"02 7b 7d"+
-		"14 08 07 49 6e 63 6c 75 64 65"+"14 09 01 65"+"14 0a 01 2a"+"07 0b 0a 00 00 00"+"03 0c"+
-		"10 0f 6e 65 00 00 00 00 00 00 00 00"+"15 0e 78 01 ff"+"02 0e 79"+"01 0e 7a")
+	all := hybridrowtest.Bytes(t,
+		"81 70 54 e1 7f 7f 05 00 00 00 02 00 00 00"+"05 5b 22 61 22 5d"+"02 01 02"+"01 31"+"01 32"+"02 7b 7d"+
+			"14 08 07 49 6e 63 6c 75 64 65"+"14 09 01 65"+"14 0a 01 2a"+"07 0b 0a 00 00 00"+"03 0c"+
+			"10 0f 6e 65 00 00 00 00 00 00 00 00"+"15 0e 78 01 ff"+"02 0e 79"+"01 0e 7a")
 	got, err = parseRowBatch(hybridrowtest.Record(all))
 	want := batchOperation{kind: store.OperationReplace, id: "1", partitionKey: `["a"]`, body: []byte("{}"), ifMatch: "e", ifNoneMatch: "*", minimal: true}
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
@@ -47,7 +49,8 @@ func TestReadRows(t *testing.T) {
 
 // TestBadRows: whatever is wrong with a stream is a 400.
 func TestBadRows(t *testing.T) {
-	good := append(hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create), hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...)
+	good := append(hybridrowtest.Bytes(t,
+		hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create), hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...)
 	bad := func(what string, stream []byte) {
 		t.Helper()
 		_, err := parseRowBatch(stream)
@@ -95,12 +98,14 @@ func TestWriteRows(t *testing.T) {
 	}
 	got := appendRowResult([]byte("before"),
 		batchResult{status: 201, etag: `"x"`, body: []byte(`{"id":"1"}`), charge: 6.29})
-	if want := append([]byte("before"), hybridrowtest.Record(hybridrowtest.Bytes(t, resultRow))...); !bytes.Equal(got, want) {
+	if want := append([]byte("before"),
+		hybridrowtest.Record(hybridrowtest.Bytes(t, resultRow))...); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
 	got = appendRowResult(nil,
 		batchResult{status: 429, substatus: 3200, retryAfter: 300, charge: 1, message: "is not told"})
-	if want := hybridrowtest.Record(hybridrowtest.Bytes(t, "81 71 54 e1 7f 03 ad 01 00 00 80 0c 00 00 0b 05 2c 01 00 00 10 06 00 00 00 00 00 00 f0 3f")); !bytes.Equal(got, want) {
+	if want := hybridrowtest.Record(hybridrowtest.Bytes(t,
+		"81 71 54 e1 7f 03 ad 01 00 00 80 0c 00 00 0b 05 2c 01 00 00 10 06 00 00 00 00 00 00 f0 3f")); !bytes.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
 }
@@ -109,7 +114,8 @@ func TestWriteRows(t *testing.T) {
 func FuzzRows(f *testing.F) {
 	f.Add(hybridrowtest.Bytes(f, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create))
 	f.Add(hybridrowtest.Record(hybridrowtest.Bytes(f, hybridrowtest.Delete)))
-	f.Add(hybridrowtest.Record(hybridrowtest.Bytes(f, "81 70 54 e1 7f 7f 05 00 00 00 02 00 00 00 05 5b 22 61 22 5d 02 01 02 01 31 01 32 02 7b 7d 10 0f 6e 65 00 00 00 00 00 00 00 00")))
+	f.Add(hybridrowtest.Record(hybridrowtest.Bytes(f,
+		"81 70 54 e1 7f 7f 05 00 00 00 02 00 00 00 05 5b 22 61 22 5d 02 01 02 01 31 01 32 02 7b 7d 10 0f 6e 65 00 00 00 00 00 00 00 00")))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		refused := func(err error) bool {
 			var wire *Error

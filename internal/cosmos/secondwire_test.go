@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// frameProtocol is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations, and
-// typed tokens for headers. It has nothing but the values of this package.
+// frameProtocol is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations,
+// and typed tokens for headers. It has nothing but the values of this package.
 type frameProtocol struct {
 	t      *testing.T
 	svc    *cosmos.Service

@@ -29,7 +29,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A tapped clock reports when somebody goes to sleep on it.
+// sleepReportingClock is a clock that reports when somebody goes to sleep on it.
 type sleepReportingClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
@@ -41,7 +41,8 @@ func (c sleepReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return ch, stop
 }
 
-// deliveryFixture is a store with a container whose items are mortal, a deliverer, and clocks that stand still.
+// deliveryFixture is a store with a container whose items are mortal, a deliverer, and clocks that stand
+// still.
 type deliveryFixture struct {
 	t     *testing.T
 	ctx   context.Context
@@ -66,7 +67,8 @@ func newDeliveryFixture(t *testing.T, allow ...string) *deliveryFixture {
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
 	g := &deliveryFixture{t: t, ctx: context.Background(), fs: vfs.NewMem(),
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
-		wall:  sleepReportingClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration, 1000)}}
+		wall: sleepReportingClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), make(chan time.Duration,
+			1000)}}
 	var err error
 	g.allow, err = hook.ParseAllow(allow)
 	g.must(err)

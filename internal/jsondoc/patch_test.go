@@ -189,7 +189,11 @@ func patchTwin(root any, op map[string]any) (any, bool) {
 	case "move":
 		from := split(op["from"].(string))
 		var moved any
-		root, ok := change(root, from, func(old any, _ bool) (any, editKind) { moved = old; return nil, drop })
+		root, ok := change(root, from, func(old any, _ bool) (any, editKind) {
+			moved = old
+			return nil,
+				drop
+		})
 		if !ok {
 			return nil, false
 		}

@@ -50,8 +50,8 @@
 // # Worlds
 //
 // A TimelineContainer is a smaller kind of history, only about times to live: leases, ceilings and imports
-// beside the writes, and 25 partitions that share a container, a default and a clock. Its Simulation advances
-// second by second, too, and shares no code with the Model.
+// beside the writes, and 25 partitions that share a container, a default and a clock. Its TimelineModel
+// advances second by second, too, and shares no code with the Model.
 //
 // # Queries
 //

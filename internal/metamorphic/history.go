@@ -107,8 +107,8 @@ type HistoryMode struct {
 	Split         string // likewise; empty is Never
 	Ranges        int
 	Policy        string // the initial policy; empty leaves it unchanged
-	Between       bool   // see Config
-	Doors         int    // see Config
+	Between       bool   // see HistoryConfig
+	Doors         int    // see HistoryConfig
 }
 
 // Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the

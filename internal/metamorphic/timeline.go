@@ -125,7 +125,7 @@ type TimelineModel struct {
 	items   map[ItemKey]*TimelineItem
 }
 
-// TimelineItem is the expected state of one item in a Simulation.
+// TimelineItem is the expected state of one item in a TimelineModel.
 type TimelineItem struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
@@ -134,8 +134,8 @@ type TimelineItem struct {
 	timeOver bool
 }
 
-// NewTimelineModel returns the Simulation of an empty container in a TimelineContainer that begins in second
-// began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
+// NewTimelineModel returns the TimelineModel of an empty container in a TimelineContainer that begins in
+// second began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewTimelineModel(def, began int64) *TimelineModel {
 	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItem{}}
 }

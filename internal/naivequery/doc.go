@@ -1,5 +1,5 @@
-// Package naivequery answers queries in the simplest way: it evaluates the syntax tree once for every row, over
-// documents that are ordinary Go values. It implements the rules of Cosmos DB's query language a second
+// Package naivequery answers queries in the simplest way: it evaluates the syntax tree once for every row,
+// over documents that are ordinary Go values. It implements the rules of Cosmos DB's query language a second
 // time, so that the results of an engine with indexes, plans and pages can be compared with it:
 //
 //	rows, err := naivequery.Run(tree, params, docs)

@@ -20,8 +20,9 @@ func NewConnTurns() *TurnLimiter {
 	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }
 
-// AcceptedConn is a new connection. Until it is established, it takes a Turn (a permission to be served) after
-// each read, so that only a few new connections are served at a time. Read must not be called concurrently.
+// AcceptedConn is a new connection. Until it is established, it takes a TurnPermit (a permission to be
+// served) after each read, so that only a few new connections are served at a time. Read must not be called
+// concurrently.
 type AcceptedConn struct {
 	net.Conn
 	ctx         context.Context

@@ -91,8 +91,8 @@ func (r *TurnReader) Leave() {
 	r.turn = nil
 }
 
-// TurnPermit is the permission to be served, or to do another piece of work, for a short time. It ends with Leave,
-// or after maxTurn.
+// TurnPermit is the permission to be served, or to do another piece of work, for a short time. It ends with
+// Leave, or after maxTurn.
 type TurnPermit struct {
 	turns *TurnLimiter
 	ended atomic.Bool

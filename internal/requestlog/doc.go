@@ -1,5 +1,5 @@
-// Package requestlog keeps the latest requests of a server in memory: what each client sent, the response, its
-// duration and its cost.
+// Package requestlog keeps the latest requests of a server in memory: what each client sent, the response,
+// its duration and its cost.
 //
 //	entry.go    an entry: a request as the server of its protocol describes it
 //	encode.go   an entry -> bytes, with secrets masked; decode.go: bytes -> an entry

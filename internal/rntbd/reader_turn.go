@@ -24,9 +24,9 @@ const (
 	turnEnded  // the operation has ended
 )
 
-// readLoopContext is the context of an operation that runs in the goroutine that reads frames. An operation calls
-// Done when it has to wait. Another goroutine then continues to read, so that the following frames do not
-// wait as well.
+// readLoopContext is the context of an operation that runs in the goroutine that reads frames. An operation
+// calls Done when it has to wait. Another goroutine then continues to read, so that the following frames do
+// not wait as well.
 type readLoopContext struct {
 	context.Context
 	c     *conn

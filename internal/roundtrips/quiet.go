@@ -71,8 +71,8 @@ func (u *CountingLock) call(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// BackgroundPausingEngine is a shared engine for tests that count the round trips of an operation: while an operation
-// is being counted, the calls of background work wait.
+// BackgroundPausingEngine is a shared engine for tests that count the round trips of an operation: while an
+// operation is being counted, the calls of background work wait.
 type BackgroundPausingEngine struct {
 	engine.Engine
 	getter engine.Getter
@@ -116,7 +116,8 @@ func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, f
 
 // Get calls Get of the engine. A call of background work first waits for the end of an operation that is
 // being counted.
-func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte,
+	at engine.ScopePosition,
 	err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)

@@ -3,14 +3,14 @@
 //
 // ScriptCache compiles scripts and caches the compiled form. Open returns a Runtime: an isolated JavaScript
 // environment without files and network. The caller supplies its clock and its random numbers. A Runtime is
-// used for one query, which calls its Functions for any number of rows, or for one run of a Procedure.
+// used for one query, which calls its Functions for any number of rows, or for one run of a ProcedureCall.
 // Changes that a script makes to built-in objects are visible only in its Runtime.
 //
 //	text ─ ScriptCache ─► Runtime ─┬─ Function ─ Call(values) ─► value
-//	                            └─ Run(Procedure, Host) ─► ProcedureResult
+//	                            └─ Run(ProcedureCall, Host) ─► ProcedureResult
 //
-// Values are passed in and out as JSON. A Procedure accesses its container through a Host, one operation at
-// a time, and only after the JavaScript function that requested the operation has returned. context.js
+// Values are passed in and out as JSON. A ProcedureCall accesses its container through a Host, one operation
+// at a time, and only after the JavaScript function that requested the operation has returned. context.js
 // defines the API that the script sees; every call that accesses the database ends in Host.Do. If a script
 // throws, aborts itself or is stopped, Run returns an error, and the host must undo the script's operations.
 //

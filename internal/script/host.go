@@ -12,8 +12,8 @@ import (
 type Host interface {
 	// Links returns the collection's links, by rid (with a slash at its end) and by name.
 	Links() (self, alt string)
-	// Do carries out one operation. An error ends the script. If the operation fails, Do returns an Answer
-	// with its status instead. ctx ends at the time limit of the script.
+	// Do carries out one operation. An error ends the script. If the operation fails, Do returns an
+	// OperationResult with its status instead. ctx ends at the time limit of the script.
 	Do(context.Context, Operation) (OperationResult, error)
 	// Quota returns the limits and the usage of the container in KB, as names and values. A post-trigger can
 	// read them.
@@ -56,7 +56,7 @@ type OperationResult struct {
 	Message      string // of the failure
 }
 
-// TriggerType says whether a Procedure is a trigger, and whether it runs before or after the write.
+// TriggerType says whether a ProcedureCall is a trigger, and whether it runs before or after the write.
 type TriggerType uint8
 
 // The kinds of Procedures: stored procedures, and triggers before or after a write.

@@ -24,7 +24,8 @@ type desiredContainer struct {
 	seen       map[string]tree.FilePosition // positions of documents, by partition key and id
 }
 
-// desiredDocument is a document of a seed: where it stands in the files, its text, and the operation that stores it.
+// desiredDocument is a document of a seed: where it stands in the files, its text, and the operation that
+// stores it.
 type desiredDocument struct {
 	place     tree.FilePosition
 	operation store.Operation
@@ -45,8 +46,9 @@ func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, 
 
 // desiredContainer adds a container of the database d. dir is the folder of its file.
 func (r *reader) container(d *desiredDatabase, dir string, in *Container) (c *desiredContainer, err error) {
-	c = &desiredContainer{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges, settings: in.Settings,
-		seen: map[string]tree.FilePosition{}}
+	c = &desiredContainer{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges,
+		settings: in.Settings,
+		seen:     map[string]tree.FilePosition{}}
 	if in.Ranges < 0 {
 		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
 	}
@@ -166,7 +168,8 @@ func (c *desiredContainer) add(place tree.FilePosition, text, body []byte, o sto
 		return place.Fail("the document '%s' is there a second time: %s", id, first)
 	}
 	c.seen[key] = place
-	d := desiredDocument{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true}, text}
+	d := desiredDocument{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true},
+		text}
 	d.operation.Import = &o
 	c.documents = append(c.documents, d)
 	return nil

@@ -69,7 +69,7 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*ServerD
 	return &d.ServerDescription, d.notes(ctx)
 }
 
-// describer makes the Description of a server.
+// describer makes the ServerDescription of a server.
 type describer struct {
 	ServerDescription
 	db     *store.DB
@@ -153,8 +153,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// desiredContainer adds to the description the file that defines a container, in the form of a seed. named says that
-// the name of the folder is not the container's id, so that the file must contain the id.
+// desiredContainer adds to the description the file that defines a container, in the form of a seed. named
+// says that the name of the folder is not the container's id, so that the file must contain the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}

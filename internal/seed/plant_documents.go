@@ -38,7 +38,8 @@ func (p *seedApplier) documents(ctx context.Context, d *desiredDatabase, in *sto
 	return nil
 }
 
-func (p *seedApplier) batch(ctx context.Context, c *desiredContainer, in *store.Container, list []desiredDocument) error {
+func (p *seedApplier) batch(ctx context.Context, c *desiredContainer, in *store.Container,
+	list []desiredDocument) error {
 	ops := make([]store.Operation, len(list))
 	for i := range list {
 		ops[i] = list[i].operation
@@ -65,7 +66,8 @@ func (p *seedApplier) batch(ctx context.Context, c *desiredContainer, in *store.
 // handleConflict handles a document that cannot be created: either it exists already, or another document
 // has the same unique key. If the seed has created the container, the other document is from the seed as
 // well, and handleConflict fails. Otherwise a user may have written it, and handleConflict logs a warning.
-func (p *seedApplier) handleConflict(ctx context.Context, c *desiredContainer, in *store.Container, d *desiredDocument,
+func (p *seedApplier) handleConflict(ctx context.Context, c *desiredContainer, in *store.Container,
+	d *desiredDocument,
 	conflict error) error {
 	body := d.operation.Body
 	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), jsondoc.Of(body).Member("id").Str(), store.ReadOptions{})

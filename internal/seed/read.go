@@ -56,8 +56,8 @@ func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, 
 
 // open reads a file or a folder, without documents if apart is set. Names in errors have the prefix root.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
-	r := &reader{files: files, root: root, seed: &Seed{known: map[string]*desiredContainer{}, definitionsOnly: apart,
-		files: map[string]string{}}}
+	r := &reader{files: files, root: root, seed: &Seed{definitionsOnly: apart,
+		known: map[string]*desiredContainer{}, files: map[string]string{}}}
 	info, err := fs.Stat(files, name)
 	switch {
 	case err != nil:

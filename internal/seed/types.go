@@ -102,8 +102,8 @@ type partitionKeyDefinition struct {
 	System  bool     `json:"systemKey,omitempty"`
 }
 
-// DecodeTree implements tree.Unmarshaler. It converts a path or a list of paths to a partition key definition of
-// Cosmos DB.
+// DecodeTree implements tree.Unmarshaler. It converts a path or a list of paths to a partition key definition
+// of Cosmos DB.
 func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	k.value = v
 	if v.Kind == tree.Object {

@@ -15,8 +15,9 @@ type GetterEngine interface {
 	engine.Getter
 }
 
-// ClockReportingEngine is an engine of a database whose clock is that of a test. It implements engine.ClockReporter
-// and reports the time with each call. It passes on the optional interfaces of Readers and Txns.
+// ClockReportingEngine is an engine of a database whose clock is that of a test. It implements
+// engine.ClockReporter and reports the time with each call. It passes on the optional interfaces of Readers
+// and Txns.
 type ClockReportingEngine struct {
 	GetterEngine
 	clock ttl.Clock
@@ -71,7 +72,8 @@ func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn f
 }
 
 // Get implements engine.Getter.
-func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition,
+	error) {
 	now := e.tell()
 	v, at, err := e.GetterEngine.Get(ctx, scope, key)
 	at.Now = now

@@ -30,7 +30,8 @@ type killableServer struct {
 }
 
 // newKillableServer opens a server. The first one creates the container.
-func newKillableServer(ctx context.Context, t *testing.T, data *database.Database, name string) *killableServer {
+func newKillableServer(ctx context.Context, t *testing.T, data *database.Database,
+	name string) *killableServer {
 	t.Helper()
 	s := &killableServer{engine: data.Open(name, ttl.SystemClock{})}
 	var err error

@@ -115,8 +115,8 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// documentLimitReader limits how much is read for one document, row or element. Without it, a CSV reader would
-// keep the rest of a file in memory after a quote that is not closed.
+// documentLimitReader limits how much is read for one document, row or element. Without it, a CSV reader
+// would keep the rest of a file in memory after a quote that is not closed.
 type documentLimitReader struct {
 	in   io.Reader
 	left int

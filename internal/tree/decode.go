@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Decoder is a type that decodes itself from a Value.
+// Unmarshaler is a type that decodes itself from a Value.
 type Unmarshaler interface {
 	DecodeTree(v *Value) error
 }
@@ -16,8 +16,8 @@ type Unmarshaler interface {
 // struct by the json tags of its fields, including those of embedded structs. An unknown member is an error,
 // and so is a missing member whose field has the tag required:"true". A field of type *Value receives the
 // value itself; a field with the tag tree:"self" receives the value of the whole struct. null leaves a field
-// unchanged. A Decoder decodes itself. If there are several errors, Decode returns the first in the order of
-// the file.
+// unchanged. An Unmarshaler decodes itself. If there are several errors, Decode returns the first in the
+// order of the file.
 func (v *Value) Decode(into any) error {
 	return v.decode(reflect.ValueOf(into).Elem())
 }

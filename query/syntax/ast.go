@@ -12,8 +12,8 @@ type TextSpan struct {
 // Extent returns the span itself. Every node embeds a TextSpan, which makes it a Node.
 func (s TextSpan) Extent() TextSpan { return s }
 
-// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *Count, *Source, *OrderBy, *SortItem or an
-// Expr.
+// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *RowCount, *Source, *OrderBy, *SortItem or
+// an Expr.
 type Node interface {
 	Extent() TextSpan
 }

@@ -25,7 +25,10 @@ func (r *testMemoryLimit) Take(_ context.Context, n int64) error {
 	return nil
 }
 
-func (r *testMemoryLimit) TryTake(n int64) bool                         { return r.Take(context.Background(), n) == nil }
+func (r *testMemoryLimit) TryTake(n int64) bool {
+	return r.Take(context.Background(),
+		n) == nil
+}
 func (r *testMemoryLimit) Give(n int64)                                 { r.taken.Add(-n) }
 func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
 func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }

@@ -71,7 +71,8 @@ func TestNames(t *testing.T) {
 func TestRightsToManage(t *testing.T) {
 	t.Parallel()
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
-	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey(), listen}})
+	w := newTestServer(t, access.Options{Mode: access.Strict,
+		Keys: []access.Key{access.EmulatorKey(), listen}})
 	w.put(201, "/q", "QueueDescription", "")
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")

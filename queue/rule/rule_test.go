@@ -37,7 +37,8 @@ func (n *testMessage) SetUser(name string, v Value) {
 }
 
 func example() *testMessage {
-	return &testMessage{map[SystemProperty]Value{Label: String("red"), To: String("here"), SequenceNumber: Int(5)},
+	return &testMessage{map[SystemProperty]Value{Label: String("red"), To: String("here"),
+		SequenceNumber: Int(5)},
 		map[string]Value{
 			"color": String("blue"), "price": Int(12), "weight": Number(2.5), "on": Bool(true), "off": Bool(
 				false),

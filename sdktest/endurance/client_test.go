@@ -47,7 +47,8 @@ type httpResponse struct {
 }
 
 // do sends a request; headers are pairs.
-func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a httpResponse, err error) {
+func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a httpResponse,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))

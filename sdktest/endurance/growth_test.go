@@ -55,9 +55,12 @@ func TestGrowth(t *testing.T) {
 		of    func(growthMetrics) time.Duration
 		slack time.Duration
 	}{
-		"point read":        {func(r growthMetrics) time.Duration { return at(r.read, 50) }, 5 * time.Millisecond},
-		"equality":          {func(r growthMetrics) time.Duration { return at(r.equal, 50) }, 5 * time.Millisecond},
-		"order":             {func(r growthMetrics) time.Duration { return at(r.ordered, 50) }, 5 * time.Millisecond},
+		"point read": {func(r growthMetrics) time.Duration { return at(r.read, 50) },
+			5 * time.Millisecond},
+		"equality": {func(r growthMetrics) time.Duration { return at(r.equal, 50) },
+			5 * time.Millisecond},
+		"order": {func(r growthMetrics) time.Duration { return at(r.ordered, 50) },
+			5 * time.Millisecond},
 		"change of the TTL": {func(r growthMetrics) time.Duration { return r.ttl }, 20 * time.Millisecond},
 		"start":             {func(r growthMetrics) time.Duration { return r.clean }, time.Second},
 	} {
@@ -85,11 +88,19 @@ func table(rows []growthMetrics) string {
 	}
 	line("documents", func(r growthMetrics) string { return strconv.Itoa(r.n) })
 	line("import", func(r growthMetrics) string { return fmt.Sprintf("%.0f/s", r.imported) })
-	line("memory, at most during the import", func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.peak>>10) })
-	line("memory, idle after a start", func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.idle>>10) })
+	line("memory, at most during the import",
+		func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.peak>>10) })
+	line("memory, idle after a start",
+		func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.idle>>10) })
 	line("disk for a document", func(r growthMetrics) string { return fmt.Sprintf("%.0f B", r.disk) })
-	line("start after a stop; after kill -9", func(r growthMetrics) string { return ms(r.clean) + "; " + ms(r.killed) })
-	line("point read, p50; p99", func(r growthMetrics) string { return ms(at(r.read, 50)) + "; " + ms(at(r.read, 99)) })
+	line("start after a stop; after kill -9", func(r growthMetrics) string {
+		return ms(r.clean) + "; " +
+			ms(r.killed)
+	})
+	line("point read, p50; p99", func(r growthMetrics) string {
+		return ms(at(r.read, 50)) + "; " +
+			ms(at(r.read, 99))
+	})
 	line("equality, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.equal, 50)) })
 	line("ORDER BY, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.ordered, 50)) })
 	line("COUNT, p50", func(r growthMetrics) string { return ms(at(r.counted, 50)) })

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// documentState is what one document may be: absent, or a value that was written in [from, to] and lives for ttl
-// seconds after that (-1: for ever).
+// documentState is what one document may be: absent, or a value that was written in [from, to] and lives for
+// ttl seconds after that (-1: for ever).
 type documentState struct {
 	value    int // 0: absent
 	from, to int64
@@ -107,7 +107,8 @@ func failed(status int) bool {
 }
 
 // change does a write that makes next of a document, and takes its time from the answer.
-func (w *writer) change(ctx context.Context, d *modelDocument, next documentState, what, method, path, body string, headers ...string) error {
+func (w *writer) change(ctx context.Context, d *modelDocument, next documentState, what, method, path,
+	body string, headers ...string) error {
 	next.from = now()
 	d.pending = &next
 	a, err := w.c.do(ctx, method, path, body, append(headers, w.key()...)...)

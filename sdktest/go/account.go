@@ -134,7 +134,8 @@ var account = []scenario{
 			return ids
 		}
 		t.same(list("SELECT * FROM c"), []string{"x", "y", "z"})
-		t.equal(list("SELECT * FROM c WHERE c.id = @id", azcosmos.QueryParameter{Name: "@id", Value: "y"}), Array{"y"})
+		t.equal(list("SELECT * FROM c WHERE c.id = @id", azcosmos.QueryParameter{Name: "@id", Value: "y"}),
+			Array{"y"})
 	}},
 
 	{"container-replace", func(t *ScenarioRun) {
@@ -214,7 +215,10 @@ var account = []scenario{
 		policy := &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/name", "/o/x"}}}}
 		c := t.container(azcosmos.ContainerProperties{UniqueKeyPolicy: policy})
 		t.equal(c.properties().UniqueKeyPolicy, policy)
-		named := func(id, pk, name string) Object { return Object{"id": id, "pk": pk, "name": name, "o": Object{"x": 1}} }
+		named := func(id, pk, name string) Object {
+			return Object{"id": id, "pk": pk, "name": name,
+				"o": Object{"x": 1}}
+		}
 		c.create(named("1", "a", "ada"))
 		c.create(named("2", "a", "bob"))
 		_, err := c.CreateItem(t.ctx, key("a"), raw(named("3", "a", "ada")), nil)

@@ -32,7 +32,10 @@ var items = []scenario{
 		t.equal(c.read("a", "1"), Object{"id": "1", "pk": "a"})
 	}},
 
-	{"item-read-absent", func(t *ScenarioRun) { t.container(azcosmos.ContainerProperties{}).gone("a", "none") }},
+	{"item-read-absent", func(t *ScenarioRun) {
+		t.container(azcosmos.ContainerProperties{}).gone("a",
+			"none")
+	}},
 
 	without("item-read-unchanged", "no If-None-Match"),
 
@@ -54,7 +57,8 @@ var items = []scenario{
 		c := t.container(azcosmos.ContainerProperties{})
 		match := func(e azcore.ETag) *azcosmos.ItemOptions { return &azcosmos.ItemOptions{IfMatchEtag: &e} }
 		first := c.create(Object{"id": "1", "pk": "a", "v": 1})
-		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), match(first.ETag))
+		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}),
+			match(first.ETag))
 		t.must(err)
 		third := raw(Object{"id": "1", "pk": "a", "v": 3})
 		_, err = c.ReplaceItem(t.ctx, key("a"), "1", third, match(first.ETag))
@@ -136,8 +140,10 @@ var items = []scenario{
 			"id": "1", "pk": "a",
 			"numbers": Array{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
 			"texts":   Array{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028", "<&>"},
-			"empty":   Object{"object": Object{}, "array": Array{}, "nested": Array{Array{}, Array{Object{}}}},
-			"deep":    deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": Array{true, false, nil},
+			"empty": Object{"object": Object{}, "array": Array{}, "nested": Array{Array{},
+				Array{Object{}}}},
+			"deep": deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": Array{true, false,
+				nil},
 		}
 		_, err := c.CreateItem(t.ctx, key("a"), unescaped(sent), nil)
 		t.must(err)
@@ -148,7 +154,8 @@ var items = []scenario{
 
 	{"item-too-large", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		_, err := c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
+		_, err := c.CreateItem(t.ctx, key("a"),
+			raw(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
 		t.fails(err, 413)
 		c.gone("a", "1")
 		c.create(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 1900<<10)})

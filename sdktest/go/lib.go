@@ -47,8 +47,8 @@ func without(name, reason string) scenario {
 	return scenario{name, func(*ScenarioRun) { panic(noAPI(reason)) }}
 }
 
-// ScenarioRun is one run of a scenario, with a client and a database of its own, which is created by the first call of
-// database. Methods that check something end the scenario if the check fails.
+// ScenarioRun is one run of a scenario, with a client and a database of its own, which is created by the
+// first call of database. Methods that check something end the scenario if the check fails.
 type ScenarioRun struct {
 	settings
 	name   string
@@ -187,7 +187,8 @@ type ScenarioContainer struct {
 }
 
 // container creates a container with the id "c", partitioned by /pk, unless the properties say otherwise.
-func (t *ScenarioRun) container(p azcosmos.ContainerProperties, throughput ...azcosmos.ThroughputProperties) ScenarioContainer {
+func (t *ScenarioRun) container(p azcosmos.ContainerProperties,
+	throughput ...azcosmos.ThroughputProperties) ScenarioContainer {
 	if p.ID == "" {
 		p.ID = "c"
 	}
@@ -287,7 +288,8 @@ func (c ScenarioContainer) gone(pk any, id string) {
 }
 
 // pages runs a query to its end and returns its pages.
-func (c ScenarioContainer) pages(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) (pages [][][]byte) {
+func (c ScenarioContainer) pages(text string, pk azcosmos.PartitionKey,
+	o *azcosmos.QueryOptions) (pages [][][]byte) {
 	for p := c.NewQueryItemsPager(text, pk, o); p.More(); {
 		page, err := p.NextPage(c.t.ctx)
 		c.t.must(err)

@@ -106,7 +106,8 @@ var queries = []scenario{
 			{"VALUE c.tags[1]", "all"},
 			{`c["id"], c.g || "!" AS loud`, Object{"id": "i07", "loud": "g1!"}},
 		} {
-			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil), Array{test.want})
+			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil),
+				Array{test.want})
 		}
 		t.equal(c.rows("SELECT VALUE c.none FROM c", key("p2"), nil), Array{})
 		t.equal(t.doc(c.pages("SELECT * FROM c WHERE c.n = 7", key("p2"), nil)[0][0]), twentieth(7))
@@ -141,10 +142,12 @@ var queries = []scenario{
 
 	{"query-aggregates-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		for f, want := range (Object{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1, "MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
+		for f, want := range (Object{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1,
+			"MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
 			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), Array{want})
 		}
-		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil), Array{Object{"k": 3, "s": 33}})
+		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil),
+			Array{Object{"k": 3, "s": 33}})
 	}},
 
 	without("query-aggregates-cross", merges),
@@ -154,8 +157,12 @@ var queries = []scenario{
 	{"query-group-by-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		rows := c.rows("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g", key("p1"), nil)
-		slices.SortFunc(rows, func(a, b any) int { return strings.Compare(a.(Object)["g"].(string), b.(Object)["g"].(string)) })
-		t.equal(rows, Array{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17}, Object{"g": "g2", "k": 1, "s": 11}})
+		slices.SortFunc(rows, func(a,
+			b any) int {
+			return strings.Compare(a.(Object)["g"].(string), b.(Object)["g"].(string))
+		})
+		t.equal(rows, Array{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17},
+			Object{"g": "g2", "k": 1, "s": 11}})
 	}},
 
 	without("query-group-by-cross", merges),
@@ -171,7 +178,8 @@ var queries = []scenario{
 
 	{"query-top-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), Array{"i19", "i14"})
+		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), Array{"i19",
+			"i14"})
 		t.equal(c.ids(" ORDER BY c.n OFFSET 1 LIMIT 2", key("p4")), Array{"i09", "i14"})
 		t.equal(c.ids(" OFFSET 3 LIMIT 5", key("p4")), Array{"i19"})
 		t.equal(c.rows("SELECT TOP 0 * FROM c", key("p4"), nil), Array{})
@@ -185,7 +193,8 @@ var queries = []scenario{
 		rows := c.rows("SELECT VALUE c.id FROM c JOIN tag IN c.tags WHERE tag = 't1'", across, nil)
 		t.same(text(rows), []string{"i01", "i05", "i09", "i13", "i17"})
 		t.equal(len(c.rows("SELECT VALUE tag FROM c JOIN tag IN c.tags", key("p0"), nil)), 8)
-		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil), Array{"t0", "t1", "t2", "t3"})
+		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil), Array{"t0",
+			"t1", "t2", "t3"})
 	}},
 
 	{"query-arrays", func(t *ScenarioRun) {
@@ -193,14 +202,17 @@ var queries = []scenario{
 		t.same(c.ids(" WHERE ARRAY_CONTAINS(c.tags, 't2')", key("p2")), []string{"i02"})
 		query := `SELECT VALUE [ARRAY_LENGTH(c.tags), ARRAY_SLICE(c.tags, 1), ARRAY_CONCAT(c.tags, [c.n]),
 			ARRAY(SELECT VALUE x FROM x IN c.tags WHERE x != 'all')] FROM c WHERE c.id = 'i07'`
-		t.equal(c.rows(query, key("p2"), nil), Array{Array{2, Array{"all"}, Array{"t3", "all", 7}, Array{"t3"}}})
+		t.equal(c.rows(query, key("p2"), nil),
+			Array{Array{2, Array{"all"}, Array{"t3", "all", 7}, Array{"t3"}}})
 	}},
 
 	{"query-subqueries", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE EXISTS(SELECT VALUE x FROM x IN c.tags WHERE x = 't3')", key("p2")), []string{"i07"})
-		t.equal(c.rows("SELECT VALUE (SELECT VALUE COUNT(1) FROM x IN c.tags) FROM c WHERE c.n = 7", key("p2"), nil), Array{2})
-		t.equal(c.rows("SELECT VALUE s.m FROM (SELECT c.n * 2 AS m FROM c WHERE c.n > 10) AS s", key("p2"), nil), Array{24, 34})
+		t.equal(c.rows("SELECT VALUE (SELECT VALUE COUNT(1) FROM x IN c.tags) FROM c WHERE c.n = 7",
+			key("p2"), nil), Array{2})
+		t.equal(c.rows("SELECT VALUE s.m FROM (SELECT c.n * 2 AS m FROM c WHERE c.n > 10) AS s", key("p2"),
+			nil), Array{24, 34})
 	}},
 
 	{"query-strings", func(t *ScenarioRun) {
@@ -208,7 +220,9 @@ var queries = []scenario{
 		c.create(Object{"id": "1", "pk": "a", "s": "Hello World"})
 		query := `SELECT VALUE [CONTAINS(c.s, "world", true), STARTSWITH(c.s, "Hell"), ENDSWITH(c.s, "x"), UPPER(c.s), CONCAT(c.s, "!"),
 			c.s LIKE "%o W%", RegexMatch(c.s, "^H.*d$"), SUBSTRING(c.s, 6, 5), REPLACE(c.s, "l", "L"), INDEX_OF(c.s, "o"), LENGTH(c.s)] FROM c`
-		t.equal(c.rows(query, key("a"), nil), Array{Array{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World", "HeLLo WorLd", 4, 11}})
+		t.equal(c.rows(query, key("a"), nil),
+			Array{Array{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World", "HeLLo WorLd",
+				4, 11}})
 	}},
 
 	{"query-types", func(t *ScenarioRun) {
@@ -216,14 +230,17 @@ var queries = []scenario{
 		c.create(Object{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": Array{}, "o": Object{}})
 		query := `SELECT VALUE [IS_DEFINED(c.none), IS_DEFINED(c.z), IS_NULL(c.z), IS_NUMBER(c.n), IS_STRING(c.n), IS_ARRAY(c.a), IS_OBJECT(c.o),
 			c.none ?? "else", IIF(c.n < 0, "minus", "plus"), ABS(c.n), FLOOR(c.n), ROUND(2.5), POWER(2, 10), SQRT(16), 7 % 4, 6 & 3] FROM c`
-		t.equal(c.rows(query, key("a"), nil), Array{Array{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3, 1024, 4, 3, 2}})
+		t.equal(c.rows(query, key("a"), nil),
+			Array{Array{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3, 1024, 4, 3,
+				2}})
 	}},
 
 	{"query-spatial", func(t *ScenarioRun) {
 		policy := indexAll()
 		policy.SpatialIndexes = []azcosmos.SpatialIndex{{Path: "/at/*", SpatialTypes: everyShape}}
 		c := t.container(azcosmos.ContainerProperties{IndexingPolicy: policy})
-		for id, at := range map[string]Array{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4}, "paris": {2.352, 48.857}} {
+		for id, at := range map[string]Array{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4},
+			"paris": {2.352, 48.857}} {
 			c.create(Object{"id": id, "pk": id, "at": Object{"type": "Point", "coordinates": at}})
 		}
 		t.same(c.ids(` WHERE ST_DISTANCE(c.at, {"type": "Point", "coordinates": [13.4, 52.5]}) < 40000`, across), []string{"berlin", "potsdam"})

@@ -149,7 +149,8 @@ var writes = []scenario{
 		replacing := func(etag azcore.ETag) Array {
 			return statuses(c.batch("a", func(b *azcosmos.TransactionalBatch) {
 				b.CreateItem(raw(Object{"id": "2", "pk": "a"}), nil)
-				b.ReplaceItem("1", raw(Object{"id": "1", "pk": "a", "v": 3}), &azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
+				b.ReplaceItem("1", raw(Object{"id": "1", "pk": "a", "v": 3}),
+					&azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 			}))
 		}
 		t.equal(replacing(stale), Array{424, 412})
@@ -258,7 +259,8 @@ func (p patchTarget) is(want Object) {
 }
 
 // batch runs a transactional batch whose responses contain the written documents.
-func (c ScenarioContainer) batch(pk any, fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
+func (c ScenarioContainer) batch(pk any,
+	fill func(b *azcosmos.TransactionalBatch)) azcosmos.TransactionalBatchResponse {
 	b := c.NewTransactionalBatch(key(pk))
 	fill(&b)
 	res, err := c.ExecuteTransactionalBatch(c.t.ctx, b, &azcosmos.TransactionalBatchOptions{EnableContentResponseOnWrite: true})

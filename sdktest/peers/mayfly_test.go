@@ -82,7 +82,8 @@ func (e *embeddedMayfly) fill(ctx context.Context, s documentSet) error {
 	return nil
 }
 
-func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
+func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte,
+	err error) {
 	args := mayfly.Args{}
 	if q.partition == nil {
 		for i, v := range q.params(s, k) {
@@ -104,9 +105,9 @@ func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k
 
 func (e *embeddedMayfly) close() error { return e.db.Close() }
 
-// mayflyServer is Mayfly in a process of its own, asked over HTTP with signed requests on one connection. Like the
-// driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not decode
-// rows.
+// mayflyServer is Mayfly in a process of its own, asked over HTTP with signed requests on one connection.
+// Like the driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not
+// decode rows.
 type mayflyServer struct {
 	server *sdktest.Server
 	conn   net.Conn
@@ -114,7 +115,8 @@ type mayflyServer struct {
 }
 
 func serve(ctx context.Context, bin, dir string) (*mayflyServer, error) {
-	s := &mayflyServer{server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data", dir}}}
+	s := &mayflyServer{server: &sdktest.Server{Bin: bin, Args: []string{"--log-level", "warn", "--data",
+		dir}}}
 	if err := s.server.Start(ctx); err != nil {
 		return s, err
 	}
@@ -134,7 +136,8 @@ func (*mayflyServer) fill(context.Context, documentSet) error { return nil }
 
 const link = "dbs/peers/colls/docs"
 
-func (s *mayflyServer) ask(ctx context.Context, q *queryCase, docs documentSet, k int) (rows [][]byte, err error) {
+func (s *mayflyServer) ask(ctx context.Context, q *queryCase, docs documentSet, k int) (rows [][]byte,
+	err error) {
 	type parameter struct {
 		Name  string `json:"name"`
 		Value any    `json:"value"`
@@ -167,7 +170,8 @@ func (s *mayflyServer) ask(ctx context.Context, q *queryCase, docs documentSet, 
 	}
 }
 
-func (s *mayflyServer) page(ctx context.Context, text []byte, key, continuation string) (rows [][]byte, next string,
+func (s *mayflyServer) page(ctx context.Context, text []byte, key, continuation string) (rows [][]byte,
+	next string,
 	err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.URL("http")+"/"+link+"/docs",
 		bytes.NewReader(text))

@@ -133,7 +133,8 @@ func table() []Route[*testServer] {
 }
 
 // serve runs a request and returns its answer; a request without a key must be for a public route.
-func serve(t *testing.T, s *testServer, method, path, body string, key bool) (*httptest.ResponseRecorder, error) {
+func serve(t *testing.T, s *testServer, method, path, body string, key bool) (*httptest.ResponseRecorder,
+	error) {
 	t.Helper()
 	e, failure := echo.New(), error(nil)
 	e.HTTPErrorHandler = func(err error, _ echo.Context) { failure = err }
@@ -214,7 +215,8 @@ func TestAnswersDecideTheirHead(t *testing.T) {
 }
 
 func TestOnlyPublicRoutesNeedNoKey(t *testing.T) {
-	if w, err := serve(t, new(testServer), "GET", "/sign", "", false); err != nil || w.Body.String() != "open" {
+	if w, err := serve(t, new(testServer), "GET", "/sign", "", false); err != nil ||
+		w.Body.String() != "open" {
 		t.Errorf("%s, %v", w.Body, err)
 	}
 	var own *Error

@@ -176,7 +176,8 @@ func NewBinder(text string, params []Parameter, info *ContainerInfo, fold Consta
 	}
 	for i, p := range params {
 		if _, twice := b.Params[p.Name]; twice {
-			return nil, queryerror.Plain("Invalid query. Specified duplicate parameter name '" + p.Name + "'.")
+			return nil, queryerror.Plain("Invalid query. Specified duplicate parameter name '" + p.Name +
+				"'.")
 		}
 		b.Params[p.Name] = i
 	}
@@ -265,8 +266,8 @@ func (b *Binder) FailPlain(at syntax.Node, message string) {
 	b.fail(at.Extent(), queryerror.Plain(message))
 }
 
-// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (queryerror.ErrorFormat); Err
-// returns only those in the format of the first.
+// Err returns the recorded errors as one. Cosmos DB reports errors in two formats (queryerror.ErrorFormat);
+// Err returns only those in the format of the first.
 func (b *Binder) Err() error {
 	if len(b.errs) == 0 {
 		return nil
@@ -333,7 +334,8 @@ func (b *Binder) refuseInSubquery(q *syntax.Query) {
 		b.failCode(q.Select.Top, queryerror.CodeSubqueryTop, "'TOP' is not supported in subqueries.")
 	}
 	if q.Offset != nil {
-		b.failCode(q.Offset, queryerror.CodeSubqueryLimit, "'OFFSET LIMIT' clause is not supported in subqueries.")
+		b.failCode(q.Offset, queryerror.CodeSubqueryLimit,
+			"'OFFSET LIMIT' clause is not supported in subqueries.")
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 // first query computes the statistics of all texts that BM25 needs. The second query contains these numbers
 // and orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
-// textRankedDocuments iterates over the documents of a source by the score of their text: first the texts that
-// contain a term, then the other texts, then the documents without a text. Among documents with equal scores
-// the latest comes first, as in ORDER BY DESC.
+// textRankedDocuments iterates over the documents of a source by the score of their text: first the texts
+// that contain a term, then the other texts, then the documents without a text. Among documents with equal
+// scores the latest comes first, as in ORDER BY DESC.
 type textRankedDocuments struct {
 	x       *Execution
 	src     source.Source

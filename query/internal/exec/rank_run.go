@@ -58,7 +58,8 @@ func (x *Execution) rankRows(row func() bool) error {
 	parts := make([]rankScoreState, len(x.Plan.Rank))
 	for i := range parts {
 		r := &x.Plan.Rank[i]
-		parts[i] = rankScoreState{CompiledRankScore: r, stats: textCollectionStats{hits: make([]float64, len(r.Terms))}}
+		parts[i] = rankScoreState{CompiledRankScore: r,
+			stats: textCollectionStats{hits: make([]float64, len(r.Terms))}}
 	}
 	indexed, err := x.readTexts(parts)
 	if err != nil {

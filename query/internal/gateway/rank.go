@@ -26,7 +26,8 @@ type hybridInfo struct {
 	RequiresGlobalStatistics bool                   `json:"requiresGlobalStatistics"`
 }
 
-// fractionalJSONNumber is a number that JSON shows with a fraction, such as 1.0, since the Java client misreads 1.
+// fractionalJSONNumber is a number that JSON shows with a fraction, such as 1.0, since the Java client
+// misreads 1.
 type fractionalJSONNumber float64
 
 func (w fractionalJSONNumber) MarshalJSON() ([]byte, error) {
@@ -64,7 +65,8 @@ type rankComponent struct {
 func (g *rewriter) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
-	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{}, Weights: []fractionalJSONNumber{}}
+	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{},
+		Weights: []fractionalJSONNumber{}}
 	if g.weighted() {
 		g.need(featureWeighted)
 	}

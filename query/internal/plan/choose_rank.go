@@ -17,8 +17,8 @@ import (
 // contributes that many.
 const LeastRanked = 120
 
-// CompiledRankScore is one score of ORDER BY RANK in compiled form: it computes the score of a document and compares
-// scores. It also says which index returns the documents in the order of the score, if there is one.
+// CompiledRankScore is one score of ORDER BY RANK in compiled form: it computes the score of a document and
+// compares scores. It also says which index returns the documents in the order of the score, if there is one.
 type CompiledRankScore struct {
 	Text   eval.ValueFunc // nil for a VectorDistance
 	Spoken index.Language

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// chooseForm is the planning rule "shape". It chooses the plan's cursor.PagingMode, which says how the query is
-// divided into pages: at documents, at groups, or by the number of rows.
+// chooseForm is the planning rule "shape". It chooses the plan's cursor.PagingMode, which says how the query
+// is divided into pages: at documents, at groups, or by the number of rows.
 func chooseForm(p *Planner) {
 	t := p.Plan.Top
 	switch {

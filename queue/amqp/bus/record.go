@@ -46,7 +46,8 @@ func (c *conn) record(e *requestlog.Entry, failed *frame.Error) {
 
 // recordEach adds one log entry for each state: a copy of e that complete has filled in. The log keeps no
 // reference to e.
-func (c *conn) recordEach(e *requestlog.Entry, states []frame.State, complete func(i int, e *requestlog.Entry)) {
+func (c *conn) recordEach(e *requestlog.Entry, states []frame.State, complete func(i int,
+	e *requestlog.Entry)) {
 	if e == nil {
 		return
 	}

@@ -58,8 +58,8 @@ func without(name, reason string) scenario {
 	return scenario{name, func(*ScenarioRun) { panic(noAPI(reason)) }}
 }
 
-// ScenarioRun is one run of a scenario, with its clients and the entities that it has created. Methods that check
-// something end the scenario if the check fails.
+// ScenarioRun is one run of a scenario, with its clients and the entities that it has created. Methods that
+// check something end the scenario if the check fails.
 type ScenarioRun struct {
 	settings
 	name   string

@@ -20,7 +20,8 @@ func (t *ScenarioRun) talks() messageSource {
 }
 
 // tryAccept accepts the session with an id, or the next available one if id is "".
-func (t *ScenarioRun) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver, error) {
+func (t *ScenarioRun) tryAccept(ctx context.Context, p messageSource, id string) (*sb.SessionReceiver,
+	error) {
 	switch {
 	case p.sub != "" && id == "":
 		return t.client.AcceptNextSessionForSubscription(ctx, p.topic, p.sub, nil)

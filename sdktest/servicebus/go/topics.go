@@ -46,7 +46,8 @@ var topics = []scenario{
 	{"rule-sql", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", sql("color = 'blue' AND size > 10"), nil)
-		t.send(t.name, props("1", Properties{"color": "blue", "size": 10}), props("2", Properties{"color": "blue", "size": 11}),
+		t.send(t.name, props("1", Properties{"color": "blue", "size": 10}), props("2",
+			Properties{"color": "blue", "size": 11}),
 			props("3", Properties{"color": "red", "size": 11}), props("4", Properties{}))
 		t.left(s, "2")
 	}},
@@ -101,7 +102,8 @@ var topics = []scenario{
 		r, err := t.adm.GetRule(t.ctx, t.name, "s", "s", nil)
 		t.must(err)
 		t.equal(r.Filter.(*admin.SQLFilter).Parameters, Properties{"@c": "blue", "@n": 12})
-		t.send(t.name, props("1", Properties{"color": "blue", "size": 12}), props("2", Properties{"color": "blue", "size": 13}))
+		t.send(t.name, props("1", Properties{"color": "blue", "size": 12}), props("2",
+			Properties{"color": "blue", "size": 13}))
 		t.left(s, "1")
 	}},
 
@@ -117,7 +119,8 @@ var topics = []scenario{
 		}
 		t.send(t.name, &sb.Message{Body: []byte("1"), Subject: ptr("s")},
 			&sb.Message{Body: []byte("2"), CorrelationID: ptr("c")}, props("3", Properties{"color": "blue"}),
-			&sb.Message{Body: []byte("4"), Subject: ptr("t"), ApplicationProperties: Properties{"color": "red"}},
+			&sb.Message{Body: []byte("4"), Subject: ptr("t"),
+				ApplicationProperties: Properties{"color": "red"}},
 			&sb.Message{Body: []byte("5"), Subject: ptr("t")})
 		for name, want := range wanted {
 			t.left(messageSource{topic: t.name, sub: name}, want)

@@ -53,7 +53,8 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) 
 }
 
 // floor returns the sequence of the floor of a partition range, or 0 if the range has none. The feed of all
-// versions does not keep all of them: the floor is one entry that stands for all older ones, which are removed.
+// versions does not keep all of them: the floor is one entry that stands for all older ones, which are
+// removed.
 func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.WriteSequence

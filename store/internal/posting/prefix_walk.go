@@ -17,8 +17,8 @@ type PrefixIterator struct {
 	valid  bool // rid is valid
 }
 
-// New returns a PrefixIterator over the rids of the keys with a prefix. The slice must have free capacity for a
-// rid behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of
+// New returns a PrefixIterator over the rids of the keys with a prefix. The slice must have free capacity for
+// a rid behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of
 // Next or SeekGE.
 func New(r engine.Reader, prefix []byte) *PrefixIterator {
 	return &PrefixIterator{r: r, prefix: prefix}

@@ -25,7 +25,8 @@ func FormatContinuation(sp *ResolvedScope, at query.WalkProgress) string {
 
 // ParseContinuation parses a continuation token. It returns CodeBadRequest if the token is malformed or
 // of another scope. The empty token is the beginning.
-func ParseContinuation(token string, sp *ResolvedScope, spans []query.SourceSpan) (query.WalkProgress, error) {
+func ParseContinuation(token string, sp *ResolvedScope, spans []query.SourceSpan) (query.WalkProgress,
+	error) {
 	if token == "" {
 		return query.Begin(spans), nil
 	}

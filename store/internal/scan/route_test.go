@@ -47,7 +47,8 @@ func TestMalformedStages(t *testing.T) {
 	for _, text := range []string{"x", "{}", "[]", `{"token":"a"}`, `{"token":"a","range":{"min":"20","max":"10"}}`,
 		`{"token":"a","range":{"min":"x","max":"FF"}}`,
 		`[{"range":{"min":"","max":"20"}},{"range":{"min":"10","max":"FF"}}]`} {
-		if _, err := StageOf(state, []query.SourceSpan{{}}, text); fault.ErrorCode(err) != fault.CodeBadRequest {
+		if _, err := StageOf(state, []query.SourceSpan{{}},
+			text); fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -76,7 +76,8 @@ type familySweepStep struct {
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familySweepStep {
-		return familySweepStep{family, host.SweepPassStep{Pass: pass, Prefix: layout.TimePrefix(scope, family),
+		return familySweepStep{family, host.SweepPassStep{Pass: pass,
+			Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
 	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familySweepStep{

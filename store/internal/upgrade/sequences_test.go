@@ -22,7 +22,8 @@ type crashingEngine struct {
 	left int
 }
 
-func (e *crashingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error, ahead ...[]byte) (
+func (e *crashingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+	ahead ...[]byte) (
 	[]engine.ScopePosition, error) {
 	if e.left--; e.left < 0 {
 		return nil, errCut

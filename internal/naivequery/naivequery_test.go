@@ -68,7 +68,8 @@ func TestCases(t *testing.T) {
 			continue
 		}
 		if answered++; err != nil || !c.agrees(got, c.Expected.([]any)) {
-			t.Errorf("%s: %s\ngot  %s (%v)\nwant %s", c.ID, c.Query, naivequery.Text(got), err, naivequery.Text(c.Expected))
+			t.Errorf("%s: %s\ngot  %s (%v)\nwant %s", c.ID, c.Query, naivequery.Text(got), err,
+				naivequery.Text(c.Expected))
 		}
 	}
 	if t.Logf("%d of %d cases answered", answered, len(cases)); answered < 500 {
@@ -174,7 +175,8 @@ func TestConstants(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := naivequery.Run(tree, nil, []any{nil}); err != nil || naivequery.Text(got) != "["+want+"]" {
+		if got, err := naivequery.Run(tree, nil, []any{nil}); err != nil ||
+			naivequery.Text(got) != "["+want+"]" {
 			t.Errorf("%s\ngot  %s (%v)\nwant %s", text, naivequery.Text(got), err, want)
 		}
 	}
@@ -192,7 +194,8 @@ func TestFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rows, err := naivequery.Run(tree, nil, documents(t)); err == nil || naivequery.IsUnknown(err) != unknown {
+		if rows, err := naivequery.Run(tree, nil, documents(t)); err == nil ||
+			naivequery.IsUnknown(err) != unknown {
 			t.Errorf("%s: %s, %v", text, naivequery.Text(rows), err)
 		}
 	}

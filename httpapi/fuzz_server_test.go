@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
-// fuzzedRequest is a request as text, so that it can be changed at any place: a header is a line "name: value".
+// fuzzedRequest is a request as text, so that it can be changed at any place: a header is a line "name:
+// value".
 type fuzzedRequest struct{ method, path, body, headers string }
 
 // sendable reports whether an HTTP server would let the request through to the handler.
@@ -129,7 +130,8 @@ func (w *testServer) exchange(f fuzzedRequest) *testResponse {
 		body: rec.Body.Bytes()}
 	switch kind := a.header.Get("Content-Type"); {
 	case kind == "application/octet-stream" && strings.HasPrefix(f.body, "\x81"):
-		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body, hybridrowtest.Bytes(w.t, hybridrowtest.Segment)) {
+		if a.code != 200 && a.code != 207 || !bytes.HasPrefix(a.body,
+			hybridrowtest.Bytes(w.t, hybridrowtest.Segment)) {
 			w.t.Errorf("%q: %d with the rows %x", f, a.code, a.body)
 		}
 	case strings.HasPrefix(kind, "text/"): // a page for people, or figures for Prometheus
