@@ -43,8 +43,8 @@ func randomBytes(random *rand.Rand, n int) []byte {
 	return b
 }
 
-// FuzzSeries does the same for series of requests, of which later ones use what earlier ones were given. The
-// bytes are the decisions of a grammar; each series has a server of its own.
+// FuzzSeries checks what FuzzRequest checks, for sequences of requests in which later requests use values
+// from earlier responses. The bytes choose the productions of a grammar; each sequence has its own server.
 func FuzzSeries(f *testing.F) {
 	random := rand.New(rand.NewPCG(fuzzSeed(), 0))
 	for range racetest.Fewer(fuzzSeries, 6) {

@@ -24,8 +24,8 @@ func (w *testServer) log(query string) []gjson.Result {
 	return w.do("GET", "/_mayfly/requests"+query, "").want(200).at("requests").Array()
 }
 
-// memberNames are some members of the entries of a log, an entry a line.
-func memberNames(list []gjson.Result, members ...string) string {
+// formatMembers returns the values of the named members of each entry of the log, one entry a line.
+func formatMembers(list []gjson.Result, members ...string) string {
 	var b strings.Builder
 	for _, r := range list {
 		for i, m := range members {
@@ -60,7 +60,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 		"read_item readItem d c 2 [\"a\"] 404 sdk/1.2 2020-07-15\n" +
 		"query_items queryItems d c  [\"a\"] 200 sdk/1.2 2020-07-15\n" +
 		"read_item readItem d c 1 [\"a\"] 401 sdk/1.2 2020-07-15\n"
-	if got := memberNames(list, "operation", "faultOperation", "database", "container", "item",
+	if got := formatMembers(list, "operation", "faultOperation", "database", "container", "item",
 		"partitionKey",
 		"status",
 		"client", "version"); got != want {
@@ -139,11 +139,11 @@ func TestRequestsLeftOut(t *testing.T) {
 	w.do("GET", "/dbs/d", "", "X-Mayfly-Explorer", "1").want(200)
 	w.do("GET", "/_mayfly/clock", "").want(200)
 	w.do("GET", "/nothing", "").want(404)
-	if got := memberNames(w.log(""), "method", "path",
+	if got := formatMembers(w.log(""), "method", "path",
 		"status"); got != "GET /_mayfly/clock 200\nGET /nothing 404\n" {
 		t.Errorf("%s", got)
 	}
-	if got := memberNames(w.log("?explorer=true"), "path", "explorer"); !strings.HasPrefix(got,
+	if got := formatMembers(w.log("?explorer=true"), "path", "explorer"); !strings.HasPrefix(got,
 		"/dbs/d true\n") {
 		t.Errorf("%s", got)
 	}
@@ -206,14 +206,14 @@ func TestRequestsRetried(t *testing.T) {
 	}
 	w.do("POST", docs, `{"id":"2","pk":"a"}`, key...).want(201)
 	list := w.log("")
-	if got, want := memberNames(list, "status", "substatus", "fault", "attempt"),
+	if got, want := formatMembers(list, "status", "substatus", "fault", "attempt"),
 		"429 3200 "+id+" 1\n429 3200 "+id+" 2\n201   3\n201   1\n"; got != want {
 		t.Errorf("%s\nnot\n%s", got, want)
 	}
 	first := list[0].Get("id").Int()
 	if list[1].Get("first").Int() != first || list[2].Get("first").Int() != first ||
 		list[3].Get("first").Int() == first {
-		t.Errorf("%s", memberNames(list, "id", "first"))
+		t.Errorf("%s", formatMembers(list, "id", "first"))
 	}
 	d := w.do("GET", "/_mayfly/requests/"+list[2].Get("id").String(), "").want(200)
 	if d.at("attempt").Int() != 3 || d.at("first").Int() != first {
@@ -236,7 +236,7 @@ func TestRequestsFiltered(t *testing.T) {
 		"?container=d/c&limit=1": "200\n", "?container=other/c": "", "?protocol=amqp": "", "?entity=q": "",
 		"?substatus=1": "", "?minMs=1": "",
 	} {
-		if got := memberNames(w.log(query), "status"); got != want {
+		if got := formatMembers(w.log(query), "status"); got != want {
 			t.Errorf("%s: %q, not %q", query, got, want)
 		}
 	}
@@ -273,7 +273,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 	}
 	list := w.log("?protocol=direct")
 	want := "create_item d c  201\nread_item d c 1 200\n    405\n"
-	if got := memberNames(list, "operation", "database", "container", "item", "status"); got != want {
+	if got := formatMembers(list, "operation", "database", "container", "item", "status"); got != want {
 		t.Fatalf("%s\nnot\n%s", got, want)
 	}
 	if list[0].Get("client").Str == "" || list[0].Get("partitionKey").Str != `["a"]` {
@@ -304,7 +304,7 @@ func TestRequestsDropped(t *testing.T) {
 		res.Body.Close()
 		t.Fatal(res.Status)
 	}
-	if got := memberNames(w.log("?text="+docs), "status", "fault", "bytesOut"); got != "0 "+id+" 0\n" {
+	if got := formatMembers(w.log("?text="+docs), "status", "fault", "bytesOut"); got != "0 "+id+" 0\n" {
 		t.Error(got)
 	}
 }

@@ -16,48 +16,48 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// scopedSource is a source whose index names others than the documents of its scope: the dead, and those of
-// other partitions.
-type scopedSource struct {
+// partitionSource is a source of the documents of one partition. Its index also has entries of other
+// documents: of expired ones, and of those of other partitions.
+type partitionSource struct {
 	*memorySource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all
 	dead  []uint64
 	blind bool // nobody knows who is dead
 }
 
-func (s *scopedSource) has(rid uint64) bool {
+func (s *partitionSource) has(rid uint64) bool {
 	_, gone := slices.BinarySearch(s.dead, rid)
 	_, in := slices.BinarySearch(s.part, rid)
 	return !gone && (s.part == nil || in)
 }
 
-func (s *scopedSource) Fetch(rid uint64) (source.Document, bool, error) {
+func (s *partitionSource) Fetch(rid uint64) (source.Document, bool, error) {
 	if !s.has(rid) {
 		return nil, false, nil
 	}
 	return s.memorySource.Fetch(rid)
 }
 
-func (s *scopedSource) Dead(int) ([]uint64, bool, error) {
+func (s *partitionSource) Dead(int) ([]uint64, bool, error) {
 	return s.dead, !s.blind && s.part == nil, nil
 }
-func (s *scopedSource) Count() (int64, bool) { return 0, false }
+func (s *partitionSource) Count() (int64, bool) { return 0, false }
 
-func (s *scopedSource) Partition() (source.Postings, bool) {
+func (s *partitionSource) Partition() (source.Postings, bool) {
 	if s.part == nil {
 		return nil, false
 	}
 	return s.rids(s.part), true
 }
 
-func (s *scopedSource) Scan(after uint64) source.Documents {
+func (s *partitionSource) Scan(after uint64) source.Documents {
 	s.opened++
 	return &scopedScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
 }
 
 type scopedScan struct {
 	memoryScan
-	s *scopedSource
+	s *partitionSource
 }
 
 func (s *scopedScan) Next() bool {
@@ -90,7 +90,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		var alive [][]byte
 		indexed := newPageStateStore(t, x, bodies, sources)
 		for i, src := range indexed {
-			s := &scopedSource{memorySource: src.(*memorySource), blind: blind}
+			s := &partitionSource{memorySource: src.(*memorySource), blind: blind}
 			for _, d := range s.docs {
 				if r.IntN(4) == 0 {
 					s.dead = append(s.dead, d.rid)

@@ -50,20 +50,21 @@ func (l *writtenVersion) expiredBy(second int64) bool {
 	return l.ttl > 0 && l.ts+int64(l.ttl) <= second
 }
 
-// versionHistory is every version that was ever sent to a container. It is read when nobody writes.
-type versionHistory struct {
+// documentVersions holds each version of a document that a test has written to a container. It is read when
+// nobody writes.
+type documentVersions struct {
 	mu   sync.Mutex
 	made map[int]*writtenVersion
 }
 
-func (g *versionHistory) add(l *writtenVersion) {
+func (g *documentVersions) add(l *writtenVersion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made[l.value] = l
 }
 
 // due are the versions whose events must be there.
-func (g *versionHistory) due() (list []int) {
+func (g *documentVersions) due() (list []int) {
 	for value, l := range g.made {
 		if l.fate == expires {
 			list = append(list, value)
@@ -73,7 +74,7 @@ func (g *versionHistory) due() (list []int) {
 }
 
 // check compares an event with the version that it tells of.
-func (g *versionHistory) check(e expiryEvent) error {
+func (g *documentVersions) check(e expiryEvent) error {
 	g.mu.Lock()
 	l := g.made[e.Document.Value]
 	g.mu.Unlock()
@@ -110,7 +111,7 @@ type expiryEvent struct {
 type receivedEvents struct {
 	t      *testing.T
 	name   string
-	ledger *versionHistory
+	ledger *documentVersions
 	once   bool // it is told nothing twice
 
 	mu      sync.Mutex
@@ -195,7 +196,7 @@ type expiryWriter struct {
 	name   string
 	c      *azcosmos.ContainerClient
 	pk     azcosmos.PartitionKey
-	ledger *versionHistory
+	ledger *documentVersions
 	count  *atomic.Int64 // of all versions
 	rng    *rand.Rand
 	docs   []*writtenVersion // the last version of each document
@@ -279,14 +280,14 @@ func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
 // observedContainer is a container, all that was written to it and who is told of its expiries.
 type observedContainer struct {
 	name     string
-	ledger   *versionHistory
+	ledger   *documentVersions
 	stream   *receivedEvents
 	posts    *receivedEvents
 	position string // of the stream: the id of its last event
 }
 
 func newObservedContainer(t *testing.T, name string) *observedContainer {
-	g := &observedContainer{name: name, ledger: &versionHistory{made: map[int]*writtenVersion{}}}
+	g := &observedContainer{name: name, ledger: &documentVersions{made: map[int]*writtenVersion{}}}
 	g.stream, g.posts = g.newReceivedEvents(t, "stream", true), g.newReceivedEvents(t, "webhook", false)
 	return g
 }

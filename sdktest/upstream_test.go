@@ -21,7 +21,8 @@ const upstreamTime = 40 * time.Minute
 // rootKey is the key that manages the servers of these suites.
 const rootKey = "SAS_KEY_VALUE"
 
-// upstreamKeys are the keys that the suites expect in a namespace, whose signatures are checked.
+// upstreamKeys are the flags of a server that checks signatures, with the shared access keys by which the
+// SDKs' own test suites sign their tokens.
 var upstreamKeys = []string{
 	"--servicebus-key", "RootManageSharedAccessKey:Manage:" + rootKey,
 	"--servicebus-key", "NoManage:Listen+Send:" + rootKey,

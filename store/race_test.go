@@ -515,18 +515,18 @@ func (w *updateSignalEngine) Update(ctx context.Context, scopes [][]byte, fn fun
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// A syncGate holds back the syncs of a file system while it is shut.
-type syncGate struct {
-	shut    atomic.Pointer[chan struct{}] // closed when the syncGate opens; nil while it is open
-	reached chan struct{}                 // a sync has come to the shut syncGate
+// fsyncGate holds back the fsync calls of a file system while it is shut.
+type fsyncGate struct {
+	shut    atomic.Pointer[chan struct{}] // closed when the fsyncGate opens; nil while it is open
+	reached chan struct{}                 // a sync has come to the shut fsyncGate
 }
 
-func (s *syncGate) close() {
+func (s *fsyncGate) close() {
 	opens := make(chan struct{})
 	s.shut.Store(&opens)
 }
 
-func (s *syncGate) open() {
+func (s *fsyncGate) open() {
 	close(*s.shut.Swap(nil))
 	select {
 	case <-s.reached: // by a second sync
@@ -534,7 +534,7 @@ func (s *syncGate) open() {
 	}
 }
 
-func (s *syncGate) disk(t *testing.T) *testdisk.Disk {
+func (s *fsyncGate) disk(t *testing.T) *testdisk.Disk {
 	return testdisk.New(t).Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		opens := s.shut.Load()
 		if opens == nil || op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData {
@@ -553,7 +553,7 @@ func (s *syncGate) disk(t *testing.T) *testdisk.Disk {
 // somebody else asks, and what it has done may not be told before the sync is over.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
-	s := &syncGate{reached: make(chan struct{}, 1)}
+	s := &fsyncGate{reached: make(chan struct{}, 1)}
 	var w *updateSignalEngine
 	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
 		store.Options{Ranges: 1, ManualReaper: true},

@@ -25,7 +25,7 @@ type skewedClock struct {
 func (c skewedClock) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
 // twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines.
-// watch looks at what the first one does with the engine.
+// The first store uses the engine that watch returns, which can observe the calls.
 func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]ttl.Clock,
 	watch func(engine.Engine) engine.Engine) (a, b *testStore) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 // testSweeper is what the reaper of these tests sweeps: for each range the seconds at which items expire.
 type testSweeper struct {
 	clock ttl.Clock
-	pace  *autoAdvanceClock // for a before that takes its time
+	pace  *advanceOnSleepClock // for a before that takes its time
 	// before is called at the beginning of each Sweep, outside mu; nil: nothing is.
 	before func(ctx context.Context, r ttl.SweepRange) error
 
@@ -138,18 +138,19 @@ func (c sleepSignalClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return ch, stop
 }
 
-// autoAdvanceClock does not let anybody wait: who sleeps on it moves it on. It keeps what was asked of it.
-type autoAdvanceClock struct {
+// advanceOnSleepClock is a clock that moves forward by the duration for which somebody sleeps on it, so
+// nobody waits. It keeps the durations.
+type advanceOnSleepClock struct {
 	*ttl.VirtualClock
 	mu   sync.Mutex
 	naps []time.Duration
 }
 
-func newAutoAdvanceClock() *autoAdvanceClock {
-	return &autoAdvanceClock{VirtualClock: ttl.NewManual(noon)}
+func newAdvanceOnSleepClock() *advanceOnSleepClock {
+	return &advanceOnSleepClock{VirtualClock: ttl.NewManual(noon)}
 }
 
-func (c *autoAdvanceClock) After(d time.Duration) (<-chan time.Time, func()) {
+func (c *advanceOnSleepClock) After(d time.Duration) (<-chan time.Time, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.naps = append(c.naps, d)
@@ -157,7 +158,7 @@ func (c *autoAdvanceClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return c.VirtualClock.After(0)
 }
 
-func (c *autoAdvanceClock) takeNaps() []time.Duration {
+func (c *advanceOnSleepClock) takeNaps() []time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	naps := c.naps
@@ -170,13 +171,13 @@ type reaperRig struct {
 	*ttl.Reaper
 	yard  *testSweeper
 	clock sleepSignalClock
-	pace  *autoAdvanceClock
+	pace  *advanceOnSleepClock
 	ended uint64 // rounds that settle has seen end
 }
 
 func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperRig {
 	t.Helper()
-	g := &reaperRig{clock: newSleepSignalClock(), pace: newAutoAdvanceClock()}
+	g := &reaperRig{clock: newSleepSignalClock(), pace: newAdvanceOnSleepClock()}
 	g.yard = &testSweeper{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
 	if prepare != nil {
 		prepare(g.yard)

@@ -106,7 +106,8 @@ func TestWholeStore(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWhatDiffers: definitions are refused before anything is written, documents one by one.
+// TestImportRefusesWhatDiffers: an import whose definitions differ from the store's is refused before
+// anything is written. A document that differs from the stored one is refused alone.
 func TestImportRefusesWhatDiffers(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -28,7 +28,9 @@ type Answer struct {
 	ItemLSN uint64 // LSN at which the item was last written
 
 	ETag string // including its quotes
-	// set if there are more pages; a client that gets an empty one requests the same page forever
+	// Continuation is the continuation token of the next page. It is empty if there is none; then the
+	// response must not have the header, because clients that get an empty token request the same page
+	// forever.
 	Continuation string
 	Counted      bool // Count is the number of entries in the feed's body
 	Count        int

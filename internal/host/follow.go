@@ -23,7 +23,7 @@ const (
 )
 
 // serverFollower is the state of the goroutine that loads the other servers' changes of the catalog and
-// requests reports of their commits. It exists only if the engine is shared.
+// asks the engine to report when they commit. It exists only if the engine is shared.
 type serverFollower struct {
 	in    *Instance
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1

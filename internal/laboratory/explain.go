@@ -81,21 +81,21 @@ func (queryParameters) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// pageRowCount is the number of rows that a request asks for.
-type pageRowCount int
+// requestedPageSize is the maximal number of rows of a page, as a request asks for it.
+type requestedPageSize int
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (p *pageRowCount) DecodeMember(name string, v jsondoc.Value) error {
+func (p *requestedPageSize) DecodeMember(name string, v jsondoc.Value) error {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
 		return route.BadRequest("'" + name + "' must be a positive integer, or -1 for as many rows as fit.")
 	}
-	*p = pageRowCount(n)
+	*p = requestedPageSize(n)
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (pageRowCount) JSONSchema() (s jsonschema.Schema, err error) {
+func (requestedPageSize) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
 	s.WithMinimum(-1).WithDescription("Rows of the page; -1: as many as fit.")
 	return s, nil
@@ -107,7 +107,7 @@ type explainQueryRequest struct {
 	Query        route.RequiredText `json:"query" first:"true"`
 	Parameters   queryParameters    `json:"parameters,omitempty"`
 	PartitionKey partitionKey       `json:"partitionKey,omitempty"`
-	MaxItemCount pageRowCount       `json:"maxItemCount,omitempty"`
+	MaxItemCount requestedPageSize       `json:"maxItemCount,omitempty"`
 
 	_ struct{} `takes:"an explanation takes %"`
 	_ struct{} `additionalProperties:"false"`

@@ -126,8 +126,8 @@ func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 	}
 }
 
-// orderOfGroups checks that an ORDER BY expression of groups is a GROUP BY key or a part of one, and records
-// which.
+// orderOfGroups checks an ORDER BY expression of a query with GROUP BY: it must be a GROUP BY expression, or
+// a property path that continues one. orderOfGroups binds it to the key of the group.
 func (b *Binder) orderOfGroups(bl *QueryBlock, e syntax.Expr) {
 	keys := keysOf(bl)
 	if keys.find(e) < 0 && !keys.isPrefixOf(e) {

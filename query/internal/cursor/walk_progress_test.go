@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// walkedDocument is a document of a walk: where it lies in the order of sources, and its rid.
+// walkedDocument is a document of a walk: the position at which its source returns it, and its rid.
 type walkedDocument struct {
 	at  byte
 	rid uint64
@@ -28,8 +28,8 @@ func (s SourceSpan) contains(p walkedDocument) bool {
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
 
-// Whatever sources are divided between the pages of a walk, and wherever it goes on in parts: each document
-// is met once.
+// TestProgress: however sources are divided between the pages of a walk, and wherever it is continued in
+// parts, each document is met once.
 func TestProgress(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -46,7 +46,7 @@ type Partition struct {
 	Behind atomic.Uint64
 	// Noted records which items are written while a split copies the range; nil if there is no split. It
 	// changes under the gate only
-	Noted atomic.Pointer[split.WrittenRIDs]
+	Noted atomic.Pointer[split.ConcurrentWrites]
 	// Shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
 	Shown atomic.Uint64
 }

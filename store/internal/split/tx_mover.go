@@ -24,7 +24,7 @@ type RangeCopier struct {
 	keys    *view.ItemKeys
 	From    *view.Range
 	Halves  [2]NewRange
-	Written *WrittenRIDs
+	Written *ConcurrentWrites
 
 	policy CopyPolicy
 	logs   [len(splitLogs)]logCopyProgress
@@ -87,7 +87,8 @@ const (
 // already hold the ranges of the halves.
 func NewRangeCopier(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range,
 	p CopyPolicy) *RangeCopier {
-	m := &RangeCopier{c: c, keys: keys, From: from, Written: &WrittenRIDs{rids: make(map[uint64]struct{})}}
+	m := &RangeCopier{c: c, keys: keys, From: from,
+		Written: &ConcurrentWrites{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
 		m.Halves[i].Range = r
 	}
