@@ -107,7 +107,7 @@ type explainQueryRequest struct {
 	Query        route.RequiredText `json:"query" first:"true"`
 	Parameters   queryParameters    `json:"parameters,omitempty"`
 	PartitionKey partitionKey       `json:"partitionKey,omitempty"`
-	MaxItemCount requestedPageSize       `json:"maxItemCount,omitempty"`
+	MaxItemCount requestedPageSize  `json:"maxItemCount,omitempty"`
 
 	_ struct{} `takes:"an explanation takes %"`
 	_ struct{} `additionalProperties:"false"`

@@ -48,7 +48,7 @@ type Tx struct {
 	Blocked    *BlockingItem                 // the expired item that must be moved before the transaction can run
 	one        [1]*PreparedOperation         // memory for Written in the usual case
 	expiries   []expiryLogWrite              // written by Finish
-	noted      *split.ConcurrentWrites            // gets touched after the commit; nil if the range is not being split
+	noted      *split.ConcurrentWrites       // gets touched after the commit; nil if the range is not being split
 	touched    []uint64                      // items that were written or removed
 	dues       earliestExpiryKeys
 	judging    time.Duration // spent on conditions of patches
