@@ -105,7 +105,7 @@ func TestPageCounts(t *testing.T) {
 // query and scope alone.
 func TestContinuationLasts(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, onDisk(t.TempDir()), ranges(4))
+	w := newWorld(t, onDisk(t), ranges(4))
 	w.container("")
 	w.fill(30, 6)
 	next := func(text, token string, scope ...string) *answer {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // cachingClient keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid and its
@@ -263,11 +264,12 @@ func recreatedHistory(t *testing.T, seed uint64) {
 	}
 }
 
-// restart ends the store in memory and begins it anew, with the container on as many ranges.
+// restart ends the store and begins an empty one, with the container on as many ranges.
 func (w *directWorld) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()
 	w.setup.store.FirstNumber = number
+	w.setup.disk = testdisk.New(w.t)
 	w.open()
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`,
