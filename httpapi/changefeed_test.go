@@ -383,7 +383,7 @@ func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.
 // without items: the client goes on behind its etag, and the 304 comes at the end.
 func TestChangeFeedOverTheDead(t *testing.T) {
 	t.Parallel()
-	wall := &skippingClock{}
+	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	w := newWorld(t, func(s *setup) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {

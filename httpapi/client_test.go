@@ -113,11 +113,6 @@ func (w *world) close() {
 	}
 }
 
-// onDisk keeps the data in a folder, so that the store can be closed and opened again.
-func onDisk(t testing.TB) func(*setup) {
-	return func(s *setup) { s.disk = testdisk.NewFolder(t) }
-}
-
 // ranges makes containers of n partition ranges.
 func ranges(n int) func(*setup) { return func(s *setup) { s.store.Ranges = n } }
 

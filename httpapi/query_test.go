@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // served asks for results that are merged here.
@@ -99,6 +101,11 @@ func TestPageCounts(t *testing.T) {
 			t.Errorf("%s by %d: %d pages, want %d: %q", c.text, c.size, len(pages), c.pages, pages)
 		}
 	}
+}
+
+// onDisk keeps the data in a folder, so that the store can be closed and opened again.
+func onDisk(t testing.TB) func(*setup) {
+	return func(s *setup) { s.disk = testdisk.NewFolder(t) }
 }
 
 // TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own

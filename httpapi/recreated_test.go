@@ -11,7 +11,6 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/metatest"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
-	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // cachingClient keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid and its
@@ -269,7 +268,7 @@ func (w *directWorld) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()
 	w.setup.store.FirstNumber = number
-	w.setup.disk = testdisk.New(w.t)
+	w.setup.disk = w.setup.disk.Empty()
 	w.open()
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`,
