@@ -66,8 +66,8 @@ func Copy(t testing.TB, from string) string {
 	return to
 }
 
-// Beside returns the name of a schema that does not exist yet and is dropped together with a schema of New or
-// Copy.
+// Beside returns the name of a schema that does not exist yet. It is dropped together with schema, which is a
+// name that New or Copy has returned.
 func Beside(schema string) string {
 	return (schema[:nameSize] + "_" + strings.ToLower(rand.Text()))[:maxName]
 }

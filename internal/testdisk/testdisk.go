@@ -69,8 +69,8 @@ func New(t testing.TB) *Disk {
 	return &Disk{t: t, fs: vfs.NewMem(), memory: true}
 }
 
-// Empty returns another empty disk, like that of New. It is removed together with d, so that what a test closes
-// after New is closed before.
+// Empty returns another empty disk, like that of New. It is removed together with d, so everything that a
+// test closes after New is closed before.
 func (d *Disk) Empty() *Disk {
 	if d.schema != "" {
 		return &Disk{t: d.t, schema: pgschema.Beside(d.schema)}
