@@ -23,10 +23,12 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	string) {
 	t.Helper()
 	var log bytes.Buffer
-	s := newWorld(t, func(s *setup) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
-	r.Header.Set("x-ms-activity-id", testActivity)
-	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))
+	t.Run("server", func(t *testing.T) { // which is closed at its end
+		s := newWorld(t, func(s *setup) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
+		r.Header.Set("x-ms-activity-id", testActivity)
+		s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))
+	})
 	return w, log.String()
 }
 
