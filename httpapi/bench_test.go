@@ -16,6 +16,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/requestlog"
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -98,6 +99,7 @@ func BenchmarkRecord(b *testing.B) {
 // TestPointReadAllocations: what a point read takes of the heap does not grow unseen, over HTTP and in direct
 // mode, with the log of requests. The clients take nothing.
 func TestPointReadAllocations(t *testing.T) {
+	testdisk.Pebble(t, "a statement to a database takes more")
 	race := debug.BuildSetting{Key: "-race", Value: "true"}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")

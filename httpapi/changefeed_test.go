@@ -1,15 +1,11 @@
 package httpapi
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/mayflydb/mayfly/ttl"
 )
 
 // incremental asks for the latest-version feed, fidelity for that of all versions and deletes.
@@ -369,32 +365,4 @@ func TestRetentionSwitch(t *testing.T) {
 	w.do("GET", docs, "", fidelity("If-None-Match", "*")...).fails(400, 0, "no retention")
 	w.do("PUT", coll, `{"id":"c",`+keyedByPK+`,"changeFeedPolicy":{"retentionDuration":9999999999}}`).
 		fails(400, 0, "retentionDuration")
-}
-
-// skippingClock is a wall clock that goes on by two seconds each time that it is looked at, once it hurries.
-type skippingClock struct {
-	ttl.Clock
-	step, past atomic.Int64
-}
-
-func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
-
-// TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200
-// without items: the client goes on behind its etag, and the 304 comes at the end.
-func TestChangeFeedOverTheDead(t *testing.T) {
-	t.Parallel()
-	wall := &skippingClock{}
-	w := newTestServer(t, func(s *testServerOptions) { s.store.Wall = wall })
-	w.feedContainer(`,"defaultTtl":-1`)
-	for n := range 1200 {
-		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","ttl":10}`, n), pk(`["a"]`)...).want(201)
-	}
-	w.clock.Advance(time.Minute)
-	wall.step.Store(int64(2 * time.Second))
-	defer wall.step.Store(0)
-	first := w.do("GET", docs, "", "a-im", "Incremental feed").want(200)
-	if n := first.header.Get("x-ms-item-count"); n != "0" || first.header.Get("etag") == "" {
-		t.Errorf("%s items, etag %s", n, first.header.Get("etag"))
-	}
-	w.do("GET", docs, "", "a-im", "Incremental feed", "if-none-match", first.header.Get("etag")).want(304)
 }

@@ -17,9 +17,9 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/ttl"
@@ -28,8 +28,8 @@ import (
 // start is the moment at which the clocks of tests stand.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// testServer is a server over a store in memory, and a client that signs its requests. Both clocks stand
-// still: the data's and the wall's.
+// testServer is a server over a store, and a client that signs its requests. Both clocks stand still:
+// the data's and the wall's.
 type testServer struct {
 	t     testing.TB
 	setup testServerOptions
@@ -49,7 +49,7 @@ type testServer struct {
 type testServerOptions struct {
 	server Options
 	store  store.Options
-	engine pebble.Options
+	disk   *testdisk.Disk
 }
 
 func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer {
@@ -59,7 +59,7 @@ func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer
 	w.setup = testServerOptions{
 		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
 		server: Options{Wall: w.wall, Hosts: []string{"example.com"}, Logger: slog.New(slog.DiscardHandler)},
-		engine: pebble.Options{Memory: true, Strict: true},
+		disk:   testdisk.New(t),
 	}
 	for _, f := range change {
 		f(&w.setup)
@@ -76,7 +76,13 @@ func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer
 // open starts the server over its store.
 func (w *testServer) open() {
 	w.t.Helper()
-	e, err := pebble.Open(w.t.Context(), w.setup.engine)
+	open := w.setup.disk.Open
+	if _, moves := w.setup.store.Clock.(*ttl.VirtualClock); !moves {
+		open = func(ctx context.Context) (testdisk.Engine, error) {
+			return w.setup.disk.OpenAt(ctx, w.setup.store.Clock)
+		}
+	}
+	e, err := open(w.t.Context())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -105,11 +111,6 @@ func (w *testServer) close() {
 	if err := w.db.Close(); err != nil {
 		w.t.Error(err)
 	}
-}
-
-// onDisk keeps the data in a folder, so that the store can be closed and opened again.
-func onDisk(dir string) func(*testServerOptions) {
-	return func(s *testServerOptions) { s.engine = pebble.Options{Dir: dir, Strict: true} }
 }
 
 // ranges makes containers of n partition ranges.

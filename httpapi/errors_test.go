@@ -63,11 +63,16 @@ func TestEveryCode(t *testing.T) {
 		fault.Code(255): {500, "", "InternalServerError",
 			"An internal error occurred. The server's log tells more under this activity id."},
 	} {
-		w, log := answerTo(t, httptest.NewRequest("GET", "/dbs/a%20b", nil), func(c *activeRequest) error {
-			c.ans.Range, c.ans.LSN, c.ans.Version, c.ans.Charge = "3", 42, -1, 6.29
-			c.ans.OwnerRID, c.ans.OwnerDatabase, c.ans.OwnerContainer = "HpxDAIt3MtQ=", "a b", "c/d"
-			return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this",
-				Err: errors.New("cause")})
+		var w *httptest.ResponseRecorder
+		var log string
+		t.Run(code.String(), func(t *testing.T) { // at whose end the server is closed
+			r := httptest.NewRequest("GET", "/dbs/a%20b", nil)
+			w, log = answerTo(t, r, func(c *activeRequest) error {
+				c.ans.Range, c.ans.LSN, c.ans.Version, c.ans.Charge = "3", 42, -1, 6.29
+				c.ans.OwnerRID, c.ans.OwnerDatabase, c.ans.OwnerContainer = "HpxDAIt3MtQ=", "a b", "c/d"
+				return fmt.Errorf("deeper: %w", &fault.Error{Code: code, Message: "why", Hint: "do this",
+					Err: errors.New("cause")})
+			})
 		})
 		var body struct{ Code, Message string }
 		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {

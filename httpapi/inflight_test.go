@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // maxPageSize is how many bytes a page may have before it is closed.
@@ -21,6 +22,7 @@ const maxPageSize = 4 << 20
 // come back, and an item is answered all the same. What a request has taken is given back.
 func TestAnswerMemory(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
 		w := newTestServer(t)
 		w.container("")
@@ -46,6 +48,7 @@ func TestAnswerMemory(t *testing.T) {
 // that many readers who wait for room hold none.
 func TestRoomBeforeAnswers(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
 		w := newTestServer(t)
 		w.container("")
@@ -70,6 +73,7 @@ func TestRoomBeforeAnswers(t *testing.T) {
 // TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not
 // wait; and a body is not taken in without memory.
 func TestReadersWithoutRoom(t *testing.T) {
+	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
 		w := newTestServer(t)
 		w.container("")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // omittedMembers are the headers that the golden file leaves out: they differ from run to run, or are the
@@ -42,6 +43,7 @@ var varying = []struct {
 // on.
 func TestLaboratoryAnswers(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "requests for snapshots are among them")
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	datatest.Run(t, "testdata/laboratory.txt",

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/mayflydb/mayfly/internal/datatest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // openAPIValidator is the OpenAPI document of a server and what was held against it.
@@ -124,6 +125,7 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 // answers, success and failure, against the OpenAPI document.
 func TestAnswersFitTheirSchemas(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "requests for snapshots are among them")
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	c := w.contract(t)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // served asks for results that are merged here.
@@ -101,11 +103,16 @@ func TestPageCounts(t *testing.T) {
 	}
 }
 
+// onDisk keeps the data in a folder, so that the store can be closed and opened again.
+func onDisk(t testing.TB) func(*testServerOptions) {
+	return func(s *testServerOptions) { s.disk = testdisk.NewFolder(t) }
+}
+
 // TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own
 // query and scope alone.
 func TestContinuationLasts(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, onDisk(t.TempDir()), ranges(4))
+	w := newTestServer(t, onDisk(t), ranges(4))
 	w.container("")
 	w.fill(30, 6)
 	next := func(text, token string, scope ...string) *testResponse {

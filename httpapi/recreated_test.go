@@ -263,11 +263,12 @@ func recreatedHistory(t *testing.T, seed uint64) {
 	}
 }
 
-// restart ends the store in memory and begins it anew, with the container on as many ranges.
+// restart ends the store and begins an empty one, with the container on as many ranges.
 func (w *directTestServer) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()
 	w.setup.store.FirstNumber = number
+	w.setup.disk = w.setup.disk.Empty()
 	w.open()
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`,

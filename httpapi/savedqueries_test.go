@@ -1,10 +1,15 @@
 package httpapi
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mayflydb/mayfly/internal/testdisk"
+)
 
 // TestSavedQueriesGoWithTheirContainer: snapshots and forks have the saved queries.
 func TestSavedQueriesGoWithTheirContainer(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)
 	w.container(keyedByPK)
 	const list, one = own + "queries", own + "queries/all"

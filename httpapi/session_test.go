@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/ttl"
 )
 
@@ -207,6 +208,7 @@ func TestRangeIDsOfAName(t *testing.T) {
 // TestRangeIDsBehindARestore: what a restore puts away has used ids that its records do not tell of.
 func TestRangeIDsBehindARestore(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)
 	w.container("")
 	must := func(err error) {

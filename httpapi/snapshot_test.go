@@ -7,10 +7,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 func TestSnapshotsOverTheWire(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p","v":1}`, pk(`["p"]`)...).want(201)
@@ -79,6 +82,7 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 // A request that meets a restore is made again, so that clients are never refused because of one.
 func TestRequestsDuringARestore(t *testing.T) {
 	t.Parallel()
+	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p"}`, pk(`["p"]`)...).want(201)

@@ -53,7 +53,7 @@ func New(t testing.TB) string {
 // its name. Both are dropped together, so everything that a test closes after New is closed before.
 func Copy(t testing.TB, from string) string {
 	t.Helper()
-	to := (from[:nameSize] + "_" + strings.ToLower(rand.Text()))[:maxName]
+	to := Beside(from)
 	execute(t, URL(t),
 		"CREATE SCHEMA "+quote(to),
 		"BEGIN ISOLATION LEVEL REPEATABLE READ",
@@ -64,6 +64,12 @@ func Copy(t testing.TB, from string) string {
 			END LOOP; END $$`, from, to),
 		"COMMIT")
 	return to
+}
+
+// Beside returns the name of a schema that does not exist yet. It is dropped together with schema, which is a
+// name that New or Copy has returned.
+func Beside(schema string) string {
+	return (schema[:nameSize] + "_" + strings.ToLower(rand.Text()))[:maxName]
 }
 
 // execute runs statements one after the other on a connection of their own. It can run after the end of the

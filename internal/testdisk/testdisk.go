@@ -69,6 +69,15 @@ func New(t testing.TB) *Disk {
 	return &Disk{t: t, fs: vfs.NewMem(), memory: true}
 }
 
+// Empty returns another empty disk, like that of New. It is removed together with d, so everything that a
+// test closes after New is closed before.
+func (d *Disk) Empty() *Disk {
+	if d.schema != "" {
+		return &Disk{t: d.t, schema: pgschema.Beside(d.schema)}
+	}
+	return New(d.t)
+}
+
 // NewCrashable returns an empty disk that CrashClone can copy, on which Pebble is opened as in a folder.
 func NewCrashable(t testing.TB) *Disk {
 	t.Helper()
