@@ -18,6 +18,7 @@ type snapshot struct {
 	e     *Engine
 	db    *pebble.DB
 	point *pebble.Iterator // used by Get
+	epoch uint64           // of the row cache, noted before the snapshot was opened
 }
 
 var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
@@ -27,6 +28,7 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err erro
 	if s.base != nil {
 		return s.base.Clone(pebble.CloneOptions{IterOptions: o})
 	}
+	s.epoch = s.e.rows.epoch.Load()
 	s.base, err = s.db.NewIter(o)
 	return s.base, err
 }
