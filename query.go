@@ -75,6 +75,7 @@ func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryO
 			yield(*new(T), err)
 			return
 		}
+		rows := newRowDecoder[T]()
 		for {
 			var page store.QueryPage
 			err := c.do(ctx, func(c *store.Container) (err error) {
@@ -86,7 +87,7 @@ func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryO
 				return
 			}
 			for _, row := range page.Rows {
-				if v, err := decode[T](row); !yield(v, err) || err != nil {
+				if v, err := rows.decode(row); !yield(v, err) || err != nil {
 					return
 				}
 			}
@@ -97,15 +98,27 @@ func Query[T any](ctx context.Context, c *Container, text string, opts ...QueryO
 	}
 }
 
-// decode decodes a row, which is known to be valid JSON, so a json.RawMessage is returned without another
-// check.
-func decode[T any](text []byte) (v T, err error) {
-	if raw, ok := any(&v).(*json.RawMessage); ok {
-		*raw = slices.Clip(text)
-		return v, nil
+// rowDecoder decodes rows, which are known to be valid JSON. A json.RawMessage therefore gets a row without
+// another check.
+type rowDecoder[T any] struct {
+	value *T
+	raw   *json.RawMessage // value, if it is a json.RawMessage
+}
+
+func newRowDecoder[T any]() rowDecoder[T] {
+	v := new(T)
+	raw, _ := any(v).(*json.RawMessage)
+	return rowDecoder[T]{v, raw}
+}
+
+func (d rowDecoder[T]) decode(text []byte) (T, error) {
+	if d.raw != nil {
+		*d.raw = slices.Clip(text)
+		return *d.value, nil
 	}
-	err = json.Unmarshal(text, &v)
-	return v, err
+	v := new(T) // no variable of the function, which would be allocated for a json.RawMessage too
+	err := json.Unmarshal(text, v)
+	return *v, err
 }
 
 // One returns the first row of a query, for queries that have only one. It returns ErrNotFound if the query

@@ -103,13 +103,14 @@ func QueryIn[T any](tx *Tx, text string, opts ...QueryOption) iter.Seq2[T, error
 		if err == nil && !q.Scope.Partition.IsZero() {
 			err = badRequest("a transaction is on one partition key; In has no place in it", nil)
 		}
+		rows := newRowDecoder[T]()
 		for err == nil {
 			var page store.QueryPage
 			if page, err = tx.x.Query(q); err != nil {
 				break
 			}
 			for _, row := range page.Rows {
-				if v, err := decode[T](row); !yield(v, err) || err != nil {
+				if v, err := rows.decode(row); !yield(v, err) || err != nil {
 					return
 				}
 			}

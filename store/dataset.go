@@ -92,6 +92,7 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error)
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
+	engine.CacheRows(db.eng, layout.IsItemKey)
 	db.rids.Seed()
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {

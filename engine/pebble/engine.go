@@ -30,6 +30,7 @@ type Engine struct {
 	noLog      bool // no log is written, since nothing outlives the engine
 
 	compactions *compactionScheduler
+	rows        *rowCache
 
 	watcher  atomic.Pointer[func(engine.Range, bool)] // see Watch
 	scopes   scopeTable
@@ -48,6 +49,9 @@ type Engine struct {
 var (
 	_ engine.Engine = (*Engine)(nil)
 	_ engine.Getter = (*Engine)(nil)
+
+	_ engine.RowCacheEngine = (*Engine)(nil)
+	_ engine.RowCacher      = (*snapshot)(nil)
 )
 
 func (e *Engine) enter() error {

@@ -87,6 +87,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		strict:  o.Strict,
 		memory:  o.Memory || o.ReadOnly,
 		noLog:   o.noLog,
+		rows:    newRowCache(rowCacheBytes(o.CacheBytes)),
 		scopes:  scopeTable{m: map[string]*scopeState{}},
 		drained: make(chan struct{}, 1),
 	}

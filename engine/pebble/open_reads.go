@@ -16,6 +16,8 @@ type readResources struct {
 	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator
 	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
+	// baseFree is true while nothing uses base, so that the next scan or lookup can.
+	baseFree bool
 }
 
 const (
@@ -203,7 +205,9 @@ func (i *iterator) Close() error {
 		return i.err
 	}
 	err := readError(i.it.Error())
-	if i.it != i.owner.base {
+	if i.it == i.owner.base {
+		i.owner.baseFree = err == nil
+	} else {
 		err = readError(i.it.Close())
 	}
 	i.it = nil

@@ -35,9 +35,10 @@ type Options struct {
 	FS vfs.FS
 	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1.
 	FirstLSN uint64
-	// CacheBytes is the size of the block cache; 0 is a thirty-second of the memory that the process may use
-	// (of the computer, the container or GOMEMLIMIT), at least 64 MB and at most 1 GB; in memory mode and on
-	// systems other than Linux 64 MB. It fills up as data is read.
+	// CacheBytes is the size of the block cache and of the row cache, which gets an eighth of it, at most
+	// 32 MB; 0 is a thirty-second of the memory that the process may use (of the computer, the container or
+	// GOMEMLIMIT), at least 64 MB and at most 1 GB; in memory mode and on systems other than Linux 64 MB. The
+	// caches fill up as data is read.
 	CacheBytes int64
 	// Compression of the tables; Fastest by default.
 	Compression Compression
@@ -142,7 +143,7 @@ func (o Options) library() *pebble.Options {
 		FS:                 o.FS,
 		Comparer:           pebble.DefaultComparer, // plain byte order, as package engine requires
 		FormatMajorVersion: formatVersion,
-		CacheSize:          o.CacheBytes,
+		CacheSize:          o.CacheBytes - rowCacheBytes(o.CacheBytes),
 
 		DisableWAL: o.noLog,
 

@@ -11,24 +11,40 @@ import (
 
 // snapshot is the Reader of a View. It does not use a Pebble snapshot: closing one takes the store's main
 // lock and may wait for a sync of the manifest. Instead the first read opens an iterator, which shows one
-// state for as long as it is open, and all other iterators are clones of it.
+// state for as long as it is open. One scan, or all lookups of single keys, use this iterator; all other
+// iterators are clones of it.
 type snapshot struct {
 	readResources
 	ctx   context.Context
 	e     *Engine
 	db    *pebble.DB
-	point *pebble.Iterator // used by Get
+	point *pebble.Iterator // used by Get; may be base
+	epoch uint64           // of the row cache, noted before the snapshot was opened
 }
 
 var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
 
-// iterate opens an iterator over the snapshot.
-func (s *snapshot) iterate(o *pebble.IterOptions) (it *pebble.Iterator, err error) {
-	if s.base != nil {
+// begin opens the snapshot if it is not open yet. Its iterator is free for the first scan or lookup.
+func (s *snapshot) begin() (err error) {
+	if s.base == nil {
+		s.epoch = s.e.rows.epoch.Load()
+		s.base, err = s.db.NewIter(nil)
+		s.baseFree = err == nil
+	}
+	return err
+}
+
+// iterate returns an iterator over the snapshot: the first one if it is free, otherwise a clone of it.
+func (s *snapshot) iterate(o *pebble.IterOptions) (*pebble.Iterator, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	if !s.baseFree {
 		return s.base.Clone(pebble.CloneOptions{IterOptions: o})
 	}
-	s.base, err = s.db.NewIter(o)
-	return s.base, err
+	s.baseFree = false
+	s.base.SetBounds(o.LowerBound, o.UpperBound)
+	return s.base, nil
 }
 
 // points returns the iterator for lookups of single keys.
@@ -68,8 +84,8 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 // Positions returns the position of each scope: see engine.Reader. It opens the snapshot first, so
 // everything in the snapshot is older than the positions.
 func (s *snapshot) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
-	if _, err := s.points(); err != nil {
-		return nil, err
+	if err := s.begin(); err != nil {
+		return nil, readError(err)
 	}
 	return s.e.positions(scopes)
 }
@@ -88,5 +104,5 @@ func (s *snapshot) close() {
 	if s.base != nil {
 		_ = s.base.Close()
 	}
-	s.ctx, s.e, s.db, s.base, s.point = nil, nil, nil, nil, nil
+	s.ctx, s.e, s.db, s.base, s.point, s.baseFree = nil, nil, nil, nil, nil, false
 }

@@ -27,6 +27,7 @@ type txn struct {
 	sets      int
 	deletes   int
 	ranges    int
+	rows      []uint64 // hashes of the changed keys of which the row cache holds values
 	relaxed   bool
 	marks     []pendingScopeMark // set by this transaction
 	err       error              // first error of a method that returns none
@@ -82,8 +83,10 @@ func (t *txn) commit() error {
 		m.scope.setMark(m.mark)
 	}
 	written := t.batch.Reader() // Apply may take the batch's data
+	t.e.rows.begin(t.rows, t.ranges > 0)
 	// The fence handles failures of the log. An error of Apply itself would mean a malformed batch.
 	t.e.fence.check(t.e.db.Apply(t.batch, pebble.NoSync))
+	t.e.rows.end(t.rows, t.ranges > 0)
 	t.committing = false
 	if watcher := t.e.watcher.Load(); watcher != nil {
 		t.e.fence.check(changes(written, *watcher))
@@ -141,7 +144,7 @@ func (t *txn) recycle() {
 	t.readResources.recycle()
 	clear(t.marks)
 	*t = txn{readResources: t.readResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0],
-		marks: t.marks[:0]}
+		marks: t.marks[:0], rows: t.rows[:0]}
 }
 
 // index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
@@ -203,6 +206,7 @@ func (t *txn) Scan(r engine.Range, reverse bool) engine.Iterator {
 func (t *txn) Set(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.sets++
+		t.changeRow(key)
 		t.set(key, value)
 	}
 }
@@ -211,7 +215,15 @@ func (t *txn) Set(key, value []byte) {
 func (t *txn) Delete(key []byte) {
 	if t.room(key, len(key)) {
 		t.deletes++
+		t.changeRow(key)
 		t.fail(t.write().Delete(key, nil))
+	}
+}
+
+// changeRow records the change of a key for the row cache.
+func (t *txn) changeRow(key []byte) {
+	if h, ok := t.e.rows.hash(key); ok {
+		t.rows = append(t.rows, h)
 	}
 }
 

@@ -16,7 +16,7 @@ func listsText(array, v jsondoc.Value) (found, ok bool) {
 	}
 	list, text := array.Raw(), v.Raw()
 	if bytes.IndexByte(text, '\\') >= 0 || bytes.IndexByte(list, '\\') >= 0 ||
-		bytes.IndexByte(list, '{') >= 0 || bytes.LastIndexByte(list, '[') > 0 {
+		bytes.IndexByte(list, '{') >= 0 || bytes.IndexByte(list[1:], '[') >= 0 {
 		return false, false
 	}
 	// Without escapes each quotation mark begins or ends a string. A mark begins one if the number of marks

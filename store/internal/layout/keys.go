@@ -178,6 +178,11 @@ func ScopePrefix(scope, prefix []byte) []byte {
 // KeyRID returns the rid at the end of an index entry's key.
 func KeyRID(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-RIDLen:]) }
 
+// IsItemKey reports whether a key is that of a stored item (family d).
+func IsItemKey(key []byte) bool {
+	return len(key) == ScopeLen+1+RIDLen && key[ScopeLen] == FamilyItem
+}
+
 // ScopeKeyNumber returns the number at the end of a key of an item, a feed or a log (family d, f, v or e). It
 // returns false for a key of another length.
 func ScopeKeyNumber(key []byte) (uint64, bool) {

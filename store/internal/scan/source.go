@@ -184,18 +184,49 @@ func (s *Source) Prefetch(rids []uint64) {
 	}
 }
 
-// Fetch returns a document by its rid, or false if it is not live or not in the scope. The first document
-// is read by a single get, since a query often fetches no other. For further documents Fetch uses an
-// iterator, which is faster.
+// Fetch returns a document by its rid, or false if it is not live or not in the scope. The engine keeps
+// documents that are read often in its row cache. Of the others, the first is read by a single get, since a
+// query often fetches no other. For further documents Fetch uses an iterator, which is faster.
 func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
-	if !s.fetching || s.ahead() != nil {
-		s.fetching = true
+	if s.ahead() != nil {
 		return s.get(&s.fetched, rid, false)
+	}
+	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
+	rows, _ := s.Reader.(engine.RowCacher)
+	if rows != nil {
+		if value, ok := rows.Cached(s.key); ok {
+			live, err := s.Take(&s.fetched, rid, value, false)
+			return &s.fetched, live, err
+		}
+	}
+	value, ok, err := s.find()
+	if !ok || err != nil {
+		return nil, false, err
+	}
+	if rows != nil {
+		rows.Cache(s.key, value)
+	}
+	live, err := s.Take(&s.fetched, rid, value, false)
+	return &s.fetched, live, err
+}
+
+// find reads the stored value under s.key: for the first document by a get, for others by an iterator.
+func (s *Source) find() (value []byte, ok bool, err error) {
+	if !s.fetching {
+		s.fetching = true
+		value, err = s.Reader.Get(s.key)
+		if errors.Is(err, engine.ErrNotFound) {
+			return nil, false, nil
+		}
+		return value, err == nil, err
 	}
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
-	return s.fetch(s.items, &s.fetched, rid, false)
+	if !s.items.SeekGE(s.key) || !bytes.Equal(s.items.Key(), s.key) {
+		return nil, false, nil
+	}
+	return s.items.Value(), true, nil
 }
 
 // get reads a document by a single get of the engine. If Prefetch has read the document already, or has

@@ -117,6 +117,25 @@ func (r LimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
+// Cached returns a value from the row cache of the engine, and counts its bytes: see engine.RowCacher.
+func (r LimitedReader) Cached(key []byte) (value []byte, ok bool) {
+	c, ok := r.Reader.(engine.RowCacher)
+	if !ok || !r.watch.step() {
+		return nil, false
+	}
+	if value, ok = c.Cached(key); ok {
+		r.watch.count(value)
+	}
+	return value, ok
+}
+
+// Cache offers a value to the row cache of the engine: see engine.RowCacher.
+func (r LimitedReader) Cache(key, value []byte) {
+	if c, ok := r.Reader.(engine.RowCacher); ok {
+		c.Cache(key, value)
+	}
+}
+
 // GetMany returns the values of keys, and counts their bytes: see engine.Reader.
 func (r LimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
 	values, err := r.Reader.GetMany(keys)

@@ -1,0 +1,28 @@
+package engine
+
+// RowCacheEngine is an optional interface of an engine that can keep values in memory which are read often.
+type RowCacheEngine interface {
+	// CacheRows turns the row cache on for the keys for which holds returns true. The Readers of later Views
+	// implement RowCacher. holds must be safe for concurrent use, and always return the same for a key. No
+	// Update that changes such keys may run during CacheRows.
+	CacheRows(holds func(key []byte) bool)
+}
+
+// CacheRows calls CacheRows of an engine that is a RowCacheEngine.
+func CacheRows(e Engine, holds func(key []byte) bool) {
+	if c, ok := e.(RowCacheEngine); ok {
+		c.CacheRows(holds)
+	}
+}
+
+// RowCacher is an optional interface of the Readers of an engine that keeps values in memory which are read
+// often: a row cache. A caller that reads single keys in a way that does not use the cache, such as by an
+// Iterator, can use it through these methods.
+type RowCacher interface {
+	// Cached returns the value of a key in the snapshot of the reader, if it is in the cache. The slice is
+	// valid as long as that of a Get, and must not be changed.
+	Cached(key []byte) (value []byte, ok bool)
+	// Cache offers the cache the value that the reader has returned for a key. The slices are copied if the
+	// value is kept.
+	Cache(key, value []byte)
+}
