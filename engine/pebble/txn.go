@@ -95,6 +95,9 @@ func (t *txn) commit() error {
 		s.applied.Add(1)
 	}
 	t.e.commits.Add(1)
+	if t.ranges > 0 {
+		t.e.compactions.rangeDeleted()
+	}
 	t.drop()
 	return t.e.fence.err()
 }
