@@ -74,6 +74,14 @@ func (t *txn) commit() error {
 		return err
 	}
 	t.moveCeilings()
+	if t.ranges == 0 && t.batch.Count() >= sortedBatchKeys {
+		sorted, err := t.e.sortBatch(t.batch)
+		if err != nil {
+			t.rollback()
+			return err
+		}
+		t.batch = sorted
+	}
 	t.committing = true
 	for _, s := range t.scopes {
 		s.begun.Add(1)
