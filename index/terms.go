@@ -27,6 +27,8 @@ const (
 	// bytes of text for a byte of the term, and some more for an escape or a character that is cut at the
 	// end.
 	maxRaw = 6*maxTerm + 16
+	// maxPlainRaw is the same for text without escapes, with a byte for each byte of the term.
+	maxPlainRaw = maxTerm + 16
 )
 
 // appendTerm appends the part of an index key that stands for a value: the value's ordered encoding, cut if
@@ -58,6 +60,9 @@ func shorten(v jsondoc.Value) jsondoc.Value {
 	raw := v.Raw()
 	if len(raw) <= maxRaw {
 		return v
+	}
+	if bytes.IndexByte(raw[:maxPlainRaw], '\\') < 0 {
+		return jsondoc.Of(append(append(make([]byte, 0, maxPlainRaw+1), raw[:maxPlainRaw]...), '"'))
 	}
 	end := 1
 	for end < maxRaw-12 {

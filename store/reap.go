@@ -271,18 +271,21 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
+	t := c.ds.txs.Get()
 	committed := false
-	defer func() { h.leave(committed) }()
+	defer func() {
+		h.leave(committed)
+		c.ds.txs.Put(t)
+	}()
 	scopes, err := h.scopes(ctx, s, batch)
 	if err != nil {
 		return 0, 0, nil, nil, err
 	}
-	var t transaction.Tx
 	_, err = c.ds.eng.Update(ctx, append([][]byte{s.Scope}, scopes...), func(txn engine.Txn) error {
-		if err := c.begin(&t, txn, st, s); err != nil {
+		if err := c.begin(t, txn, st, s); err != nil {
 			return err
 		}
-		if err := h.begin(&t); err != nil {
+		if err := h.begin(t); err != nil {
 			return err
 		}
 		alive = alive[:0]
@@ -309,7 +312,7 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
 	if err != nil {
 		return 0, 0, nil, t.Blocked, err
 	}
-	c.committed(&t)
+	c.committed(t)
 	committed = true
 	return judged, t.Purged, alive, nil, nil
 }

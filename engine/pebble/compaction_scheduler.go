@@ -14,6 +14,11 @@ import (
 // Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late. The
 // only task of this goroutine is to notice that more compactions are allowed than before. This scheduler
 // records that instead, and the next Update starts the compactions when it returns (startWaiting).
+//
+// While the engine is only written to, compactions wait until maxUnreadFlushes memory tables have been
+// flushed. A compaction of level 0 rewrites the next level whatever the size of level 0, so compactions of
+// four tables together rewrite it a quarter as often. Reads must merge the tables of level 0, so the first
+// read after a flush starts the compactions that wait (beforeRead).
 type compactionScheduler struct {
 	fence *fenceFS
 	db    pebble.DBForCompaction
@@ -29,7 +34,19 @@ type compactionScheduler struct {
 	running  int
 	granting bool
 	ended    bool
+	// admitting is false while compactions wait for more flushes or for a read.
+	admitting bool
+	flushes   int // number of flushes since compactions were last admitted
+	// unflushedDeletes is the number of flushes until a range delete has certainly been flushed. Until the
+	// compactions after that, which give the space of the range back, admitting stays true.
+	unflushedDeletes int
+
+	deferring atomic.Bool // a compaction waits because admitting is false
 }
+
+// maxUnreadFlushes is the number of flushes after which compactions begin even if nothing is read. So level 0
+// has about as many layers of tables at most.
+const maxUnreadFlushes = 4
 
 var (
 	_ pebble.CompactionScheduler   = (*compactionScheduler)(nil)
@@ -37,7 +54,7 @@ var (
 )
 
 func newScheduler(f *fenceFS) *compactionScheduler {
-	s := &compactionScheduler{fence: f}
+	s := &compactionScheduler{fence: f, admitting: true}
 	s.idle.L = &s.mu
 	return s
 }
@@ -60,6 +77,9 @@ func (s *compactionScheduler) Unregister() {
 func (s *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.admitting {
+		s.deferring.Store(true)
+	}
 	if !s.roomLocked() {
 		return false, nil
 	}
@@ -68,7 +88,8 @@ func (s *compactionScheduler) TrySchedule() (bool, pebble.CompactionGrantHandle)
 }
 
 func (s *compactionScheduler) roomLocked() bool {
-	return s.opened && !s.ended && !s.fence.tripped() && s.running < s.db.GetAllowedWithoutPermission()
+	return s.opened && s.admitting && !s.ended && !s.fence.tripped() &&
+		s.running < s.db.GetAllowedWithoutPermission()
 }
 
 // UpdateGetAllowedWithoutPermission is called with the database's locks held, so it only sets a flag.
@@ -85,6 +106,44 @@ func (s *compactionScheduler) startWaiting() {
 		s.mu.Lock()
 		s.grantAndUnlock()
 	}
+}
+
+// flushed is called with the database's locks held, after a memory table has been flushed.
+func (s *compactionScheduler) flushed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushes++
+	s.unflushedDeletes = max(0, s.unflushedDeletes-1)
+	if s.flushes >= maxUnreadFlushes {
+		s.admitLocked()
+	}
+}
+
+// admitLocked ends the wait of compactions. The next startWaiting starts them.
+func (s *compactionScheduler) admitLocked() {
+	s.admitting = true
+	s.deferring.Store(false)
+	s.more.Store(true)
+}
+
+// beforeRead is called by a read. It starts the compactions that have been put off because nothing was read.
+// The caller must hold no locks.
+func (s *compactionScheduler) beforeRead() {
+	if s.deferring.Load() {
+		s.mu.Lock()
+		s.admitLocked()
+		s.mu.Unlock()
+		s.startWaiting()
+	}
+}
+
+// rangeDeleted is called by a transaction that has deleted a range of keys: compactions are not put off until
+// they have removed it from the disk.
+func (s *compactionScheduler) rangeDeleted() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unflushedDeletes = 2 // the first of these flushes may have begun already
+	s.admitLocked()
 }
 
 // open admits compactions from now on. The caller must hold no locks.
@@ -110,11 +169,14 @@ func (s *compactionScheduler) grantAndUnlock() {
 	}
 	s.granting = true
 	for s.roomLocked() {
+		flushes := s.flushes
 		s.mu.Unlock()
 		waiting, _ := s.db.GetWaitingCompaction()
 		begun := waiting && s.db.Schedule(s)
 		s.mu.Lock()
 		if !begun {
+			s.flushes -= flushes
+			s.admitting = s.running > 0 || s.unflushedDeletes > 0
 			break
 		}
 		s.running++

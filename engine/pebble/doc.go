@@ -31,6 +31,12 @@
 // has no LSN left, as on its first use after Open, the ceiling is raised with its own sync. Close stores the
 // exact next LSN, so a clean restart leaves no gap.
 //
+// # Compactions
+//
+// While the engine is only written to, compactions wait for several flushes, because one compaction of
+// several tables writes less than one compaction of each. The first read starts those that wait, since it
+// has to merge these tables otherwise. See compaction_scheduler.go.
+//
 // # When the disk fails
 //
 // Pebble ends the process if its log, its manifest or a directory cannot be written. A library must not do

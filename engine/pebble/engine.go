@@ -81,6 +81,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	e.compactions.beforeRead()
 	s := snapshots.Get().(*snapshot)
 	s.ctx, s.e, s.db = ctx, e, e.db
 	defer func() {
@@ -103,6 +104,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Sco
 	if err := ctx.Err(); err != nil {
 		return nil, engine.ScopePosition{}, err
 	}
+	e.compactions.beforeRead()
 	v, err := e.get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return nil, engine.ScopePosition{}, err

@@ -37,10 +37,10 @@ const maxBackgroundFailures = 16
 
 const stallMessage = "writers wait for background work"
 
-// listen returns a listener that logs background work. If the work fails too often in a row, the listener
-// makes f cut off the disk, so that the engine fails instead of trying for ever. Pebble calls the functions
-// with its locks held: they must not call Pebble and must not block.
-func listen(log *slog.Logger, f *fenceFS) *pebble.EventListener {
+// listen returns a listener that logs background work and reports flushes to s. If the work fails too often
+// in a row, the listener makes f cut off the disk, so that the engine fails instead of trying for ever.
+// Pebble calls the functions with its locks held: they must not call Pebble and must not block.
+func listen(log *slog.Logger, f *fenceFS, s *compactionScheduler) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
@@ -57,6 +57,7 @@ func listen(log *slog.Logger, f *fenceFS) *pebble.EventListener {
 			if i.Err == nil {
 				failures.Store(0)
 				f.space.flushSucceeded()
+				s.flushed()
 			}
 		},
 		CompactionEnd: func(i pebble.CompactionInfo) {

@@ -170,8 +170,8 @@ func (e *Engine) libraryOptions(o Options) *pebble.Options {
 	p.FS = e.fence
 	p.Lock = e.lock
 	p.Logger = &logger{log: o.Logger, fence: e.fence}
-	p.EventListener = listen(o.Logger, e.fence)
 	e.compactions = newScheduler(e.fence)
+	p.EventListener = listen(o.Logger, e.fence, e.compactions)
 	p.Experimental.CompactionScheduler = e.compactions
 	return p
 }

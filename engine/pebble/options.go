@@ -151,9 +151,10 @@ func (o Options) library() *pebble.Options {
 		// Writers stall at 64 MB of tables that wait to be flushed.
 		MemTableStopWritesThreshold: 8,
 
-		// Compact level 0 early, which keeps point reads short, but never stop writers for it: the writes of
-		// this store are paced by the disk's syncs, and a stall that waits for a compaction could last for
-		// ever once compactions fail. CockroachDB runs with the same limit.
+		// Compact level 0 early, which keeps reads short; compactionScheduler puts this off while nothing is
+		// read. But never stop writers for it: the writes of this store are paced by the disk's syncs, and a
+		// stall that waits for a compaction could last for ever once compactions fail. CockroachDB runs with
+		// the same limit.
 		L0CompactionThreshold: 2,
 		L0StopWritesThreshold: 1000,
 		LBaseMaxBytes:         64 << 20,

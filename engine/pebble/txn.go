@@ -75,6 +75,14 @@ func (t *txn) commit() error {
 		return err
 	}
 	t.moveCeilings()
+	if t.ranges == 0 && t.batch.Count() >= sortedBatchKeys {
+		sorted, err := t.e.sortBatch(t.batch)
+		if err != nil {
+			t.rollback()
+			return err
+		}
+		t.batch = sorted
+	}
 	t.committing = true
 	for _, s := range t.scopes {
 		s.begun.Add(1)
@@ -98,6 +106,9 @@ func (t *txn) commit() error {
 		s.applied.Add(1)
 	}
 	t.e.commits.Add(1)
+	if t.ranges > 0 {
+		t.e.compactions.rangeDeleted()
+	}
 	t.drop()
 	return t.e.fence.err()
 }

@@ -35,8 +35,9 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 			return err
 		}
 	}
-	b.report.begin("purge", fmt.Sprintf(
-		"purging expired documents, %s at a time, by SweepNow; against raw deletes of the same keys, batches of as many documents, no sync", thousands(int64(d.epochs[0].to))), "raw deletes")
+	b.report.begin("purge", fmt.Sprintf("purging expired documents, %s at a time, by SweepNow; against raw "+
+		"deletes of the same keys, batches of as many documents, no sync", thousands(int64(d.epochs[0].to))),
+		"raw deletes")
 	err = b.comparePurges(ctx, d, dir, bareDir, purges)
 	drop(dir, bareDir)
 	if err != nil {

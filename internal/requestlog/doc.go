@@ -3,7 +3,7 @@
 //
 //	entry.go    an entry: a request as the server of its protocol describes it
 //	encode.go   an entry -> bytes, with secrets masked; decode.go: bytes -> an entry
-//	mask.go     which headers, parameters and members contain secrets
+//	mask.go     which headers and parameters contain secrets; mask_body.go: which parts of bodies
 //	log.go      the ring of encoded entries, with concurrent writers and readers
 //	fold.go     groups the attempts of one operation (a request and its retries)
 //	reader.go   reads entries in order, with their groups

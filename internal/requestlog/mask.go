@@ -1,9 +1,7 @@
 package requestlog
 
 import (
-	"bytes"
 	"encoding/binary"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -97,17 +95,6 @@ func maskQuery(query string) string {
 	return strings.Join(parts, "&")
 }
 
-// secretMembers matches the values of JSON members and the contents of XML elements that contain secrets:
-// permission tokens, keys and passwords of Mayfly's own API, and keys of Service Bus's authorization rules.
-var secretMembers = regexp.MustCompile(`(?i)("(?:_token|token|key|masterkey|primarykey|secondarykey|secret|` +
-	`password|authorization|signature|connectionstring)"\s*:\s*")(?:[^"\\]|\\.)*("|\\?$)` +
-	`|(<(?:PrimaryKey|SecondaryKey|Token|SharedAccessKey)>)[^<]*(</)`)
-
-// secretPairs matches the secrets of connection strings and signatures within other text.
-var secretPairs = regexp.MustCompile(`(?i)((?:SharedAccessKey|AccountKey|SharedAccessSignature|sig)` +
-	`(?:=|%3d))` +
-	`[^;&"\s<\\]+`)
-
 // cutMargin is how many bytes more than MaxBody of a body are searched for secrets, since masking makes the
 // body shorter.
 const cutMargin = 4 << 10
@@ -115,17 +102,15 @@ const cutMargin = 4 << 10
 // maskBody returns a body for the log, with its secrets masked. It may omit bytes beyond MaxBody, which the
 // log does not keep. It returns nil for binary JSON, in which it cannot find secrets.
 func maskBody(body []byte) []byte {
-	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, which the patterns do not match
+	if len(body) > 0 && body[0] >= 0x80 { // binary JSON, which is not searched
 		return nil
-	}
-	if bytes.IndexByte(body, '"') < 0 && bytes.IndexByte(body, '<') < 0 && bytes.IndexByte(body, '=') < 0 {
-		return body
 	}
 	if len(body) > MaxBody+cutMargin {
 		// Only MaxBody bytes are kept. The end that is added here closes a secret that the truncation has
 		// cut in two.
 		body = append(slices.Clip(body[:MaxBody+cutMargin]), `"</`...)
 	}
-	body = secretMembers.ReplaceAll(body, []byte("${1}${3}"+masked+"${2}${4}"))
-	return secretPairs.ReplaceAll(body, []byte("${1}"+masked))
+	body = maskAfter(body, '"', secretString)
+	body = maskAfter(body, '<', secretContent)
+	return maskAfter(maskAfter(body, '=', secretAfterEquals), '%', secretAfterEscape)
 }

@@ -33,6 +33,11 @@ func (t *Tx) Create(point []byte, item *StoredItem) error {
 	if err := t.ensureFree(point); err != nil {
 		return err
 	}
+	return t.createFree(item)
+}
+
+// createFree stores a new item whose id is free. It purges expired items that hold one of its unique keys.
+func (t *Tx) createFree(item *StoredItem) error {
 	item.Head.Life.LeaseUntil = 0
 	t.lowerTTL(item)
 	if err := t.claimUnique(item, nil); err != nil {

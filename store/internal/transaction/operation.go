@@ -247,8 +247,14 @@ func (t *Tx) upsert(p *PreparedOperation) (old *StoredItem, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if found == nil || ghost {
-		return nil, t.Create(p.Point, &p.Item)
+	if ghost {
+		if err := t.purge(found); err != nil {
+			return nil, err
+		}
+		found = nil
+	}
+	if found == nil {
+		return nil, t.createFree(&p.Item)
 	}
 	if p.options.IfNoneMatch == "*" {
 		return nil, value.PreconditionFailed()

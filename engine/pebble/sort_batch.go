@@ -1,0 +1,127 @@
+package pebble
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// sortedBatchKeys is the number of keys from which on the keys of a transaction are sorted before they are
+// written. The memory table finds the place of a key faster if it is near that of the key before. The keys of
+// a single document are nearly sorted already.
+const sortedBatchKeys = 64
+
+// batchWrite is a write of a batch: a key that is set or deleted.
+type batchWrite struct {
+	key, value []byte
+	deletes    bool
+}
+
+// batchOrder is the place of a write in the order of the keys.
+type batchOrder struct {
+	prefix uint64 // the bytes of the key after the common prefix of all keys of the batch
+	n      int    // number of the write in the batch
+}
+
+// sortBatch writes the same keys to another batch, in their order and each once, and closes b. It returns b
+// itself if its keys are nearly in order already, or if it has other writes than Set and Delete.
+func (e *Engine) sortBatch(b *pebble.Batch) (*pebble.Batch, error) {
+	if isSorted(b) {
+		return b, nil
+	}
+	writes := make([]batchWrite, 0, b.Count())
+	for r := b.Reader(); ; {
+		kind, key, value, ok, err := r.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		if kind != pebble.InternalKeyKindSet && kind != pebble.InternalKeyKindDelete {
+			return b, nil
+		}
+		writes = append(writes, batchWrite{key, value, kind == pebble.InternalKeyKindDelete})
+	}
+	order := orderOf(writes)
+	sorted := e.db.NewBatchWithSize(b.Len())
+	for i, at := range order {
+		w := &writes[at.n]
+		if i+1 < len(order) && bytes.Equal(w.key, writes[order[i+1].n].key) {
+			continue // a later write of the transaction replaces it
+		}
+		var err error
+		if w.deletes {
+			err = sorted.Delete(w.key, nil)
+		} else {
+			err = sorted.Set(w.key, w.value, nil)
+		}
+		if err != nil {
+			return nil, errors.Join(err, sorted.Close())
+		}
+	}
+	return sorted, b.Close()
+}
+
+// maxSortedRuns is the number of ascending runs of keys up to which a batch is not sorted. A purge deletes
+// the keys of many documents in order, and then sets a few others.
+const maxSortedRuns = 3
+
+// isSorted reports whether the keys of a batch consist of at most maxSortedRuns ascending runs.
+func isSorted(b *pebble.Batch) bool {
+	var last []byte
+	runs := 1
+	for r := b.Reader(); runs <= maxSortedRuns; {
+		_, key, _, ok, err := r.Next()
+		if err != nil || !ok {
+			return err == nil
+		}
+		if bytes.Compare(last, key) > 0 {
+			runs++
+		}
+		last = key
+	}
+	return false
+}
+
+// orderOf returns the order of writes by their keys, and that of equal keys by their place in the batch.
+func orderOf(writes []batchWrite) []batchOrder {
+	common := commonPrefix(writes)
+	order := make([]batchOrder, len(writes))
+	for i := range writes {
+		var prefix [8]byte
+		copy(prefix[:], writes[i].key[common:])
+		order[i] = batchOrder{binary.BigEndian.Uint64(prefix[:]), i}
+	}
+	slices.SortFunc(order, func(a, b batchOrder) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		if c := bytes.Compare(writes[a.n].key[common:], writes[b.n].key[common:]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.n, b.n)
+	})
+	return order
+}
+
+// commonPrefix returns the length of the longest prefix that all keys have.
+func commonPrefix(writes []batchWrite) int {
+	if len(writes) == 0 {
+		return 0
+	}
+	first := writes[0].key
+	n := len(first)
+	for i := range writes {
+		key := writes[i].key
+		n = min(n, len(key))
+		for !bytes.Equal(first[:n], key[:n]) {
+			n--
+		}
+	}
+	return n
+}
