@@ -261,3 +261,10 @@ func (s *snapshot) Cache(key, value []byte) {
 		s.e.rows.put(key, value, s.epoch)
 	}
 }
+
+// changeRow records the change of a key for the row cache.
+func (t *txn) changeRow(key []byte) {
+	if h, ok := t.e.rows.hash(key); ok {
+		t.rows = append(t.rows, h)
+	}
+}

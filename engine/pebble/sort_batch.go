@@ -27,8 +27,16 @@ type batchOrder struct {
 	n      int    // number of the write in the batch
 }
 
+// sortKeys sorts the keys of the transaction if it has many.
+func (t *txn) sortKeys() (err error) {
+	if t.ranges == 0 && t.batch.Count() >= sortedBatchKeys {
+		t.batch, err = t.e.sortBatch(t.batch)
+	}
+	return err
+}
+
 // sortBatch writes the same keys to another batch, in their order and each once, and closes b. It returns b
-// itself if its keys are nearly in order already, or if it has other writes than Set and Delete.
+// itself if its keys are nearly in order already, if it has other writes than Set and Delete, or if it fails.
 func (e *Engine) sortBatch(b *pebble.Batch) (*pebble.Batch, error) {
 	if isSorted(b) {
 		return b, nil
@@ -37,7 +45,7 @@ func (e *Engine) sortBatch(b *pebble.Batch) (*pebble.Batch, error) {
 	for r := b.Reader(); ; {
 		kind, key, value, ok, err := r.Next()
 		if err != nil {
-			return nil, err
+			return b, err
 		}
 		if !ok {
 			break
@@ -61,7 +69,7 @@ func (e *Engine) sortBatch(b *pebble.Batch) (*pebble.Batch, error) {
 			err = sorted.Set(w.key, w.value, nil)
 		}
 		if err != nil {
-			return nil, errors.Join(err, sorted.Close())
+			return b, errors.Join(err, sorted.Close())
 		}
 	}
 	return sorted, b.Close()

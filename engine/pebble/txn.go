@@ -75,13 +75,9 @@ func (t *txn) commit() error {
 		return err
 	}
 	t.moveCeilings()
-	if t.ranges == 0 && t.batch.Count() >= sortedBatchKeys {
-		sorted, err := t.e.sortBatch(t.batch)
-		if err != nil {
-			t.rollback()
-			return err
-		}
-		t.batch = sorted
+	if err := t.sortKeys(); err != nil {
+		t.rollback()
+		return err
 	}
 	t.committing = true
 	for _, s := range t.scopes {
@@ -228,13 +224,6 @@ func (t *txn) Delete(key []byte) {
 		t.deletes++
 		t.changeRow(key)
 		t.fail(t.write().Delete(key, nil))
-	}
-}
-
-// changeRow records the change of a key for the row cache.
-func (t *txn) changeRow(key []byte) {
-	if h, ok := t.e.rows.hash(key); ok {
-		t.rows = append(t.rows, h)
 	}
 }
 

@@ -24,7 +24,7 @@ type testCluster struct {
 	clock  *ttl.VirtualClock // of the database
 }
 
-// clusterMember is a host of a fleet, with the clock of its machine.
+// clusterMember is a host of a cluster, with the clock of its machine.
 type clusterMember struct {
 	*host.Host
 	machine *ttl.VirtualClock
@@ -223,19 +223,18 @@ func TestServers(t *testing.T) {
 	go func() {
 		for {
 			list, err := b.Instance().Servers(t.Context())
+			// The time passes however long the database takes, so b can be missing until it is renewed.
 			if err != nil {
 				running <- err.Error()
 				return
-			}
-			// The time passes however long the database takes, so b can be missing until it is renewed.
-			if len(list) == 1 && list[0].Self {
+			} else if len(list) == 1 && list[0].Self {
 				running <- list[0].ID
 				return
 			}
 		}
 	}()
-	if id := f.until(running, b); id != b.Instance().ServerID() { // a is stopped
-		t.Errorf("%s runs", id)
+	if id := f.until(running, b); id != b.Instance().ServerID() {
+		t.Errorf("%s runs", id) // a is stopped
 	}
 	f.close(b)
 	if err := b.Close(); err != nil {
