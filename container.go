@@ -101,8 +101,8 @@ func LogExpirations(d time.Duration) ContainerOption {
 	}
 }
 
-// Spec changes the definition with which the container is created. It is for settings that have no option of
-// their own, such as indexing, computed properties, vectors or full text.
+// Spec lets change modify the definition before the container is created. It is for settings that have no
+// option of their own, such as indexing, computed properties, vectors or full text.
 func Spec(change func(*definition.ContainerSpec)) ContainerOption {
 	return func(m *containerConfig) error {
 		change(&m.spec)
@@ -250,8 +250,9 @@ func (c *Container) Store(ctx context.Context) (found *store.Container, err erro
 	return found, err
 }
 
-// SetDefaultTTL changes the time to live of all documents that have no ttl of their own, at once; 0 switches
-// expiry off for the container. Documents that have already expired stay expired.
+// SetDefaultTTL changes the time to live of all documents that have no ttl of their own, at once. With
+// Forever, only documents with a ttl of their own expire; with 0, no document does. Documents that have
+// already expired stay expired.
 func (c *Container) SetDefaultTTL(ctx context.Context, d time.Duration) error {
 	next := ttl.Absent
 	if d != 0 {

@@ -44,8 +44,8 @@ type writeConfig struct {
 }
 
 // IfMatch makes a write conditional: the document must exist and have this etag. Otherwise the write returns
-// ErrPreconditionFailed; Replace and Delete return ErrNotFound if there is no document. Create rejects the
-// option with ErrBadRequest.
+// ErrPreconditionFailed; Replace, Patch and Delete return ErrNotFound if there is no document. Create rejects
+// the option with ErrBadRequest.
 func IfMatch(etag string) WriteOption {
 	return func(w *writeConfig) error {
 		if etag == "" { // an empty etag would be no condition

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The kinds of errors, for errors.Is. errors.As with a *queryerror.Error returns the details: the Code of the
+// The kinds of errors, for errors.Is. errors.As with a *fault.Error returns the details: the Code of the
 // error, and a Hint that says what to do.
 var (
 	ErrNotFound           = fault.ErrNotFound           // the object does not exist, or has expired

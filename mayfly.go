@@ -60,7 +60,7 @@ type PostgresDatabase struct {
 	open func(context.Context, *options) (engine.Engine, error)
 }
 
-// Postgres returns the Database for a PostgreSQL connection string,
+// Postgres returns the PostgresDatabase for a PostgreSQL connection string,
 // postgres://user:password@host1,host2/database?sslmode=verify-full. It does not connect. The store is kept
 // in the schema mayfly, which Open creates if necessary. Open fails with engine.ErrUnavailable if the
 // database does not answer. Several processes can have the store open at the same time. Snapshot and Restore
@@ -71,9 +71,9 @@ func Postgres(url string) PostgresDatabase {
 	}}
 }
 
-// Open opens the store in a folder, whose path is at, or the store in a Database. If the folder does not
-// exist, Open creates it. Only one process at a time can open a folder. Open fails if the folder is damaged;
-// the command mayfly check shows what is wrong with it.
+// Open opens the store in a folder, whose path is at, or the store in a PostgresDatabase. If the folder does
+// not exist, Open creates it. Only one process at a time can open a folder. Open fails if the folder is
+// damaged; the command mayfly check shows what is wrong with it.
 func Open[Place string | PostgresDatabase](at Place, opts ...Option) (*DB, error) {
 	switch at := any(at).(type) {
 	case string:

@@ -18,8 +18,8 @@ type Receiver struct {
 	at entity.Address
 }
 
-// DeadLetters returns a Receiver for the dead letters: the messages that have expired, whose deliveries have
-// failed too often, or that a receiver has dead-lettered.
+// DeadLetters returns a Receiver for the dead letters: messages whose deliveries have failed too often, that
+// a receiver has dead-lettered, or that have expired in an entity with DeadLetterExpired.
 func (in *Receiver) DeadLetters() *Receiver {
 	return &Receiver{in.db, entity.Address{Entity: in.at.Entity, Sub: entity.DeadLetters}}
 }

@@ -22,8 +22,9 @@ type Tx struct {
 // that error. fn sees its own writes; other readers see them after the commit.
 //
 // While fn runs, other writes to the same partition range wait; reads do not wait. After 5 seconds, or when
-// ctx ends, the transaction is rolled back with ErrCanceled. Transact may call fn more than once. fn must
-// write to the container only through tx.
+// ctx ends, the transaction is rolled back with ErrCanceled. Transact may call fn more than once, so
+// fn must have no other effects. fn must write to the container only through tx: another write would wait for
+// the end of the transaction.
 //
 //	err := accounts.Transact(ctx, "ada", func(tx *mayfly.Tx) error {
 //		a, err := mayfly.ReadIn[Account](tx, "checking")

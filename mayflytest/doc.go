@@ -38,6 +38,6 @@
 // # States
 //
 // Snapshot stores the current state and Restore returns to it, in milliseconds: fill the store once, and
-// restore it before each test case. After a Restore, look up the databases and containers of Store again.
-// HTTP clients need not do anything.
+// restore it before each test case. After a Restore, get databases and containers from Store or Container
+// again: those from before are not valid. HTTP clients need not do anything.
 package mayflytest

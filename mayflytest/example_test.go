@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/mayflytest"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
@@ -20,8 +19,12 @@ func TestSessionExpires(t *testing.T) {
 	m := mayflytest.New(t)
 	sessions := m.Container("app/sessions", "/user")
 
-	ctx, ada := context.Background(), definition.NewPartitionKey(jsondoc.StringValue("ada"))
-	_, _, err := sessions.Create(ctx, ada, []byte(`{"id": "s1", "user": "ada", "ttl": 1800}`), store.WriteOptions{})
+	ctx := context.Background()
+	ada, err := definition.ParsePartitionKey([]byte(`["ada"]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = sessions.Create(ctx, ada, []byte(`{"id": "s1", "user": "ada", "ttl": 1800}`), store.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

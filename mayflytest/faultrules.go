@@ -7,15 +7,15 @@ import "github.com/mayflydb/mayfly/internal/inject"
 //
 //   - Fault is the kind of fault.
 //   - Operations are the operations to which the rule applies. If there are none, it applies to all
-//     operations on documents, except query plans and metadata.
+//     operations to which Fault can apply, except query plans and metadata.
 //   - Database and Container are the ids of a database and a container; empty: any. Entity is the path of a
 //     queue, topic or subscription, for rules about messages.
-//   - Share is the fraction of the operations that fail, above 0 and up to 1; 0: all. Seed is the seed of the
-//     random numbers that select them.
-//   - Skip is the number of operations that are skipped first. The rule ends after Count hits, and after the
-//     time For by the test's clock; 0: it does not end.
-//   - After applies the fault after the operation has been carried out, so that the client does not get the
-//     result.
+//   - Share is the fraction of the operations that fail, above 0 and up to 1; 0 means 1. Seed is the seed of
+//     the random numbers that select them.
+//   - Skip is the number of operations that are skipped first. The rule ends after Count hits, or after the
+//     time For by the test's clock, whichever comes first; 0: no such limit.
+//   - After: if it is true, the operation is carried out first and only then fails, so the client does not get
+//     its result.
 //   - Latency delays the operation by this real time, in addition to the fault.
 //   - RetryAfter is the delay that a 429 tells the client to wait; 0: 100 ms.
 //   - Substatus is the substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none.
@@ -42,8 +42,8 @@ const (
 // FaultOperation is a kind of operation that rules can select.
 type FaultOperation = inject.Operation
 
-// The operations on documents, followed by those on messages. Metadata is every other operation: on accounts,
-// databases, containers, ranges and so on.
+// The operations: first those on documents, then QueryPlan and Metadata (all other operations on accounts,
+// databases, containers, ranges and so on), then those on messages.
 const (
 	ReadItem     = inject.ReadItem
 	CreateItem   = inject.CreateItem

@@ -23,7 +23,8 @@ func (m *Mayfly) Fail(r FaultRule) Fault {
 	return Fault{m, s.ID}
 }
 
-// Hits returns how many operations have failed because of the rule.
+// Hits returns to how many operations the rule has been applied. It keeps its value when the rule ends by
+// itself.
 func (f Fault) Hits() int {
 	for _, s := range f.of.server.Faults().List() {
 		if s.ID == f.id {

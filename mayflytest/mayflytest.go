@@ -232,9 +232,9 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 }
 
 // WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged.
-// If the item has already expired, the clock does not move. partitionKey is a string, a number, a bool or
-// nil, or a []any of them for a hierarchical key. The test fails if the item does not exist, or if it never
-// expires with the current settings.
+// container is "database/container". If the item has already expired, the clock does not move.
+// partitionKey is a string, a number, a bool or nil, or a []any of them for a hierarchical key. The test
+// fails if the item does not exist, or if it never expires with the current settings.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)
@@ -296,7 +296,8 @@ func (m *Mayfly) Snapshot() Snapshot {
 	return s
 }
 
-// Restore returns the server to a state that Snapshot stored. A snapshot may be restored several times.
+// Restore returns the server to a state that Snapshot stored, with the time of its clock. A snapshot may be
+// restored several times.
 func (m *Mayfly) Restore(s Snapshot) {
 	m.t.Helper()
 	if s.of != m {

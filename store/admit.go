@@ -29,7 +29,7 @@ func (c *Container) budget() (b *work.ThroughputBudget, perSecond int) {
 
 // Admit returns nil if the container's throughput allows one more request at now. now is a time of the
 // caller's wall clock; calls of Spend must use the same clock. Otherwise Admit fails with CodeThrottled and
-// a *queryerror.ThrottledError.
+// a *fault.ThrottledError.
 func (c *Container) Admit(now time.Time) error {
 	b, perSecond := c.budget()
 	if b == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// ThrottledError is the cause of an error with queryerror.CodeThrottled.
+// ThrottledError is the cause of an error with fault.CodeThrottled.
 type ThrottledError = fault.ThrottledError
 
 // MemoryBudget is the budget of bytes that all running requests share.

@@ -114,6 +114,6 @@
 // are defined by package store/internal/record. Users, permissions, client encryption keys and scripts are
 // part of it (package store/internal/resource).
 //
-// Errors are *queryerror.Error, with a Code. Package store/internal/classify makes them from the errors of
+// Errors are *fault.Error, with a Code. Package store/internal/classify makes them from the errors of
 // the packages below.
 package store

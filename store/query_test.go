@@ -336,7 +336,7 @@ func TestQuerySession(t *testing.T) {
 	}
 }
 
-// What is wrong with a query comes as a *queryerror.Error with the *query.Error, *query.CursorError or
+// What is wrong with a query comes as a *fault.Error with the *query.Error, *query.CursorError or
 // *query.MemoryError inside.
 func TestQueryErrors(t *testing.T) {
 	t.Parallel()

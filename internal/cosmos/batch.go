@@ -102,7 +102,7 @@ func (w *batchOperation) operation() store.Operation {
 	return op
 }
 
-// malformed converts the error of parsing an operation of a batch to a queryerror.Error, which becomes the
+// malformed converts the error of parsing an operation of a batch to a fault.Error, which becomes the
 // result of that operation.
 func malformed(err error) error {
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}

@@ -31,7 +31,7 @@
 // # Errors
 //
 // Every failure is returned as an error, and Service.Fail is the only place that converts an error to a
-// response. A table maps the Code of a queryerror.Error. An error that is neither a queryerror.Error nor this
+// response. A table maps the Code of a fault.Error. An error that is neither a fault.Error nor this
 // package's Error is a bug: the response has the status 500, and the error is logged with the activity id of
 // the response. Every error has a body that clients can parse; some SDKs crash without it.
 //

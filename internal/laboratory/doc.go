@@ -17,6 +17,6 @@
 // for public routes and for those that need the master key. Handlers are independent of HTTP, unless they
 // stream their response.
 //
-// A handler fails with a *queryerror.Error or a *route.Error. The server converts both to responses like its
+// A handler fails with a *fault.Error or a *route.Error. The server converts both to responses like its
 // other errors.
 package laboratory

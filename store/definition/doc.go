@@ -9,6 +9,6 @@
 //	lint_violations.go   values that are valid but probably not meant
 //	computed.go          which computed properties an index can hold
 //
-// The package does not depend on a store, an engine or a clock. Its errors are *queryerror.Error. They have
+// The package does not depend on a store, an engine or a clock. Its errors are *fault.Error. They have
 // Cosmos DB's own text if clients look for it.
 package definition

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// DocumentError converts err, the reason why a document cannot be stored, to a *queryerror.Error with Cosmos
+// DocumentError converts err, the reason why a document cannot be stored, to a *fault.Error with Cosmos
 // DB's text: CodeTooLarge for a *jsondoc.SizeError, CodeBadRequest for all others.
 func DocumentError(err error) error {
 	var size *jsondoc.SizeError

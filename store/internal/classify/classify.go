@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ToFault returns err as a *queryerror.Error. It is the only function that depends on the error types of the
+// ToFault returns err as a *fault.Error. It is the only function that depends on the error types of the
 // packages below the store.
 func ToFault(err error) error {
 	if err == nil {
@@ -38,7 +38,7 @@ func ToFault(err error) error {
 	return &fault.Error{Code: fault.CodeInternal, Message: "internal error: " + err.Error(), Err: err}
 }
 
-// hostError converts the errors of package host to a *queryerror.Error; nil for other errors.
+// hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
 	var change *ttl.ClockChangeError
 	var far *host.ClockTooFarBackError
@@ -129,7 +129,7 @@ var classErrors = map[host.ErrorClass]struct {
 		"run mayfly check on the folder and restore it from a copy"},
 }
 
-// scriptError converts the errors of package script to a *queryerror.Error; nil for other errors.
+// scriptError converts the errors of package script to a *fault.Error; nil for other errors.
 func scriptError(err error) *fault.Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
@@ -151,7 +151,7 @@ func scriptError(err error) *fault.Error {
 // memoryRetry is the delay after which a client should retry a query that found no free memory.
 const memoryRetry = time.Second
 
-// queryError converts the errors of package query to a *queryerror.Error; nil for other errors.
+// queryError converts the errors of package query to a *fault.Error; nil for other errors.
 func queryError(err error) *fault.Error {
 	var wrong *query.Error
 	var unsupported *query.UnsupportedError

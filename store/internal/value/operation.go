@@ -53,7 +53,7 @@ type OperationResult struct {
 	Item     Item    // after the operation; zero after a delete or a failure
 	Inserted bool    // an upsert created the item
 	Charge   float64 // charge in RU
-	Err      error   // a *queryerror.Error, or nil
+	Err      error   // a *fault.Error, or nil
 }
 
 // Fatal reports whether the operation failed for a reason outside of the operation itself. Its

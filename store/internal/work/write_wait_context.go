@@ -37,7 +37,7 @@ func (p *WriteWaitContext) Done() <-chan struct{} {
 	return w.ctx.Done()
 }
 
-// Err returns the error of the request's context, or a *queryerror.Error if the write has waited for too
+// Err returns the error of the request's context, or a *fault.Error if the write has waited for too
 // long.
 func (p *WriteWaitContext) Err() error {
 	if err := p.Context.Err(); err != nil || p.Begun.Load() {
