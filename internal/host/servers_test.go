@@ -221,16 +221,16 @@ func TestServers(t *testing.T) {
 	work.Release()
 	running := make(chan string, 1)
 	go func() {
-		for {
-			list, err := b.Instance().Servers(t.Context())
-			// The time passes however long the database takes, so b can be missing until it is renewed.
-			if err != nil {
-				running <- err.Error()
-				return
-			} else if len(list) == 1 && list[0].Self {
-				running <- list[0].ID
-				return
-			}
+		var list []host.Server
+		var err error
+		// The time passes however long the database takes, so b can be missing until it is renewed.
+		for err == nil && (len(list) != 1 || !list[0].Self) {
+			list, err = b.Instance().Servers(t.Context())
+		}
+		if err != nil {
+			running <- err.Error()
+		} else {
+			running <- list[0].ID
 		}
 	}()
 	if id := f.until(running, b); id != b.Instance().ServerID() {
