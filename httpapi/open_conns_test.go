@@ -117,7 +117,8 @@ func TestMaxConnections(t *testing.T) {
 	s.stop()
 }
 
-// descriptorLimitedListener has no descriptor for a connection a few times.
+// descriptorLimitedListener is a listener whose first few calls of Accept fail because the process has no
+// file descriptor left.
 type descriptorLimitedListener struct {
 	net.Listener
 	left atomic.Int32

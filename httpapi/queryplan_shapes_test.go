@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// shapesWorld has items whose groups of t and u lie in one partition each, and groups of n that lie in many.
+// shapesWorld returns a server with n items. Items with the same property t, or the same property u, are in
+// one partition each; items with the same property n are in several.
 func shapesWorld(t *testing.T, n int) *testServer {
 	w := newTestServer(t, ranges(n))
 	w.container("")

@@ -194,7 +194,7 @@ func buried(sources []source.Source, dead, outside map[uint64]bool) []source.Sou
 		gone[rid] = true
 	}
 	for i, src := range sources {
-		sources[i] = &mostlyDeadSource{memorySource: src.(*memorySource), dead: gone, outside: outside}
+		sources[i] = &mostlyExpiredSource{memorySource: src.(*memorySource), dead: gone, outside: outside}
 	}
 	return sources
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// mostlyDeadSource is a memory in which most documents are dead: its index still has them.
-type mostlyDeadSource struct {
+// mostlyExpiredSource is a memory in which most documents are dead: its index still has them.
+type mostlyExpiredSource struct {
 	*memorySource
 	dead    map[uint64]bool
 	outside map[uint64]bool // of the partition that the scope is; nil: there is none
 }
 
-func (g *mostlyDeadSource) Partition() (source.Postings, bool) {
+func (g *mostlyExpiredSource) Partition() (source.Postings, bool) {
 	if g.outside == nil {
 		return nil, false
 	}
@@ -38,18 +38,18 @@ func (g *mostlyDeadSource) Partition() (source.Postings, bool) {
 	return g.rids(list), true
 }
 
-func (g *mostlyDeadSource) Fetch(rid uint64) (source.Document, bool, error) {
+func (g *mostlyExpiredSource) Fetch(rid uint64) (source.Document, bool, error) {
 	d, ok, err := g.memorySource.Fetch(rid)
 	return d, ok && !g.dead[rid], err
 }
 
-func (g *mostlyDeadSource) Scan(after uint64) source.Documents {
-	return &mostlyDeadScan{memoryScan: g.memorySource.Scan(after).(*memoryScan), dead: g.dead}
+func (g *mostlyExpiredSource) Scan(after uint64) source.Documents {
+	return &mostlyExpiredScan{memoryScan: g.memorySource.Scan(after).(*memoryScan), dead: g.dead}
 }
 
-func (g *mostlyDeadSource) Count() (int64, bool) { return 0, false }
+func (g *mostlyExpiredSource) Count() (int64, bool) { return 0, false }
 
-func (g *mostlyDeadSource) Dead(int) (rids []uint64, ok bool, err error) {
+func (g *mostlyExpiredSource) Dead(int) (rids []uint64, ok bool, err error) {
 	if g.outside != nil {
 		return nil, false, nil
 	}
@@ -62,15 +62,15 @@ func (g *mostlyDeadSource) Dead(int) (rids []uint64, ok bool, err error) {
 	return rids, true, nil
 }
 
-type mostlyDeadScan struct {
+type mostlyExpiredScan struct {
 	*memoryScan
 	dead map[uint64]bool
 	skip func(uint64) bool
 }
 
-func (s *mostlyDeadScan) Skip(on func(uint64) bool) { s.skip = on }
+func (s *mostlyExpiredScan) Skip(on func(uint64) bool) { s.skip = on }
 
-func (s *mostlyDeadScan) Next() bool {
+func (s *mostlyExpiredScan) Next() bool {
 	for s.memoryScan.Next() {
 		rid := s.Document().RID()
 		if !s.dead[rid] {
@@ -117,7 +117,7 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 			sources := map[int][]source.Source{}
 			for _, n := range []int{1, 3} {
 				for _, m := range newPageStateStore(t, x, bodies, n) {
-					sources[n] = append(sources[n], &mostlyDeadSource{m.(*memorySource), dead, nil})
+					sources[n] = append(sources[n], &mostlyExpiredSource{m.(*memorySource), dead, nil})
 				}
 			}
 			for range 25 {

@@ -168,7 +168,7 @@ func (w *feedRig) step(n int) {
 	}
 }
 
-// purge takes away what has expired by now.
+// purge removes the documents that have expired by the clock of the rig from the store, as the reaper does.
 func (w *feedRig) purge() {
 	for k, it := range w.items {
 		if it.ttl > 0 && it.ts+it.ttl <= w.now() {

@@ -155,8 +155,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 	})
 }
 
-// leapfrog walks the intersection of two lists as a query does, and returns how many postings it has looked
-// at.
+// leapfrog intersects two posting lists in the way a query does, and returns how many postings it has
+// examined.
 func leapfrog(p, q query.Postings) (looked int) {
 	for more := p.Next() && q.Next(); more; {
 		for n := 0; more && p.RID() < q.RID(); n++ {

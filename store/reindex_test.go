@@ -170,8 +170,9 @@ func TestReindexLargeDocument(t *testing.T) {
 	g.check()
 }
 
-// Documents that are all different use up the records of shapes. Those that come later are told to be
-// different, and nothing is lost; when the index has been taken down and built again there is room again.
+// TestShapesRunOut: the number of recorded shapes (sets of property paths) is limited, and documents that all
+// have other properties use it up. Later documents are stored without a recorded shape, and queries still
+// find them. When the index is built again, shapes can be recorded again.
 func TestShapesRunOut(t *testing.T) {
 	racetest.Sequential(t)
 	g := newIndexRig(t, 1, 1, false, `{}`)

@@ -167,6 +167,7 @@ export const tasks = w => {
 		async 'save a query, and run it again'() {
 			await hand.click(orders)
 			await hand.click(tab('Query'))
+			await page.locator('.query .cm-content').waitFor() // keys before the page is there are not for it
 			await hand.press('Control+j')
 			await page.locator('.query .cm-focused').waitFor()
 			await hand.press('Control+a')

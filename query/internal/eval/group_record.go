@@ -52,7 +52,7 @@ func (one *GroupState) Append(dst []byte) []byte {
 			}
 		case *lang.MinMaxAggregate:
 			dst = appendKept(append(dst, byte(TruthBit(a.Spoiled))), a.Best)
-		case *lang.ListAggregate:
+		case *lang.ArrayAggregate:
 			dst = record.AppendSized(dst, a.Text)
 		}
 	}
@@ -90,7 +90,7 @@ func (one *GroupState) merge(rec []byte) bool {
 				a.Spoiled, a.Best, a.Bytes = true, lang.Undefined, 0
 			}
 			a.Add(decodeKept(r.Sized()))
-		case *lang.ListAggregate:
+		case *lang.ArrayAggregate:
 			jsondoc.Of(append(r.Sized(), ']')).Each(func(_ string, v jsondoc.Value) bool {
 				a.Add(v)
 				return true

@@ -220,8 +220,8 @@ func (x *Execution) endRows() {
 	}
 }
 
-// moreRows makes a page of the rows that the previous page stored. It returns false if the page has ended
-// before the last of these rows, or the run has failed.
+// moreRows adds the rows that the previous page stored to the page, without the first skip. It returns false
+// if the page is full before all of them are added, or if the run has failed.
 func (x *Execution) moreRows(skip int) bool {
 	x.returned = skip
 	rows := x.spilled.rows

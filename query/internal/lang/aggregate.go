@@ -38,9 +38,9 @@ func NewAggregate(name string) Aggregate {
 	case "MAX":
 		return &MinMaxAggregate{sign: 1}
 	case "MAKELIST":
-		return &ListAggregate{Text: []byte{'['}}
+		return &ArrayAggregate{Text: []byte{'['}}
 	case "MAKESET":
-		return &ListAggregate{Text: []byte{'['}, seen: &ValueSet{}}
+		return &ArrayAggregate{Text: []byte{'['}, seen: &ValueSet{}}
 	}
 	return nil
 }
@@ -137,15 +137,15 @@ func (a *MinMaxAggregate) Result() jsondoc.Value { return a.Best }
 // Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *MinMaxAggregate) Size() int { return a.Bytes }
 
-// ListAggregate is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a
+// ArrayAggregate is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a
 // set of the values added so far.
-type ListAggregate struct {
+type ArrayAggregate struct {
 	Text []byte // text of the array, without the closing bracket
 	seen *ValueSet
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *ListAggregate) Add(v jsondoc.Value) {
+func (a *ArrayAggregate) Add(v jsondoc.Value) {
 	if v.Kind() == jsondoc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
 	}
@@ -153,12 +153,12 @@ func (a *ListAggregate) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *ListAggregate) Result() jsondoc.Value {
+func (a *ArrayAggregate) Result() jsondoc.Value {
 	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy, since more values may be added
 }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *ListAggregate) Size() int {
+func (a *ArrayAggregate) Size() int {
 	if a.seen == nil {
 		return len(a.Text)
 	}

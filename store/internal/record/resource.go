@@ -62,8 +62,8 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// FamilyMembers are the resources of one ResourceFamily, kept in memory.
-type FamilyMembers struct {
+// FamilyResources are the resources of one ResourceFamily, kept in memory.
+type FamilyResources struct {
 	List  []*Resource // sorted by Num
 	Names map[string]*Resource
 }
@@ -104,13 +104,13 @@ func (f ResourceFamily) Key(id string) []byte {
 
 // Index returns the index in List of the member with a number, and true. If there is no such member, it
 // returns the index at which it would be inserted, and false.
-func (s *FamilyMembers) Index(num uint32) (int, bool) {
+func (s *FamilyResources) Index(num uint32) (int, bool) {
 	return slices.BinarySearchFunc(s.List, num,
 		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
 }
 
 // Set replaces old by rec, or adds rec if old is nil.
-func (s *FamilyMembers) Set(old, rec *Resource) {
+func (s *FamilyResources) Set(old, rec *Resource) {
 	if old != nil {
 		s.Remove(old)
 	}
@@ -120,7 +120,7 @@ func (s *FamilyMembers) Set(old, rec *Resource) {
 }
 
 // Remove removes rec.
-func (s *FamilyMembers) Remove(rec *Resource) {
+func (s *FamilyResources) Remove(rec *Resource) {
 	if i, found := s.Index(rec.Num); found {
 		s.List = slices.Delete(s.List, i, i+1)
 	}

@@ -28,13 +28,13 @@ type Resource struct {
 
 // ResourceSet holds all small resources (users, permissions, client encryption keys, scripts) of a catalog,
 // by kind and owner. A family without an entry is empty.
-type ResourceSet map[record.ResourceFamily]*record.FamilyMembers
+type ResourceSet map[record.ResourceFamily]*record.FamilyResources
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyMembers {
+func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyResources {
 	m := s[f]
 	if m == nil {
-		m = &record.FamilyMembers{Names: make(map[string]*record.Resource)}
+		m = &record.FamilyResources{Names: make(map[string]*record.Resource)}
 		s[f] = m
 	}
 	return m

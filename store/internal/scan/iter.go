@@ -35,8 +35,8 @@ func (d *Documents) Expect(items int) {
 // Row returns the current document. It is valid until the next call of Next.
 func (d *Documents) Row() *Row { return &d.row }
 
-// Skip sets a function that is called for each item that is not a document of the scope. If it returns false,
-// the iteration ends.
+// Skip sets a function that is called for each listed rid that has no live document in the scope of the scan:
+// the item is deleted, has expired, or belongs to another partition. If it returns false, the iteration ends.
 func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
 
 // passes reports whether the iteration continues after an item that is not a document of the scope, because
