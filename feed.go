@@ -178,7 +178,7 @@ func change(ch store.Change, at FeedPosition) Change {
 type Expiration struct {
 	Document  Document // the document after its last write
 	ExpiredAt time.Time
-	Lost      bool         // older entries, which the reader has not read, have been deleted by their retention
+	Lost      bool         // older entries that the reader has not read have been deleted
 	Position  FeedPosition // the position after this entry
 }
 

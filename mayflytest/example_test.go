@@ -24,7 +24,8 @@ func TestSessionExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = sessions.Create(ctx, ada, []byte(`{"id": "s1", "user": "ada", "ttl": 1800}`), store.WriteOptions{})
+	_, _, err = sessions.Create(ctx, ada, []byte(`{"id": "s1", "user": "ada", "ttl": 1800}`),
+		store.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import "github.com/mayflydb/mayfly/internal/inject"
 //     the random numbers that select them.
 //   - Skip is the number of operations that are skipped first. The rule ends after Count hits, or after the
 //     time For by the test's clock, whichever comes first; 0: no such limit.
-//   - After: if it is true, the operation is carried out first and only then fails, so the client does not get
-//     its result.
+//   - After: if it is true, the operation is carried out first and only then fails, so the client does not
+//     get its result.
 //   - Latency delays the operation by this real time, in addition to the fault.
 //   - RetryAfter is the delay that a 429 tells the client to wait; 0: 100 ms.
 //   - Substatus is the substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none.

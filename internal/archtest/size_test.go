@@ -17,7 +17,7 @@ import (
 // What is too big today. These numbers are lowered when the code allows it, and never raised.
 const (
 	storeCycle = 39   // files of package store in its largest cycle
-	wideLines  = 1625 // lines of more than maxColumns in the module
+	wideLines  = 1624 // lines of more than maxColumns in the module
 	longFiles  = 19   // files of more than maxLines
 	longFuncs  = 3    // functions of more than maxFunc lines, tests excepted: a table of cases is long by nature
 )

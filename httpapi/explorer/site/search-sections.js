@@ -1,6 +1,6 @@
 // beginning is how many characters of a section of the Go reference a search looks through: it finds a name
 // by its declaration, and all of the long comments would be a seventh of the index.
-const beginning = 180
+const beginning = 150
 
 // sections cuts a page at its headings: what a search finds is a section.
 export function sections(url, html) {
