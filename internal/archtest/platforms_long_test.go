@@ -1,0 +1,138 @@
+//go:build long
+
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestPlatforms type-checks the module and its tests, from source, for each platform of a release. A compiler
+// would need minutes, since it also compiles what the module imports.
+func TestPlatforms(t *testing.T) {
+	for _, platform := range []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64",
+		"windows/amd64", "windows/arm64"} {
+		t.Run(strings.ReplaceAll(platform, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			system, arch, _ := strings.Cut(platform, "/")
+			c := &platformChecker{t: t, fset: token.NewFileSet(), sizes: types.SizesFor("gc", arch),
+				checked: map[string]*types.Package{"unsafe": types.Unsafe}}
+			list := listFor(t, system, arch)
+			for _, p := range list {
+				if strings.HasSuffix(p.ImportPath, " ["+p.ForTest+".test]") {
+					c.tested = append(c.tested, p.ForTest)
+				}
+			}
+			for _, p := range list {
+				c.check(p)
+			}
+		})
+	}
+}
+
+// platformPackage is what "go list -test" tells about a package, or about its variant for a test.
+type platformPackage struct {
+	ImportPath, Name, Dir, ForTest string
+	GoFiles                        []string
+	ImportMap                      map[string]string
+	Module                         *struct {
+		Main      bool
+		GoVersion string
+	}
+}
+
+// listFor returns the packages of the module, of its tests, and all that they import, in the order in which
+// they can be checked.
+func listFor(t *testing.T, system, arch string) (list []*platformPackage) {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps", "-test",
+		"-json=ImportPath,Name,Dir,ForTest,GoFiles,ImportMap,Module", "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		p := new(platformPackage)
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(p.ImportPath, ".test") { // a main function that go test generates
+			list = append(list, p)
+		}
+	}
+}
+
+// platformChecker type-checks packages for one platform.
+type platformChecker struct {
+	t       *testing.T
+	fset    *token.FileSet
+	sizes   types.Sizes
+	checked map[string]*types.Package
+	tested  []string // import paths of packages that have a variant with their tests
+}
+
+// check type-checks a package after those that it imports. Only in the module does it look into functions,
+// and there in each once: in the variant of a package that has its tests, if there is one.
+func (c *platformChecker) check(p *platformPackage) {
+	if p.ImportPath == "unsafe" {
+		return
+	}
+	own := p.Module != nil && p.Module.Main
+	path, _, _ := strings.Cut(p.ImportPath, " ")
+	conf := types.Config{Importer: platformImporter{c, p.ImportMap}, Sizes: c.sizes, FakeImportC: true,
+		IgnoreFuncBodies: !own || p.ForTest == "" && slices.Contains(c.tested, path) ||
+			p.ForTest != "" && strings.TrimSuffix(path, "_test") != p.ForTest}
+	if p.Module != nil && p.Module.GoVersion != "" {
+		conf.GoVersion = "go" + p.Module.GoVersion
+	}
+	conf.Error = func(err error) {
+		if own {
+			c.t.Error(err)
+		}
+	}
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(p.Dir, name)
+		}
+		f, err := parser.ParseFile(c.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			c.t.Error(err)
+			continue
+		}
+		files = append(files, f)
+	}
+	c.checked[p.ImportPath], _ = conf.Check(path, c.fset, files, nil) // errors go to conf.Error
+}
+
+// platformImporter resolves the imports of one package.
+type platformImporter struct {
+	c  *platformChecker
+	by map[string]string // the paths that stand for others: variants for a test, vendored packages
+}
+
+// Import implements types.Importer.
+func (i platformImporter) Import(path string) (*types.Package, error) {
+	if to, ok := i.by[path]; ok {
+		path = to
+	}
+	if p := i.c.checked[path]; p != nil {
+		return p, nil
+	}
+	return nil, errors.New("not listed: " + path)
+}
