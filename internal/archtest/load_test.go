@@ -69,7 +69,8 @@ func load(t *testing.T) *goModule {
 	}
 	h := &goModule{root: root, fset: token.NewFileSet(), exports: map[string]string{}}
 	built := map[string]bool{} // files that this platform builds
-	for _, l := range golist(t, root) {
+	for _, l := range golist[listedPackage](t, root, nil, "-e", "-deps", "-export",
+		"-json=ImportPath,Dir,Export,GoFiles,Module,Error", "./...") {
 		h.exports[l.ImportPath] = l.Export
 		if l.Module == nil || !l.Module.Main {
 			continue
@@ -90,19 +91,20 @@ func load(t *testing.T) *goModule {
 	return h
 }
 
-func golist(t *testing.T, root string) []listedPackage {
+// golist runs "go list" with the arguments in a folder, and returns what it prints in JSON. env is added to the
+// environment.
+func golist[T any](t *testing.T, root string, env []string, args ...string) (all []T) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module,Error", "./...")
-	cmd.Dir = root
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, stderr.String())
 	}
-	var all []listedPackage
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listedPackage
+		var l T
 		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {

@@ -3,15 +3,11 @@
 package archtest
 
 import (
-	"encoding/json"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,25 +52,13 @@ type platformPackage struct {
 // they can be checked.
 func listFor(t *testing.T, system, arch string) (list []*platformPackage) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps", "-test",
+	root := filepath.Join("..", "..")
+	env := []string{"GOOS=" + system, "GOARCH=" + arch, "CGO_ENABLED=0"}
+	list = golist[*platformPackage](t, root, env, "-deps", "-test",
 		"-json=ImportPath,Name,Dir,ForTest,GoFiles,ImportMap,Module", "./...")
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
-		p := new(platformPackage)
-		if err := d.Decode(p); errors.Is(err, io.EOF) {
-			return list
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasSuffix(p.ImportPath, ".test") { // a main function that go test generates
-			list = append(list, p)
-		}
-	}
+	return slices.DeleteFunc(list, func(p *platformPackage) bool {
+		return strings.HasSuffix(p.ImportPath, ".test") // a main function that go test generates
+	})
 }
 
 // platformChecker type-checks packages for one platform.
