@@ -49,14 +49,23 @@ func (t *Tx) createFree(item *StoredItem) error {
 // ensureFree makes sure that an id can be given to an item; point is the point key with that id. It fails
 // with CodeConflict if a live item has the id, and purges an expired item that has it.
 func (t *Tx) ensureFree(point []byte) error {
-	holder, ghost, err := t.Find(point)
-	if err != nil || holder == nil {
-		return err
-	}
-	if !ghost {
+	holder, err := t.findLive(point)
+	if holder != nil {
 		return fault.New(fault.CodeConflict, "Resource with specified id or name already exists.")
 	}
-	return t.purge(holder)
+	return err
+}
+
+// findLive returns the live item with an id, or nil if there is none. It purges an expired item with the id.
+func (t *Tx) findLive(point []byte) (*StoredItem, error) {
+	found, ghost, err := t.Find(point)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	if ghost {
+		return nil, t.purge(found)
+	}
+	return found, nil
 }
 
 // replace stores a new version of a live item.

@@ -243,15 +243,9 @@ func (t *Tx) rename(p *PreparedOperation, old *StoredItem) error {
 // upsert creates the item of p, or replaces the live item with the same id and partition key, which it then
 // returns as old.
 func (t *Tx) upsert(p *PreparedOperation) (old *StoredItem, err error) {
-	found, ghost, err := t.Find(p.Point)
+	found, err := t.findLive(p.Point)
 	if err != nil {
 		return nil, err
-	}
-	if ghost {
-		if err := t.purge(found); err != nil {
-			return nil, err
-		}
-		found = nil
 	}
 	if found == nil {
 		return nil, t.createFree(&p.Item)
