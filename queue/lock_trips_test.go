@@ -17,9 +17,9 @@ func TestTripsOfLocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted := roundtrips.Over(e)
-	w := &testHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
-	w.h, err = host.Open(w.ctx, sharedEngineHandle{counted, counted},
+	counted, turn := roundtrips.Over(e), roundtrips.NewCountedTurn()
+	w := &testHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
+	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	defer func() { w.must(w.h.Close()) }()
@@ -29,9 +29,6 @@ func TestTripsOfLocks(t *testing.T) {
 		w.send("q", msg("A"))
 		w.send("s", msg("A", of("1")))
 	}
-	m, err := w.q.dataset()
-	w.must(err)
-	m.watcher.Stop()
 	plain, bySession := w.receiver(address("q"), ReceiverOptions{}), w.receiver(address("s"), session("1"))
 	var d []Delivery
 	for _, c := range []struct {
@@ -60,11 +57,14 @@ func TestTripsOfLocks(t *testing.T) {
 			w.must(err)
 		}},
 		{"complete in a session", "1 get, 1 begin, 1 commit", func() { w.settle("s", d[0], Settlement{}) }},
-		{"release a session", "2 get, 4 scan, 2 begin, 2 commit", func() { bySession.Close() }},
+		{"release a session", "2 get, 4 scan, 2 begin, 2 commit", func() { bySession.closeWith(w.ctx) }},
 	} {
+		turn.Take()
 		counted.Take()
 		c.do()
-		if got := counted.Take().String(); got != c.want {
+		got := counted.Take().String()
+		turn.Give()
+		if got != c.want {
 			t.Errorf("%s takes %s, not %s", c.name, got, c.want)
 		}
 	}

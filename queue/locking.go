@@ -46,7 +46,7 @@ type sessionLocker interface {
 	// renewSession renews the lock of a receiver's session. Errors: CodeSessionLockLost.
 	renewSession(ctx context.Context, r *Receiver) (until int64, err error)
 	// release ends the locks that are to end when a receiver is closed.
-	release(r *Receiver)
+	release(ctx context.Context, r *Receiver)
 	// advance makes the changes that are due: locks lapse, and scheduled messages become active. more
 	// reports whether lapsed locks are left.
 	advance(ctx context.Context) (more bool, err error)

@@ -241,7 +241,7 @@ func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, 
 	return at, nil
 }
 
-func (s memoryLocks) release(r *Receiver) {
+func (s memoryLocks) release(_ context.Context, r *Receiver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock != nil {

@@ -279,13 +279,18 @@ func (r *Receiver) end(why *entity.Error) {
 // Close ends the receiver. A session lock is released at once, which does not count as a delivery. Message
 // locks last until they lapse, unless DropLocks or Options.DropLocksOnDisconnect is set.
 func (r *Receiver) Close() {
+	r.closeWith(context.Background()) // closing cannot be canceled; the engine limits the time
+}
+
+// closeWith does what Close does, with a context for the transaction that releases locks in an engine.
+func (r *Receiver) closeWith(ctx context.Context) {
 	s := r.s
 	s.mu.Lock()
 	r.end(&entity.Error{Code: entity.CodeCancelled, Entity: s.Name(), Message: "The receiver is closed."})
 	held := r.lock != nil && !r.lock.lost
 	s.mu.Unlock()
 	if held || r.lock == nil && r.dropsLocks() {
-		s.table.release(r)
+		s.table.release(ctx, r)
 		s.expiry.again.Store(true) // messages may have expired while they were locked
 	}
 }

@@ -78,8 +78,7 @@ func (s storedLocks) endLost(r *Receiver, err error) {
 }
 
 // release ends the locks that end when a receiver is closed. If that fails, the locks lapse at their time.
-func (s storedLocks) release(r *Receiver) {
-	ctx := context.Background() // closing a receiver cannot be canceled; the engine limits the time
+func (s storedLocks) release(ctx context.Context, r *Receiver) {
 	var tokens []message.UUID
 	s.mu.Lock()
 	held := r.lock
