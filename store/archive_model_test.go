@@ -50,6 +50,7 @@ type archiveModelItem struct {
 // counted and what has been moved is what the simulation says.
 func TestMortals(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for _, reaper := range []string{"off", "each step", "random"} {
 		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {

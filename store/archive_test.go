@@ -318,6 +318,7 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 // being moved.
 func TestTooLargeToBeMoved(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
 	archive := b.container("archive", "/pk", "")

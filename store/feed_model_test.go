@@ -27,6 +27,7 @@ import (
 // opened.
 func TestFeedHistories(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for _, ranges := range []int{1, 4} {
 		for seed := range uint64(racetest.Campaign(5, 2)) {
 			t.Run(fmt.Sprintf("ranges=%d/seed=%d", ranges, seed), func(t *testing.T) {

@@ -154,6 +154,7 @@ func TestRetention(t *testing.T) {
 // Large ghosts, whose last versions are kept, are purged in as many transactions as it takes.
 func TestPurgeOfLargeVersions(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10},"indexingPolicy":{"indexingMode":"none"}`,
 		1)
 	defer b.close()

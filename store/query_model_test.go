@@ -384,6 +384,7 @@ func (g *queryRig) agree(queries int) {
 // -tags long more documents than a query sorts or gathers at a time, too.
 func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	g := newQueryRig(t, 1, 1)
 	defer g.close()
 	g.create(metamorphic.DefaultPolicy, metamorphic.CompositePolicy)

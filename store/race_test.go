@@ -185,6 +185,7 @@ func all(n int, fn func(i int)) {
 // Around the second in which an item expires: no read that began in it or later returns the item, and none
 // that ended before it misses it.
 func TestNobodySeesTheDead(t *testing.T) {
+	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 2)
 	defer b.close()
 	const items = 8

@@ -26,6 +26,7 @@ import (
 // every moment a query may rely on what its source says that it can rely on, and in the end all is as if it
 // had always been so.
 func TestReindexUnderWrites(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(racetest.Campaign(3, 1)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()
@@ -97,6 +98,7 @@ func (g *indexRig) verifyMoment() {
 
 // The progress rises from 0 to 100, and a change that changes no entries starts nothing.
 func TestIndexProgress(t *testing.T) {
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()
 	g.replace(`{"includedPaths":[{"path":"/a/?"}],"excludedPaths":[{"path":"/*"}]}`)
@@ -175,6 +177,7 @@ func TestReindexLargeDocument(t *testing.T) {
 // find them. When the index is built again, shapes can be recorded again.
 func TestShapesRunOut(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	g.ids = view.MaxShapes + 200
 	put := func(i int) {

@@ -20,6 +20,7 @@ func searchPolicy(vectors string) string {
 // being dead and not purged, and without indexes.
 func TestSearchIndexesChangeNothing(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for seed, vectors := range []string{"flat", "quantizedFlat", "diskANN", "flat"} {
 		t.Run(fmt.Sprint(vectors, " seed=", seed), func(t *testing.T) {
 			g := newIndexRig(t, uint64(seed), 1+seed%3, seed == 3, searchPolicy(vectors))

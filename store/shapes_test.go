@@ -88,6 +88,7 @@ func numbers(n int) (list string) {
 // order of its conditions.
 func TestShapes(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	read := map[string][]query.Stats{}
 	sizes := []int{3000, 12_000}
 	for _, n := range sizes {

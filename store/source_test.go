@@ -188,6 +188,7 @@ func (g *indexRig) scopes() []Scope {
 // documents say.
 func TestSourcesAgree(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			policies := indexPolicies()

@@ -154,6 +154,7 @@ func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 // number of keys.
 func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
 	// deadlines, themselves.
 	const bound = split.SwitchKeys * 40

@@ -188,6 +188,7 @@ func (b *testStore) sound(what string, want map[string]string) {
 // A crash after whichever step of a split leaves all items where they belong, once.
 func TestCrashInASplit(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece

@@ -18,6 +18,7 @@ import (
 // nothing of what happens before, between, after and in the middle of splits, and are told nothing twice.
 func TestFeedsAcrossSplits(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		b, s := newSplitBench(t, testdisk.New(t))

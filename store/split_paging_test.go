@@ -125,6 +125,7 @@ func count(list []string, s string) (n int) {
 // A query over the whole container, with splits between its pages.
 func TestPagesAcrossSplits(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		b := newPagingBench(t, 1+int(seed%3))
@@ -154,6 +155,7 @@ func TestPagesAcrossSplits(t *testing.T) {
 // that it has.
 func TestPagesGoOnInTheHalves(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	for seed := range uint64(racetest.Campaign(8, 4)) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for _, q := range pagedQueries {

@@ -145,6 +145,7 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 // where it has got to.
 func TestPagesOverTheDead(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	var limit time.Duration
 	if testdisk.Postgres(t) { // the renewal of leases in the background also looks at the clock, and moves it
 		limit = time.Hour

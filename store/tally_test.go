@@ -14,6 +14,7 @@ import (
 // TestCountsFollowEveryChange compares COUNT and GROUP BY with the documents after each step of a random
 // history, often enough for the numbers of index entries to be cached.
 func TestCountsFollowEveryChange(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(racetest.Campaign(4, 2)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			h := &countRig{testStore: newQueryBench(t, store.Options{Ranges: 1 + int(seed%2)}, false,

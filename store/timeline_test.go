@@ -19,6 +19,7 @@ import (
 // None of the answers may depend on when the reaper comes by or on a restart.
 func TestTimelines(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	datatest.Walk(t, "testdata/timelines", timeline)
 }
 

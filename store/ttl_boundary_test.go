@@ -67,6 +67,7 @@ type boundaryRig struct {
 
 // TestNothingExpiredIsReturned: with a clock that a goroutine advances, and with one that runs by itself.
 func TestNothingExpiredIsReturned(t *testing.T) {
+	t.Parallel()
 	t.Run("advanced", func(t *testing.T) {
 		clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 		y := newBoundaryRig(t, clock, 2, 4)

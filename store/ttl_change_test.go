@@ -51,6 +51,7 @@ func (ch *defaultTTLChange) dead(own, second int64, changed bool) bool {
 // stays so.
 func TestTTLChangeOfDefault(t *testing.T) {
 	racetest.Sequential(t)
+	t.Parallel()
 	kinds := []int64{0, -1, 1, 5, 9, 25, maxLife}
 	var ids []string
 	for _, own := range kinds {
