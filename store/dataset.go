@@ -86,7 +86,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 		SnapshotNote: db.snapshotNote}, err
 }
 
-// moveIn makes the dataset of an instance (one opening of the engine): it loads the catalog into memory.
+// moveIn creates the dataset of an instance (one opening of the engine) and loads its catalog into memory.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),

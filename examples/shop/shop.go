@@ -31,7 +31,8 @@ const (
 // ErrNoCart is returned if a customer has no cart, or if it has expired.
 var ErrNoCart = errors.New("there is no cart")
 
-// Cart is what a customer may buy. It expires an hour after its last change.
+// Cart holds the items that a customer has chosen but not bought yet. It expires an hour after its last
+// change.
 type Cart struct {
 	ID    string   `json:"id"`
 	User  string   `json:"user"`

@@ -41,7 +41,7 @@ func (c ScenarioContainer) split() {
 	c.t.must(own(http.MethodPost, c.t.endpoint, "_mayfly/dbs/"+c.t.name+"/colls/"+c.ID()+"/split", `{"range": "0"}`))
 }
 
-// restart ends the server, by "stop" or "kill", and returns when the next one is ready.
+// restart ends the server, by "stop" or "kill", starts it again and returns when it is ready.
 func (t *ScenarioRun) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control, how, ""))
