@@ -31,8 +31,8 @@ import (
 // counts as used.
 const usedUntilMargin = 60
 
-// beginUse and endUse enclose a request to the container. They report it to the reaper, which yields to
-// requests, and record the use for AutoDeleteOnIdle.
+// beginUse reports the start of a request to the container to the reaper, which yields to requests, and
+// records the use for AutoDeleteOnIdle. endUse must be called at the end of the request.
 func (c *Container) beginUse() {
 	c.ds.in.Enter()
 	if c.state.Load().Rec.Settings.AutoDeleteOnIdle > 0 {
