@@ -493,14 +493,14 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updateSignalEngine is an engine that signals when a transaction has run and is about to wait for the
+// updateSignalEngine is an engine that signals when the store calls Update or Settle, which wait for the
 // disk.
 type updateSignalEngine struct {
 	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
-// expect returns a channel that is closed by the next call of tell.
+// expect returns a channel that is closed at the next call of Update or Settle.
 func (w *updateSignalEngine) expect() <-chan struct{} {
 	c := make(chan struct{})
 	w.come.Store(&c)
@@ -558,8 +558,9 @@ func (s *fsyncGate) disk(t *testing.T) *testdisk.Disk {
 	}))
 }
 
-// Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while
-// somebody else asks, and what it has done may not be told before the sync is over.
+// TestNothingIsToldBeforeItIsDurable checks that no read returns the effect of a write before that is on
+// disk, although Pebble shows it earlier. It holds up the sync of each kind of write while other calls
+// read.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &fsyncGate{reached: make(chan struct{}, 1)}
