@@ -129,7 +129,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkList1000 lists a page of 1,000 documents.
+// BenchmarkList1000 measures a list of 1,000 documents in one page.
 func BenchmarkList1000(b *testing.B) {
 	_, c, _ := benchStore(b, 10_000)
 	b.ReportAllocs()
@@ -145,7 +145,7 @@ func BenchmarkList1000(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep purges expired documents; an operation is one document.
+// BenchmarkSweep measures purges of expired documents. Its figures are per document.
 func BenchmarkSweep(b *testing.B) {
 	const batch = 10_000
 	db, c, clock := benchStore(b, 0)

@@ -29,7 +29,8 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def and items never change. They are derived from the spec and the record.
+	// def is the partition key definition, and items the container as transactions on its items see it.
+	// Both are derived from the stored record and never change.
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 

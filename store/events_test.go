@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// settings changes the container's settings.
+// settings changes the container's settings by fn.
 func (b *testStore) settings(fn func(*store.ContainerSettings)) {
 	b.t.Helper()
 	_, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error {

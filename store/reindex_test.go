@@ -172,9 +172,9 @@ func TestReindexLargeDocument(t *testing.T) {
 	g.check()
 }
 
-// TestShapesRunOut: the number of recorded shapes (sets of property paths) is limited, and documents that all
-// have other properties use it up. Later documents are stored without a recorded shape, and queries still
-// find them. When the index is built again, shapes can be recorded again.
+// TestShapesRunOut checks the limit of recorded shapes (sets of property paths). Documents beyond it are
+// stored without a recorded shape, and queries still find them. When the index is built again, shapes can
+// be recorded again.
 func TestShapesRunOut(t *testing.T) {
 	racetest.Sequential(t)
 	g := newIndexRig(t, 1, 1, false, `{}`)

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
+// ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
 type ghostCase struct {
 	*ttlSuiteRig
 	pk        definition.PartitionKey

@@ -24,7 +24,7 @@ func URL(t testing.TB) string {
 	return url
 }
 
-// prefix begins the names of all schemas.
+// prefix is the beginning of the names of all schemas that this package creates.
 const prefix = "mayfly_test_"
 
 // maxName is the maximum size of a name in PostgreSQL.

@@ -117,7 +117,7 @@ func (x *TurnPermit) end() {
 	}
 }
 
-// Leave ends the turn, so that another connection is served. A turn that is nil has ended already.
+// Leave ends the turn, so that another connection is served. On a nil TurnPermit it does nothing.
 func (x *TurnPermit) Leave() {
 	if x != nil {
 		x.stop()

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// delayedReader is the input of a connection: a read takes delay by the clock.
+// delayedReader is an endless input. Each read advances the clock by delay, as if it had waited for input.
 type delayedReader struct {
 	clock *ttl.VirtualClock
 	delay time.Duration
@@ -25,7 +25,7 @@ func (i *delayedReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTurns: a connection takes turns only if it is served for longer than it waits for input.
+// TestTurns checks that a connection needs turns only if it is served for longer than it waits for input.
 func TestTurns(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}

@@ -142,7 +142,8 @@ var errExport = cli.Misuse(
 	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
 		"--to for all databases")
 
-// files exports the container to the file, or each container of the database to its own file in the folder.
+// files exports the container to the file, or each container of the database to its own file in the
+// folder. Data for the standard output goes to out, and messages about finished files go to told.
 func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	names, paths := []string{e.Container}, []string{e.to}
 	if e.Database == "" {

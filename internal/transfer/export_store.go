@@ -31,7 +31,7 @@ const seedPath = "_mayfly/seed"
 // itemsFile is the name of the file with a container's documents.
 const itemsFile = "items.ndjson"
 
-// store exports all databases into the folder.
+// store exports all databases of the server as a seed (files with a server's content) into the folder.
 func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	if err := e.open(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// endlessReader is an input that repeats a text and has no end; read is how much of it was taken.
+// endlessReader is an input that repeats a text without end. read is the number of bytes that were read.
 type endlessReader struct {
 	text string
 	read int

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ruleXML is a shared access rule as clients write it.
+// ruleXML returns a shared access rule in XML. rights are names separated by "+".
 func ruleXML(name, rights, primary, secondary string) string {
 	b := `<AuthorizationRule i:type="SharedAccessAuthorizationRule"><ClaimType>SharedAccessKey</ClaimType>` +
 		`<ClaimValue>None</ClaimValue><Rights>`
@@ -21,7 +21,8 @@ func ruleXML(name, rights, primary, secondary string) string {
 		secondary + "</SecondaryKey></AuthorizationRule>"
 }
 
-// accessRulesByPath are rules by the paths of entities in lower case.
+// accessRulesByPath maps the paths of entities, in lower case, to their shared access rules in XML. It
+// implements AccessRuleSource.
 type accessRulesByPath map[string]string
 
 func (e accessRulesByPath) AccessRules(path string) (entity string, rules []byte) {

@@ -75,7 +75,7 @@ const (
 	Lacking                            // the key lacks the required right
 )
 
-// Error is the error for a key or token that is refused.
+// Error is the error for a key, a token or an operation that is refused.
 type Error struct {
 	Reason RefusalReason
 	Detail string // text for the client; contains no secret
@@ -83,7 +83,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Password checks the name and text of a key sent by SASL PLAIN.
+// Password checks a key that a client has sent by SASL PLAIN, as its name and text, and returns the rights
+// of the key. It fails with an *Error.
 func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	k, known := g.keys[name]
 	switch {
@@ -97,7 +98,7 @@ func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	return GrantedRights{Key: name, Rights: k.Rights}, nil
 }
 
-// Open reports whether no key is required.
+// Open reports whether access is open to everybody, so that clients need no key: the mode is Off.
 func (g *TokenVerifier) Open() bool { return g.mode == Off }
 
 // Anonymous returns the rights of a client without a token: all rights in the mode Off, and none in the

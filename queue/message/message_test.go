@@ -12,7 +12,7 @@ import (
 
 var unexported = cmp.AllowUnexported(Message{})
 
-// section encodes one section.
+// section encodes a section of a message with its descriptor and content.
 func section(t testing.TB, descriptor uint64, v any) []byte {
 	t.Helper()
 	b, err := wire.Append(nil, wire.Described{Descriptor: descriptor, Value: v})
