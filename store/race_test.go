@@ -24,7 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testStore is a store with one container, on a simulated disk and with a clock that the test moves.
+// testStore is a store with one container, on a disk of package testdisk and with a clock that the test
+// moves.
 type testStore struct {
 	t     *testing.T
 	ctx   context.Context

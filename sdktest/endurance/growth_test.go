@@ -41,8 +41,8 @@ type growthMetrics struct {
 }
 
 // TestGrowth measures servers with data of several sizes. It fails if a figure that should not depend on
-// the size does: the time of reads, of indexed queries and of a change of the default TTL, and the memory
-// when idle.
+// the size does: the time of a start, of reads, of indexed queries and of a change of the default TTL, and
+// the memory when idle.
 func TestGrowth(t *testing.T) {
 	var rows []growthMetrics
 	for _, text := range strings.Split(*documents, ",") {
