@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Containers pay from their own throughput, or together from their database's.
+// TestAdmit checks that requests to a container are throttled by the container's own throughput, or else
+// by the throughput that the containers of its database share.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

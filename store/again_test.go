@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// TestMadeAgain: the LSNs of a container begin small, and those of one that is made again under its old name
-// above all that the old one has issued, whether the container or its database was dropped, through a
-// restart, and after a crash between the two.
+// TestMadeAgain checks the LSNs of a container that is created again under the name of a dropped one: they
+// are higher than all LSNs of the dropped one. This holds if the database was dropped, after a restart,
+// and after a crash between drop and creation.
 func TestMadeAgain(t *testing.T) {
 	t.Parallel()
 	fs := testdisk.NewCrashable(t)

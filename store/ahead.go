@@ -59,7 +59,8 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 	return f, nil
 }
 
-// forecast adds the expiry times of the container's items to f. watch ends the count when its time is over.
+// forecast adds the expiry times of the container's items to f. It stops early when the time limit of
+// watch has passed.
 func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.ScanLimiter) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()

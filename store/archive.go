@@ -100,9 +100,9 @@ func (a *archiveSink) begin(t *transaction.Tx) error {
 	return nil
 }
 
-// take creates the document in the archive for a ghost (an expired item that is not purged yet). It returns
-// false if the document belongs to a partition range of the archive in which the transaction cannot write,
-// because it has not locked that range; which range it is, is known only once the document is built.
+// take creates the document in the archive for a ghost (an expired item that is not purged yet). It
+// returns false if the document belongs to a partition range of the archive that the transaction has not
+// locked. The transaction cannot write there, and only the finished document shows its range.
 func (a *archiveSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// archiveModel is a container with an archive, which has one itself, beside a simulation of it that goes
-// second by second and has never heard of policies, floors, generations and headers.
+// archiveModel is a container with an archive, which itself has an archive, together with a simple model
+// of its items that is updated second by second and does not use the store's rules of expiry.
 type archiveModel struct {
 	t     *testing.T
 	ctx   context.Context
@@ -37,7 +37,7 @@ type archiveModel struct {
 	dead    []string                     // versions that have expired, in any order
 }
 
-// archiveModelItem is what the simulation knows of an item.
+// archiveModelItem is an item in the model: its version, its time of writing, its ttl and its lease.
 type archiveModelItem struct {
 	version     string
 	ts, own     int64
@@ -46,8 +46,9 @@ type archiveModelItem struct {
 	pk, id, tag string
 }
 
-// Leases, the ceiling and the moves to an archive, whatever the pace of the reaper: what lives, what is
-// counted and what has been moved is what the simulation says.
+// TestMortals performs random operations on a container with leases, changes of the default TTL and an
+// archive. It checks that the items that exist, their number and the archived items are those of the
+// model, however often the reaper runs.
 func TestMortals(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -142,7 +143,7 @@ func (m *archiveModel) sweep() {
 
 func (m *archiveModel) now() int64 { return m.clock.Now().Unix() }
 
-// judge lets those die whose time is over.
+// judge moves the model's items that have expired by now from live to dead.
 func (m *archiveModel) judge() {
 	for key, it := range m.live {
 		limit := it.own
@@ -157,7 +158,7 @@ func (m *archiveModel) judge() {
 	}
 }
 
-// step does one thing to both.
+// step performs one random operation on both the container and the model.
 func (m *archiveModel) step() {
 	switch m.r.IntN(20) {
 	case 0, 1, 2, 3, 4, 5:
@@ -280,8 +281,8 @@ func (m *archiveModel) split() {
 	}
 }
 
-// compare asks the container for all that lives, and how many that are, by the ways in which that is found
-// out.
+// compare checks that reads, lists, queries and counts of the container return the items that are live in
+// the model.
 func (m *archiveModel) compare() {
 	m.t.Helper()
 	for _, p := range []string{"p0", "p1"} {
@@ -310,7 +311,7 @@ func (m *archiveModel) compare() {
 	}
 }
 
-// end lets everything settle and looks for the dead: each is in one of the archives, once.
+// end purges all expired items, and checks that each is in exactly one of the archives.
 func (m *archiveModel) end() {
 	if !m.t.Failed() {
 		m.sweep()

@@ -21,7 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// container makes one more container in the database of a bench.
+// container creates another container in the test's database, partitioned by path. more holds further
+// members of its definition as JSON.
 func (b *testStore) container(id, path, more string) *store.Container {
 	b.t.Helper()
 	d, err := b.db.Database("db")
@@ -37,7 +38,7 @@ func (b *testStore) container(id, path, more string) *store.Container {
 	return c
 }
 
-// set changes settings.
+// set lets fn change the settings of a container, and stores them.
 func (b *testStore) set(c *store.Container, fn func(*store.ContainerSettings)) error {
 	_, err := c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error { fn(s); return nil })
 	return err
@@ -59,7 +60,7 @@ func (b *testStore) sweep() {
 	}
 }
 
-// documents are what is in a container, in order.
+// documents returns all documents of a container, in the order of a list.
 func (b *testStore) documents(c *store.Container) (list []gjson.Result) {
 	b.t.Helper()
 	for row, err := range c.Rows(b.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {
@@ -71,7 +72,7 @@ func (b *testStore) documents(c *store.Container) (list []gjson.Result) {
 	return list
 }
 
-// ids are the ids of what is in a container, in order.
+// ids returns the ids of all documents of a container, in the order of a list, separated by spaces.
 func (b *testStore) ids(c *store.Container) string {
 	var ids []string
 	for _, d := range b.documents(c) {
@@ -80,7 +81,8 @@ func (b *testStore) ids(c *store.Container) string {
 	return strings.Join(ids, " ")
 }
 
-// What a document brings along when it comes to the archive, and what both feeds say.
+// TestArchivedDocument checks the document that the archive gets for an expired item, and the entries in
+// the change feeds of both containers.
 func TestArchivedDocument(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":100000}`, 2)
@@ -126,7 +128,8 @@ func TestArchivedDocument(t *testing.T) {
 	}
 }
 
-// Nothing in the archive is replaced: who comes later gets another id.
+// TestArchivedIDs checks that an expired item whose id is already taken in the archive gets a new id, and
+// replaces nothing.
 func TestArchivedIDs(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -172,7 +175,8 @@ func TestArchivedIDs(t *testing.T) {
 	}
 }
 
-// A write that needs the id or a unique key of a ghost moves it.
+// TestGhostInTheWayIsMoved checks that a write that needs the id or a unique key of an expired item that
+// is not purged yet moves this item to the archive.
 func TestGhostInTheWayIsMoved(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(b *testStore) error{
@@ -241,7 +245,8 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 	}
 }
 
-// Not everything that is purged is moved.
+// TestNotMoved checks that items are not archived if they were deleted, or if they expired while the
+// container had no archive.
 func TestNotMoved(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -275,7 +280,8 @@ func TestNotMoved(t *testing.T) {
 	}
 }
 
-// Whatever the archive's partition key is, a document has one.
+// TestArchiveOfAnotherPartitionKey checks that items can be archived in a container with another partition
+// key, even if a document has no valid value for that key: its key is then undefined.
 func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -295,7 +301,8 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	}
 }
 
-// A document at the limits of what can be sent can still be moved, and the whole of it is there.
+// TestArchiveTakesTheLargest checks that documents of the maximum size and of the maximum depth are
+// archived completely.
 func TestArchiveTakesTheLargest(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -314,8 +321,8 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 	}
 }
 
-// What removing and creating makes too large for a transaction stays, unseen, and keeps nobody else from
-// being moved.
+// TestTooLargeToBeMoved checks an expired item whose move to the archive would exceed the size limit of a
+// transaction: it is not purged, reads do not return it, and other items are still archived.
 func TestTooLargeToBeMoved(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -349,7 +356,8 @@ func TestTooLargeToBeMoved(t *testing.T) {
 	}
 }
 
-// Which containers can be archives, and that they stay as long as they are.
+// TestArchiveRules checks which containers are accepted as archives, and that a container cannot be
+// dropped while it is one.
 func TestArchiveRules(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -406,8 +414,8 @@ func TestArchiveRules(t *testing.T) {
 	}
 }
 
-// A crash leaves a document in one of the two containers, wherever it comes; what clients were told stays
-// true.
+// TestMoveSurvivesACrash checks that after a crash at any moment of a move each item is in exactly one of
+// the two containers, and that acknowledged results are still true.
 func TestMoveSurvivesACrash(t *testing.T) {
 	t.Parallel()
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// BenchmarkBulk creates documents, 100 a request; what it reports is for one document, to be compared with
-// BenchmarkCreate.
+// BenchmarkBulk creates documents in bulk requests of 100. Its figures are per document, so that they can
+// be compared with those of BenchmarkCreate.
 func BenchmarkBulk(b *testing.B) {
 	_, c, _ := benchStore(b, 0)
 	ops := make([]Operation, b.N)

@@ -19,7 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A crash leaves each atomic batch whole or not at all, and those whole that were answered.
+// TestAtomicBatchSurvivesACrashWhole checks that after a crash each atomic batch has taken effect
+// completely or not at all, and completely if it was acknowledged.
 func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
 	t.Parallel()
 	const writers, rounds, crashes = 3, 40, 12
@@ -69,7 +70,8 @@ func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
 	}
 }
 
-// crashBatch brings two items of a partition from one number to the next, while a third comes and goes.
+// crashBatch runs the n-th atomic batch of the writer w. It sets the number in two items of the writer's
+// partition to n, and creates a third item if n is odd or deletes it if n is even.
 func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 	p := fmt.Sprint("w", w)
 	ops := []store.Operation{
@@ -87,8 +89,8 @@ func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 	return err
 }
 
-// checkBatchWreck opens what a crash has left, and looks for halves. least are the batches that were
-// answered.
+// checkBatchWreck opens the store on a disk as a crash has left it, and fails if a batch has taken effect
+// only in part. least holds the number of the last acknowledged batch of each writer.
 func checkBatchWreck(t *testing.T, fs *testdisk.Disk, least []int64) {
 	t.Helper()
 	ctx := context.Background()

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// patchOf is a patch of these operations, the inside of a JSON array.
+// patchOf parses a patch. operations are the elements of its JSON array, without the brackets.
 func patchOf(t testing.TB, operations string) *store.Patch {
 	t.Helper()
 	p, err := jsondoc.ParsePatch([]byte("[" + operations + "]"))
@@ -23,7 +23,8 @@ func patchOf(t testing.TB, operations string) *store.Patch {
 	return &store.Patch{Operations: p}
 }
 
-// dump is all that there is: ids, etags, bodies, and the position of each range.
+// dump returns the whole state of the container as text, for comparisons: etag, resource id, timestamp and
+// body of each item, and the LSN of each range.
 func (b *testStore) dump() string {
 	b.t.Helper()
 	var s strings.Builder
@@ -53,7 +54,8 @@ func (b *testStore) batch(key definition.PartitionKey, o store.BatchOptions,
 	return out
 }
 
-// codes are what became of the operations: ok, or the code of the failure.
+// codes returns the results of a batch's operations as text: "ok" or the error code of each, separated by
+// commas.
 func codes(out store.BatchResult) string {
 	var list []string
 	for _, r := range out.Results {
@@ -84,7 +86,7 @@ func withPatch(t testing.TB, id, operations string) store.Operation {
 	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: patchOf(t, operations)}
 }
 
-// Whatever fails in an atomic batch, and wherever, it has changed nothing.
+// TestAtomicBatchRollsBack checks that an atomic batch changes nothing if any of its operations fails.
 func TestAtomicBatchRollsBack(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
@@ -149,7 +151,8 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 	}
 }
 
-// The operations of an atomic batch see what those before them did, and share one LSN.
+// TestAtomicBatch checks that each operation of an atomic batch sees the effects of those before it, and
+// that all have the same LSN.
 func TestAtomicBatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 4)
@@ -203,7 +206,8 @@ func TestAtomicBatch(t *testing.T) {
 	}
 }
 
-// In bulk each operation stands alone, in any range.
+// TestBulk checks that the operations of a batch that is not atomic are independent, and may be in
+// different ranges.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 5} {
@@ -234,7 +238,8 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// Without ContinueOnError a bulk request ends with its first failure; what was done before it stays.
+// TestBulkStops checks that a batch that is neither atomic nor has ContinueOnError stops at the first
+// failure, and keeps the effects of the operations before it.
 func TestBulkStops(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 3)
@@ -293,7 +298,8 @@ func TestBatchIsRefused(t *testing.T) {
 	}
 }
 
-// An operation on an item outside of the range that a request names is told to look for the range anew.
+// TestBulkOutsideOfItsRange checks that in a batch sent to one range the operations on items of other
+// ranges fail with CodeRangeGone.
 func TestBulkOutsideOfItsRange(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 4)
@@ -318,7 +324,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 	}
 }
 
-// Splits pass a bulk request by: what has moved to another range is done there.
+// TestBulkDuringSplits checks that batches that are not atomic succeed while ranges are being split.
 func TestBulkDuringSplits(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -346,7 +352,8 @@ func TestBulkDuringSplits(t *testing.T) {
 	b.expect("SELECT VALUE COUNT(1) FROM c WHERE c.n = 29", "60")
 }
 
-// An answer is 4 MB at most.
+// TestBatchAnswerIsBounded checks that the documents in the results of a batch have at most 4 MB: an
+// atomic batch with larger results fails.
 func TestBatchAnswerIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -388,7 +395,7 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// Whoever looks sees all of a batch or nothing of it.
+// TestAtomicBatchIsSeenWhole checks that concurrent readers see all changes of an atomic batch or none.
 func TestAtomicBatchIsSeenWhole(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 2)

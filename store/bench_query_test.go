@@ -11,14 +11,15 @@ import (
 // checking the documents, and the rows. The command mayfly bench measures the same on sets of different
 // sizes, and scans beside the bare engine.
 
-// benchQueryPolicy leaves out of the index what scans look for.
+// benchQueryPolicy is an indexing policy that excludes the paths in the conditions of the benchmarked
+// scans, so that these conditions cannot use the index.
 const benchQueryPolicy = `{"excludedPaths":[{"path":"/active/?"},{"path":"/nothing/?"},{"path":"/note/?"}],
 	"compositeIndexes":[[{"path":"/age"},{"path":"/name"}]]}`
 
 const benchQueryDocs = 20_000
 
-// benchQuery asks a query over and over, once before it counts, to fill the caches; it must have so many rows
-// on its only page.
+// benchQuery measures a query that returns one page. It runs the query once before the measurement, to
+// fill the caches, and fails unless the page has the given number of rows.
 func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Parameter) {
 	b.Helper()
 	ask := func() {
@@ -38,21 +39,23 @@ func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Par
 	}
 }
 
-// benchScanFilter scans all documents for a value that none has; it also reports the time for a document.
+// benchScanFilter measures a query that scans all documents for a condition that none fulfils. It also
+// reports the time per document.
 func benchScanFilter(b *testing.B, condition string) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	benchQuery(b, c, 0, "SELECT * FROM c WHERE "+condition)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchQueryDocs, "ns/doc")
 }
 
-// BenchmarkScanFilterFound looks at a property in the middle of each document.
+// BenchmarkScanFilterFound measures a scan whose condition reads a property in the middle of each
+// document.
 func BenchmarkScanFilterFound(b *testing.B) { benchScanFilter(b, "c.active = 'maybe'") }
 
-// BenchmarkScanFilterAbsent looks for a property that no document has.
+// BenchmarkScanFilterAbsent measures a scan whose condition reads a property that no document has.
 func BenchmarkScanFilterAbsent(b *testing.B) { benchScanFilter(b, "c.nothing = 1") }
 
-// BenchmarkOrderByLimit takes the first rows of an order: of a path's index from one end or the other or from
-// a value on, and of a composite index behind an equality.
+// BenchmarkOrderByLimit measures queries for the first rows of an ORDER BY: over the index of one path,
+// ascending, descending and from a value on, and over a composite index after an equality.
 func BenchmarkOrderByLimit(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	for _, q := range []struct{ name, text string }{
@@ -65,8 +68,8 @@ func BenchmarkOrderByLimit(b *testing.B) {
 	}
 }
 
-// BenchmarkQueryBy finds documents by equality: one; the 250 that have a value; of those, the ones that have
-// a second one as well; and their number alone.
+// BenchmarkQueryBy measures queries by equality: for one document, for the 250 documents with a value, for
+// those of them that also have a second value, and for a count.
 func BenchmarkQueryBy(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	age := Parameter{Name: "@age", Value: jsondoc.NumberValue(40)}
@@ -84,8 +87,8 @@ func BenchmarkQueryBy(b *testing.B) {
 	})
 }
 
-// BenchmarkQueryByParameter asks the same query with another value each time: the plan is made of one for
-// other values.
+// BenchmarkQueryByParameter measures queries that are repeated with other parameter values each time, so
+// that they use a plan that was made for other values.
 func BenchmarkQueryByParameter(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
 	for _, q := range []struct{ name, text string }{

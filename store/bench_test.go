@@ -17,10 +17,11 @@ import (
 // itself costs, in time and allocations. The command mayfly bench measures the same operations on a disk,
 // beside the bare engine.
 
-// benchStart is when the clock of benchmarks stands.
+// benchStart returns the time at which the clock of the benchmarks begins.
 func benchStart() time.Time { return time.Unix(1_800_000_000, 0) }
 
-// benchStore is a container in memory with n documents of 1 KB that live for a minute.
+// benchStore returns a container in memory with n documents of 1 KB whose ttl is a minute, its store, and
+// the clock.
 func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.VirtualClock) {
 	b.Helper()
 	clock := ttl.NewManual(benchStart())
@@ -54,13 +55,13 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.VirtualClock) {
 	return db, c, clock
 }
 
-// benchKey is the key of the i-th document.
+// benchKey returns the partition key and id of the i-th document.
 func benchKey(i int) Key {
 	return Key{Partition: definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
 		ID: fmt.Sprintf("%010d", i)}
 }
 
-// benchBody is the i-th document: 12 values, 1,024 bytes.
+// benchBody returns the i-th document: 12 values in 1,024 bytes.
 func benchBody(i int) []byte {
 	b := fmt.Appendf(nil, `{"id":"%010d","pk":"user-%06d","type":"order","status":"open","name":"n%08d","email":"e%08d@example.com",`+
 		`"age":%d,"score":%d.5,"active":true,"created":"2027-03-01T12:00:00Z","address":{"city":"c%08d"},"note":"`, i, i/10, i, i, i%80, i%100, i)
@@ -103,13 +104,14 @@ func benchReads(b *testing.B, stored, read int) {
 	}
 }
 
-// BenchmarkPointReadCold reads in turn more keys than the store remembers the places of.
+// BenchmarkPointReadCold measures point reads of many items in turn, more than the cache of item locations
+// holds.
 func BenchmarkPointReadCold(b *testing.B) {
 	n := 4 * work.RIDStripes * work.RIDPerStripe
 	benchReads(b, n, n)
 }
 
-// BenchmarkPointReadRepeated reads a few keys over and over.
+// BenchmarkPointReadRepeated measures point reads of the same few items.
 func BenchmarkPointReadRepeated(b *testing.B) { benchReads(b, 10_000, 100) }
 
 func BenchmarkCreate(b *testing.B) {
@@ -127,7 +129,7 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkList1000 lists a page of 1,000 documents.
+// BenchmarkList1000 measures a list of 1,000 documents in one page.
 func BenchmarkList1000(b *testing.B) {
 	_, c, _ := benchStore(b, 10_000)
 	b.ReportAllocs()
@@ -143,7 +145,7 @@ func BenchmarkList1000(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep purges expired documents; an operation is one document.
+// BenchmarkSweep measures purges of expired documents. Its figures are per document.
 func BenchmarkSweep(b *testing.B) {
 	const batch = 10_000
 	db, c, clock := benchStore(b, 0)

@@ -178,8 +178,8 @@ func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Contai
 	return c, c.loadPartitions(r)
 }
 
-// add and remove update every collection that refers to a container. The caller holds dataset.mu or is the
-// only user of the dataset.
+// add adds a container to every collection of the catalog that refers to containers. The caller holds
+// dataset.mu or is the only user of the dataset.
 func (cat *catalog) add(c *Container) {
 	cat.containers = append(slices.Clip(cat.containers), c)
 	cat.cids[c.cid] = c

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
-// Check sees each way in which the feeds can be wrong.
+// TestCheckFeeds damages the keys of change feeds in several ways, and checks that DB.Check reports each
+// damage.
 func TestCheckFeeds(t *testing.T) {
 	t.Parallel()
 	key := func(scope []byte, family byte, lsn uint64) []byte {

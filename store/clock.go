@@ -16,7 +16,8 @@ import (
 // throughputs are dated by the server's clock. The clocks themselves belong to the host; this file connects
 // them to the data that they date.
 
-// stamp returns the current second of the server's clock, for a catalog record that is about to be stored.
+// stamp returns the current second of the server's clock and records it, for a catalog record that is
+// about to be stored.
 func (ds *dataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
 	ds.marks.Raise(container.MarkCatalog, now)

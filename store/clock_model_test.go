@@ -14,13 +14,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// clockModel is what a clock should be: it reads at + rate × (the system's time − since), all in seconds
-// after clockStart.
+// clockModel is the model of a virtual clock. It shows at + rate × (system time - since). All times are in
+// seconds after clockStart.
 type clockModel struct{ at, since, rate int64 }
 
 func (c clockModel) now(system int64) int64 { return c.at + c.rate*(system-c.since) }
 
-// itemModel is an item: when it was written, and how long it lives.
+// itemModel is the model of an item: when it was written, its ttl in seconds, and the end of its lease.
 type itemModel struct {
 	ts, life int64
 	lease    int64
@@ -28,7 +28,8 @@ type itemModel struct {
 
 func (i itemModel) dead(now int64) bool { return i.ts+i.life <= now && now >= i.lease }
 
-// returns reports whether something that is dead in one second would be alive in another.
+// returns reports whether an item that has expired at now would exist again if the clock were set to the
+// second to.
 func (d *databaseModel) returns(now, to int64) bool {
 	for _, i := range d.items {
 		if i.dead(now) && !i.dead(to) {
@@ -38,14 +39,15 @@ func (d *databaseModel) returns(now, to int64) bool {
 	return false
 }
 
-// databaseModel is a database with one container, whose default TTL is 10.
+// databaseModel is the model of a database with one container, whose default TTL is 10 seconds.
 type databaseModel struct {
 	own    *clockModel
 	items  map[string]itemModel
 	stored int64 // the latest moment that forbids a way back
 }
 
-// storeModel simulates a store under moved clocks.
+// storeModel is the model of a store whose clocks are moved: the server's clock, and the databases with
+// their clocks and items.
 type storeModel struct {
 	system    int64
 	server    clockModel
@@ -62,7 +64,8 @@ func (w *storeModel) clock(id string) *clockModel {
 
 func (w *storeModel) now(id string) int64 { return w.clock(id).now(w.system) }
 
-// allowed reports whether a clock may be put to a second: the server's where id is empty.
+// allowed reports whether the clock of the database id may be set to a second. If there is no such
+// database, as for "", it is the server's clock.
 func (w *storeModel) allowed(id string, to int64) bool {
 	if d := w.databases[id]; d != nil {
 		return to >= d.stored && !d.returns(w.now(id), to)
@@ -75,9 +78,9 @@ func (w *storeModel) allowed(id string, to int64) bool {
 	return to >= w.catalog
 }
 
-// TestClockHistories: whatever is done to the clocks of a server and its databases, each item lives and dies
-// by the clock of its own database, a clock goes back as far as it may and no further, and a restart changes
-// nothing.
+// TestClockHistories compares a store with a model after random changes of the clocks of the server and of
+// databases. It checks that items expire by the clock of their database, that a clock can be set back
+// exactly as far as is allowed, and that a restart changes nothing.
 func TestClockHistories(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	racetest.Sequential(t)
@@ -115,14 +118,14 @@ var (
 	anyItem     = rapid.SampledFrom([]string{"i", "j", "k"})
 )
 
-// pass lets the system's time go on.
+// pass advances the system clock by a random number of seconds.
 func (h clockStateMachine) pass(r *rapid.T) {
 	n := rapid.Int64Range(0, 8).Draw(r, "seconds")
 	h.l.system.Advance(time.Duration(n) * time.Second)
 	h.w.system += n
 }
 
-// write upserts an item, new or imported.
+// write upserts or imports an item in both the store and the model.
 func (h clockStateMachine) write(r *rapid.T) {
 	db, id := anyDatabase.Draw(r, "database"), anyItem.Draw(r, "item")
 	life := rapid.SampledFrom([]int64{10, 3, 25}).Draw(r, "ttl")
@@ -181,7 +184,7 @@ func (h clockStateMachine) sweep(r *rapid.T) {
 	}
 }
 
-// move changes a clock: the server's or a database's.
+// move makes a random change of the clock of the server or of a database.
 func (h clockStateMachine) move(r *rapid.T) {
 	id := rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "whose")
 	next := *h.w.clock(id)
@@ -242,7 +245,7 @@ func (h clockStateMachine) follow(r *rapid.T) {
 
 func (h clockStateMachine) reopen(*rapid.T) { h.l.reopen() }
 
-// compare looks at everything.
+// compare fails unless all clocks and items of the store are those of the model.
 func (h clockStateMachine) compare(r *rapid.T) {
 	if now := h.l.db.Now().Unix() - clockStart; now != h.w.now("") {
 		r.Fatalf("the server's clock shows %d, the twin's %d", now, h.w.now(""))

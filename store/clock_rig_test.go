@@ -16,7 +16,7 @@ import (
 
 const clockStart = 1_700_000_000
 
-// clockRig is a store with a virtual clock over a system's clock that the test moves.
+// clockRig is a store with a virtual clock. The system clock under it is moved by the test as well.
 type clockRig struct {
 	t      *testing.T
 	ctx    context.Context
@@ -33,7 +33,7 @@ func newClockRig(t *testing.T, o store.Options) *clockRig {
 	return l
 }
 
-// openLab is newClockRig for who closes it.
+// openLab returns an open clockRig like newClockRig, but the caller closes it.
 func openLab(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
 	l := &clockRig{t: t, ctx: context.Background(), fs: testdisk.New(t),
@@ -68,7 +68,7 @@ func (l *clockRig) reopen() {
 	l.open()
 }
 
-// database makes a database with a container "c" whose default TTL is 10.
+// database creates a database with a container "c" whose default TTL is 10 seconds.
 func (l *clockRig) database(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
 	d, err := l.db.CreateDatabase(l.ctx, id, definition.Throughput{})
@@ -95,7 +95,7 @@ func (l *clockRig) find(id string) (*store.Database, *store.Container) {
 	return d, c
 }
 
-// put writes an item and returns its _ts, counted from clockStart.
+// put writes an item and returns its _ts, in seconds after clockStart.
 func (l *clockRig) put(c *store.Container, id string) int64 {
 	l.t.Helper()
 	it, _, err := c.Upsert(l.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`), store.WriteOptions{})
@@ -114,8 +114,8 @@ func (l *clockRig) alive(c *store.Container, id string) bool {
 	return err == nil
 }
 
-// A change of a clock in the short form that tests write: "set 5", "advance 5", "rate 2", "freeze", "resume",
-// "real", of which several are separated by commas; seconds count from clockStart.
+// clockChange parses a change of a clock: "set 5", "advance 5", "rate 2", "freeze", "resume" or "real", or
+// several of them separated by commas. Seconds count from clockStart.
 func clockChange(t *testing.T, text string) (c store.ClockChange) {
 	t.Helper()
 	yes, no := true, false

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestClockChanges: each change of a clock, on the server's and on a database's own.
+// TestClockChanges checks each kind of clock change, for the server's clock and for a database's.
 func TestClockChanges(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestClockChanges(t *testing.T) {
 	}
 }
 
-// TestClockOfTheSystem: without a virtual clock there is nothing to move.
+// TestClockOfTheSystem checks that a change of a clock fails with CodeForbidden without a virtual clock.
 func TestClockOfTheSystem(t *testing.T) {
 	t.Parallel()
 	e, err := testdisk.New(t).Open(t.Context())
@@ -105,7 +105,8 @@ func TestClockOfTheSystem(t *testing.T) {
 	}
 }
 
-// TestClockBack: a clock goes back as far as what is stored allows, and the error says what does not.
+// TestClockBack checks that a clock can be set back as far as the stored moments allow, and that the error
+// names the event that prevents more.
 func TestClockBack(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{ManualReaper: true})
@@ -200,7 +201,7 @@ func TestClockBack(t *testing.T) {
 	}
 }
 
-// TestMarksAfterReopen: what forbids a way back is known to the next process.
+// TestMarksAfterReopen checks that what limits how far a clock can be set back still does after a reopen.
 func TestMarksAfterReopen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -254,7 +255,8 @@ func TestMarksAfterReopen(t *testing.T) {
 	}
 }
 
-// TestDatabaseClocks: two databases whose clocks are apart, side by side, in all that a clock drives.
+// TestDatabaseClocks checks that everything in two databases with different clocks follows their own
+// clock.
 func TestDatabaseClocks(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{ManualReaper: true})
@@ -357,8 +359,8 @@ func (l *clockRig) scriptNow(c *store.Container) int64 {
 	return int64(jsondoc.Of(out.Body).Num()/1000) - clockStart
 }
 
-// TestReaperMeetsEachClock: the loop purges what is due by a database's clock while the server's stands
-// still, and the other way round, by a clock that runs as by one that is set.
+// TestReaperMeetsEachClock checks that the reaper purges items when they are due by the clock of their
+// database while the server's clock stands still, and vice versa.
 func TestReaperMeetsEachClock(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{})

@@ -29,13 +29,14 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def and items never change. They are derived from the spec and the record.
+	// def is the partition key definition, and items the container as transactions on its items see it.
+	// Both are derived from the stored record and never change.
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 
-	// gate makes an operation use a policy and a moment that belong together: writes, purges and readers of
-	// the policy hold it shared, a change of state holds it exclusively. state is replaced as a whole, under
-	// the gate.
+	// gate is the lock of the container's state. Writes, purges and readers of the expiry policy hold it
+	// shared, so that the policy and the current second of an operation belong together. A change holds it
+	// exclusively and replaces state as a whole.
 	gate  host.Gate
 	state atomic.Pointer[container.State]
 
@@ -293,8 +294,8 @@ func (c *Container) gone() error {
 }
 
 // change replaces the state by the one that fn returns, while nobody else uses the container. now is the
-// current second of its clock. Everything that fn stores must be durable when fn returns. CodeCanceled: ctx
-// has ended while others still used the container.
+// current second of its clock. Everything that fn stores must be durable when fn returns. change fails
+// with CodeCanceled if ctx ends while others still use the container.
 func (c *Container) change(ctx context.Context, fn func(st container.State, now int64) (container.State,
 	error)) error {
 	if err := c.gate.Shut(ctx); err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A page of a range of effective partition keys can be followed by one of a partition key in that range:
-// clients that hold a feed range go on by the key that it stands for.
+// TestContinuationOfRangeForKey checks that the continuation of a query over the range of effective
+// partition keys of one partition key can be used for a query of that partition key. Clients with a feed
+// range do so.
 func TestContinuationOfRangeForKey(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")

@@ -27,9 +27,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestCrash lets writers, readers and a sweeper work side by side and takes, after each operation, a copy of
-// the disk as a crash would leave it. The store on the copy must hold all that anybody was told. One copy of
-// each life is where the next life begins.
+// TestCrash runs writers, readers and a sweeper concurrently, and after each operation copies the disk as
+// a crash would leave it. It checks that a store opened on the copy agrees with everything that clients
+// were told. It repeats this on one of the copies.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for i := range uint64(metamorphic.Crashes) {
@@ -52,16 +52,17 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crashModel is what clients know, in this life and in the lives before.
+// crashModel is what clients have been told by the store, before and after its crashes.
 type crashModel struct {
 	keys map[metamorphic.ItemKey]*observedKey
-	// Names and what they stand for. Nothing here may ever come to stand for something else.
+	// names maps each etag, resource id and LSN that a client was given to what it identified. None may
+	// ever identify anything else.
 	names     map[string]string
 	positions map[string]uint64 // range: the highest position told
 	defaults  [2]ttl.Seconds    // the container's: acknowledged, and under way
 }
 
-// observedKey is what is known about one key. A key has one writer.
+// observedKey is what clients know about the item with one key. Only one writer writes the item.
 type observedKey struct {
 	now     itemState   // acknowledged
 	next    []itemState // what the operation under way may lead to
@@ -70,8 +71,8 @@ type observedKey struct {
 	n       int         // operations done
 }
 
-// itemState is one state of a key. An empty body means that the item is not there; what is under way has no
-// LSN yet.
+// itemState is a possible state of an item. An empty body means that there is no item. lsn is 0 for a
+// write that is not acknowledged yet.
 type itemState struct {
 	body string
 	lsn  uint64
@@ -79,12 +80,13 @@ type itemState struct {
 
 func (s itemState) there() bool { return s.body != "" }
 
-// may reports whether the operation under way can make (or unmake) the item.
+// may reports whether the unfinished operation can have the result that the item exists (there), or that
+// it does not.
 func (k *observedKey) may(there bool) bool {
 	return slices.ContainsFunc(k.next, func(s itemState) bool { return s.there() == there })
 }
 
-// clone copies a crashModel. The lock of its life is held.
+// clone returns a deep copy. The caller holds the lock of the storeRun.
 func (g *crashModel) clone() *crashModel {
 	c := &crashModel{map[metamorphic.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
 		g.defaults}
@@ -95,7 +97,8 @@ func (g *crashModel) clone() *crashModel {
 	return c
 }
 
-// record takes up an item that a client was given.
+// record adds the etag, resource id and LSN of an item that a client was given to names. It fails if one
+// of them has identified something else before.
 func (g *crashModel) record(it store.Item, receipt store.Receipt) error {
 	body := string(it.Body())
 	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
@@ -122,7 +125,8 @@ func keyOf(it store.Item) metamorphic.ItemKey {
 	return metamorphic.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
 }
 
-// storeRun is a store from its opening to a crash.
+// storeRun is one run of a store, from its opening to a simulated crash, with the model of what clients
+// know.
 type storeRun struct {
 	t   *testing.T
 	ctx context.Context
@@ -135,7 +139,8 @@ type storeRun struct {
 	ledger *crashModel
 }
 
-// A crashedDisk is what a crash leaves: the disk, and what clients know.
+// crashedDisk is a copy of the disk as a crash leaves it, with the model of what clients knew at that
+// moment.
 type crashedDisk struct {
 	fs     *testdisk.Disk
 	now    int64
@@ -146,7 +151,8 @@ const crashWriters = 3
 
 var crashIDs = []string{"a", "b", "ghost"}
 
-// slowly is a file system whose syncs take long enough for others to see what is not synced yet.
+// slowly returns a file system whose syncs take long, so that other goroutines can see data that is not
+// synced yet.
 func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
@@ -166,7 +172,8 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 	return store.Open(ctx, e, store.Options{Clock: clock, Ranges: 2, ManualReaper: true})
 }
 
-// firstLife has a container in which nothing lives, but each partition has a ghost that nobody has purged.
+// firstLife opens a new store with a container that has no items, but in each partition an expired item
+// that is not purged yet.
 func firstLife(t *testing.T) *storeRun {
 	t.Helper()
 	l := &storeRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
@@ -204,7 +211,7 @@ func (l *storeRun) close() {
 	}
 }
 
-// open starts a store on a crashedDisk; nil where that fails, which is reported.
+// open opens a store on the crashed disk. If this fails, it reports an error and returns nil.
 func (w crashedDisk) open(t *testing.T) *storeRun {
 	t.Helper()
 	l := &storeRun{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
@@ -225,7 +232,8 @@ func (w crashedDisk) open(t *testing.T) *storeRun {
 	return l
 }
 
-// crash takes a copy of the disk: what was synced, and by chance some of what was not.
+// crash returns a copy of the disk with all synced data, and a random part of the data that was not
+// synced.
 func (l *storeRun) crash(r *rand.Rand) crashedDisk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,8 +241,8 @@ func (l *storeRun) crash(r *rand.Rand) crashedDisk {
 	return crashedDisk{l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: r}), l.now, l.ledger.clone()}
 }
 
-// live lets everybody work, and checks a crashedDisk after each operation of a writer. It returns one of the
-// wrecks.
+// live runs the writers, the readers and the sweeper, and checks a crashed copy of the disk after each
+// write. It returns one of the copies.
 func (l *storeRun) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
 	const operations = 12
@@ -283,8 +291,9 @@ func (l *storeRun) live(seed uint64) (last crashedDisk) {
 	return last
 }
 
-// under does an operation that may bring keys into the state next. op returns the state that it has brought
-// them into, or false where it has done nothing.
+// under runs op, an operation that may bring the items with the given keys into the state next, and
+// updates the model. op returns the state that it has brought them into, or false if it has changed
+// nothing.
 func (l *storeRun) under(keys []metamorphic.ItemKey, next itemState, op func() (itemState, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {
@@ -303,7 +312,7 @@ func (l *storeRun) under(keys []metamorphic.ItemKey, next itemState, op func() (
 	}
 }
 
-// write does one random operation of a writer on its own partition.
+// write performs one random operation of the writer w on the writer's own partition.
 func (l *storeRun) write(w int, name string, r *rand.Rand) {
 	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
 	p := pk(k.Partition)
@@ -343,7 +352,7 @@ func (l *storeRun) write(w int, name string, r *rand.Rand) {
 	}
 }
 
-// expect reports an error that is of none of the codes.
+// expect fails the test if err is an error with none of the given codes.
 func (l *storeRun) expect(err error, codes ...fault.Code) {
 	if err != nil && !slices.Contains(codes, fault.ErrorCode(err)) {
 		l.t.Error(err)
@@ -370,7 +379,8 @@ func (l *storeRun) changeDefault(def ttl.Seconds) {
 	l.mu.Unlock()
 }
 
-// watch reads an item and lists a partition, and notes what it is told.
+// watch reads a random item and lists a partition, compares the results with the model and records them
+// there.
 func (l *storeRun) watch(r *rand.Rand) {
 	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
 		r.IntN(crashWriters))}
@@ -406,8 +416,8 @@ func (l *storeRun) watch(r *rand.Rand) {
 	}
 }
 
-// verify compares the store, just opened on a crashedDisk, with what clients know; then it writes every key
-// anew, so that new names meet the old.
+// verify compares a store that was opened on a crashed disk with the model. Then it writes every item
+// again, to check that no etag, resource id or LSN is used twice.
 func (l *storeRun) verify() {
 	l.t.Helper()
 	checkClean(l.t, l.db)
@@ -449,7 +459,7 @@ func (l *storeRun) verify() {
 	}
 }
 
-// contradicts says why a key cannot be in state s after a crash; empty where it can.
+// contradicts returns why the item cannot be in the state s after a crash, or "" if it can.
 func (k *observedKey) contradicts(s itemState) string {
 	same := func(o itemState) bool { return o.body == s.body }
 	switch {
@@ -463,8 +473,9 @@ func (k *observedKey) contradicts(s itemState) string {
 	return ""
 }
 
-// TestFailingDisk lets the disk fail at the n-th operation, with n rising until nothing fails any more: once,
-// from then on, and for want of room. Nothing that was acknowledged is lost, and every error says what it is.
+// TestFailingDisk lets the n-th operation of the disk fail, for each n until no failure occurs: only this
+// one, all from then on, or as on a full disk. It checks that no acknowledged write is lost, and that
+// errors have the right codes.
 func TestFailingDisk(t *testing.T) {
 	testdisk.Pebble(t, "operations on files fail")
 	t.Parallel()
@@ -516,8 +527,8 @@ func storesOnFailingDisk(t *testing.T) {
 	}
 }
 
-// faultyDiskRun does one of everything on a disk that may fail, and notes in which states each item may be
-// afterwards.
+// faultyDiskRun performs one operation of each kind on a disk that may fail, and records which states each
+// item may have afterwards.
 type faultyDiskRun struct {
 	t        *testing.T
 	what     string
@@ -586,7 +597,8 @@ func (s *faultyDiskRun) upsert(ctx context.Context, c *store.Container, id, more
 	s.outcome(id, body, err)
 }
 
-// outcome notes what a write may have led to.
+// outcome records the states in which a write with the result err may have left the item: body ("" for a
+// delete), and the former states if the write failed.
 func (s *faultyDiskRun) outcome(id, body string, err error) {
 	if s.ok(err, false) || body == "" && is(err, fault.CodeNotFound) {
 		s.allowed[id] = []string{body}
@@ -598,8 +610,9 @@ func (s *faultyDiskRun) outcome(id, body string, err error) {
 	s.allowed[id] = append(s.allowed[id], body)
 }
 
-// ok notes an error; it must be of a code that says that the disk is the trouble. Opening and closing may say
-// it in the engine's own words.
+// ok reports whether err is nil, and counts it otherwise. It fails the test if the error's code does not
+// indicate a failing disk. engines permits any error, for opening and closing, which may return errors of
+// the engine.
 func (s *faultyDiskRun) ok(err error, engines bool) bool {
 	if err == nil {
 		return true
@@ -615,7 +628,8 @@ func (s *faultyDiskRun) ok(err error, engines bool) bool {
 	return false
 }
 
-// verify opens what a crash would have left on the disk.
+// verify opens the store on the disk as a crash would leave it, and checks that each item has one of the
+// recorded states.
 func (s *faultyDiskRun) verify() {
 	ctx := context.Background()
 	db, err := openAt(ctx, s.disk.CrashClone(vfs.CrashCloneCfg{}), ttl.NewManual(time.Unix(1_700_000_002, 0)))

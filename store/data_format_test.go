@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// Data of a format that no step leads from is neither opened nor adopted, and the error says what to do with
-// it.
+// TestOtherFormats checks that Open refuses data of a format that it can neither read nor upgrade, leaves
+// it unchanged, and says in the error what to do.
 func TestOtherFormats(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -78,7 +78,7 @@ func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	return scopes, err
 }
 
-// Open loads the catalog of an instance and makes it the data of the DB.
+// Open loads the catalog of an instance (one opening of the engine) and makes it the data of the DB.
 func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
 	db, err := t.db.moveIn(ctx, in)
 	return host.TenantState{Life: db, Reload: db.reread, Sweep: storeSweeper{db},
@@ -86,7 +86,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 		SnapshotNote: db.snapshotNote}, err
 }
 
-// moveIn makes the dataset of an instance (one opening of the engine): it loads the catalog into memory.
+// moveIn creates the dataset of an instance (one opening of the engine) and loads its catalog into memory.
 func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
 	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
@@ -135,7 +135,8 @@ func (ds *dataset) Stop() {
 	ds.reindexer.Close()
 }
 
-// Leave stores when containers were last used, for those that delete themselves when they are idle.
+// Leave is called when the data is being closed. It stores when containers were last used, for those that
+// are deleted after some time without use.
 func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
 // Gone is called when the engine of the dataset is closed: it wakes all callers that wait for a change,
@@ -200,13 +201,13 @@ func (ds *dataset) snapshotNote() (member string, value any) {
 
 const noteDatabases = "databases"
 
-// leader returns a function that runs one kind of background work whenever this server is the one that does
-// this work for all servers that share the data.
+// leader returns a function that runs one kind of background work for as long as this server is
+// responsible for it. Of all servers that share the data, one is responsible at a time.
 func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }
 
-// Server is a running server of those that share the data.
+// Server describes one of the running servers that share the data.
 type Server = host.Server
 
 // Servers returns the running servers that share the data, and their leases, the oldest server first. If

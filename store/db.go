@@ -27,7 +27,8 @@ type DB struct {
 	owned   bool // Close closes the host
 	dataset atomic.Pointer[dataset]
 
-	// A restore does not change the following fields.
+	// heavy limits how many long queries and other long computations run at a time. Like the fields after
+	// it, it is kept when a restore replaces the data.
 	heavy        *work.HeavyWorkQueue
 	turns        *priority.TurnLimiter // of pieces of large responses: see TakeTurn
 	memory       *MemoryBudget

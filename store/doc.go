@@ -10,7 +10,7 @@
 //	db, err := store.Open(ctx, engine, store.Options{})
 //	d, err := db.CreateDatabase(ctx, "app", definition.Throughput{})
 //	c, err := d.CreateContainer(ctx, definition.ContainerSpec{ID: "sessions", DefaultTTL: 1800, ...}, definition.Throughput{})
-//	item, receipt, err := c.Create(ctx, definition.NewPartitionKey(doc.StringValue("u1")), body, store.WriteOptions{})
+//	item, receipt, err := c.Create(ctx, definition.NewPartitionKey(jsondoc.StringValue("u1")), body, store.WriteOptions{})
 //
 // # Guarantees
 //
@@ -104,7 +104,7 @@
 //
 // Package store/internal/container has the state of a container as plain values. Package
 // store/internal/transaction has the two halves of a write: Prepare checks it before any lock is taken, Apply
-// carries it out in a transaction. A single write, a batch (batchExecution.go), a patch (patch.go), a script
+// carries it out in a transaction. A single write, a batch (batch.go), a patch (patch.go), a script
 // and the reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
 //
 // Package store/internal/layout encodes every key. Package store/internal/view defines which keys an item

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A dry run says what the change does: the effects on the items of a random history are counted before a
-// change and found again after it.
+// TestDryRunIsWhatHappens performs random operations, and checks that a dry run of a change of the default
+// TTL predicts the effects that the change then has on the items.
 func TestDryRunIsWhatHappens(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -65,7 +65,8 @@ func TestDryRunIsWhatHappens(t *testing.T) {
 
 const dryItems = 40
 
-// age gives a container a random past.
+// age performs random operations on a container: writes, changes of the default TTL, purges, and moves of
+// the clock.
 func age(b *testStore, r *rand.Rand, plain bool) {
 	b.t.Helper()
 	for range 120 {
@@ -105,7 +106,8 @@ func lives(b *testStore) map[string]inspect.Expiry {
 	return out
 }
 
-// checkDryRun compares a dry run with the lives of all items before the change and after it.
+// checkDryRun compares the result of a dry run with the expiry of every item before and after the change,
+// by id.
 func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspect.Expiry) {
 	t.Helper()
 	var want [inspect.TTLEffects]int64
@@ -178,7 +180,7 @@ func TestDryRunRefuses(t *testing.T) {
 	}
 }
 
-// A tickingClock moves by a step each time that it is asked.
+// tickingClock is a clock that advances by step at each call of Now.
 type tickingClock struct {
 	*ttl.VirtualClock
 	step time.Duration
@@ -189,7 +191,8 @@ func (c tickingClock) Now() time.Time {
 	return c.VirtualClock.Now()
 }
 
-// TestPageWithin: a page of a query has no more time than its caller gives it, and the next one goes on.
+// TestPageWithin checks that a page of a query ends when the time in ListOptions.Within has passed, and
+// that the next page continues from there.
 func TestPageWithin(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "each look at its clock takes time, also those at leases")
@@ -222,7 +225,8 @@ func TestPageWithin(t *testing.T) {
 	}
 }
 
-// A look over a whole container ends when its time is up, and says so.
+// TestLooksAreCutShort checks that inspections of a whole container, such as a dry run, end when their
+// time limit has passed, and then report that they are incomplete.
 func TestLooksAreCutShort(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "each look at its clock takes a second, also those at leases")

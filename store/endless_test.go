@@ -18,7 +18,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// stuckClock is a clock that does not answer a script before it is released.
+// stuckClock is a clock that blocks a script that calls it until release is closed.
 type stuckClock struct {
 	*ttl.VirtualClock
 	wall    *skippingClock // hurries from then on
@@ -35,7 +35,7 @@ func (s *stuckClock) Now() time.Time {
 	return s.VirtualClock.Now()
 }
 
-// within reports whether the caller is called by a function of that name or package.
+// within reports whether a function whose full name contains name is on the call stack.
 func within(name string) bool {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
@@ -50,8 +50,8 @@ func within(name string) bool {
 	}
 }
 
-// beside makes sure that the container answers: to a read of an item and to a write, of another partition key
-// in the same range.
+// beside checks n times that an item with another partition key in the same range can be written and read
+// within 10 seconds.
 func (b *testStore) beside(n int) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
@@ -72,7 +72,7 @@ func (b *testStore) beside(n int) {
 	}
 }
 
-// stuckScripts is how many scripts are left behind.
+// stuckScripts returns the number of abandoned scripts that are still running (Metrics.StuckScripts).
 func (b *testStore) stuckScripts() int {
 	m, err := b.db.Metrics(b.ctx)
 	if err != nil {
@@ -81,8 +81,9 @@ func (b *testStore) stuckScripts() int {
 	return m.StuckScripts
 }
 
-// TestStuckScriptIsLeftBehind: a procedure whose interpreter does not come back holds neither its caller nor
-// its range nor Close, and nothing that it has done stays, then or when it comes back after all.
+// TestStuckScriptIsLeftBehind checks that a stored procedure whose interpreter does not return blocks
+// neither its caller nor its range nor Close, and that none of its writes take effect, even if it returns
+// later.
 func TestStuckScriptIsLeftBehind(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
@@ -121,7 +122,7 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 	b.close()
 }
 
-// TestCloseDoesNotWaitForStuckScript lets one be stuck until the store is closed.
+// TestCloseDoesNotWaitForStuckScript checks that Close returns while an abandoned script is still running.
 func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
@@ -152,15 +153,16 @@ func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
 	close(clock.release)
 }
 
-// many is a document with a list that takes for ever to join with itself.
+// many returns a document with a list that is so long that a query that joins the list with itself does
+// not end in time.
 func many() string {
 	return `{"id":"many","pk":"a","l":[` + strings.Repeat("1,", 999) + `1]}`
 }
 
 const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4 IN c.l JOIN x5 IN c.l JOIN x6 IN c.l WHERE x1 + x6 = 3"
 
-// TestQueryOfScriptEnds: a query inside a procedure ends with the time of the procedure, whatever the request
-// has.
+// TestQueryOfScriptEnds checks that a query inside a stored procedure ends at the time limit of the
+// procedure, even if the time limit of the request is longer.
 func TestQueryOfScriptEnds(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
@@ -184,7 +186,8 @@ func TestQueryOfScriptEnds(t *testing.T) {
 	b.beside(5)
 }
 
-// TestScriptEndsWithItsRequest: who hangs up ends a procedure, in its own text and in a query.
+// TestScriptEndsWithItsRequest checks that a stored procedure ends when the context of its request is
+// canceled, both in JavaScript code and in a query.
 func TestScriptEndsWithItsRequest(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -206,8 +209,8 @@ func TestScriptEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// callbackContext is a context that does something when somebody derives another from it for the first time:
-// a script for what its host does, a patch for the time that its condition has.
+// callbackContext is a context that calls do when another context is derived from it for the first time.
+// So a test can act when a script calls its host, or when a patch sets the time limit of its condition.
 type callbackContext struct {
 	context.Context
 	once sync.Once
@@ -221,7 +224,8 @@ func (f *callbackContext) Value(key any) any {
 	return f.Context.Value(key)
 }
 
-// TestConditionHoldsNobody: while the condition of a patch is evaluated, others write to the range.
+// TestConditionHoldsNobody checks that others can write to the range while the condition of a patch is
+// evaluated.
 func TestConditionHoldsNobody(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -270,7 +274,8 @@ func TestConditionHoldsNobody(t *testing.T) {
 	}
 }
 
-// TestConditionOfAnotherVersion changes an item while a condition on it is evaluated.
+// TestConditionOfAnotherVersion changes an item while the condition of a patch is evaluated, and checks
+// that the condition is evaluated again on the new version.
 func TestConditionOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -294,8 +299,8 @@ func TestConditionOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestAttacksOfProcedures runs procedures that took minutes or gigabytes, and whatever they do the range
-// answers.
+// TestAttacksOfProcedures runs stored procedures that would take minutes or gigabytes, and checks that
+// they fail and that their range can be used meanwhile.
 func TestAttacksOfProcedures(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

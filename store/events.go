@@ -69,8 +69,9 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 	return err
 }
 
-// trimExpiries deletes the entries of a range's log that are older than its retention. more reports whether
-// there are others that it could delete at once; next is the second at which there will be more to delete.
+// trimExpiries deletes the entries of a range's log of expiries that are older than its retention. more
+// reports whether further entries can be deleted now; next is the second at which the next entry becomes
+// too old.
 func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *container.Partition,
 	now int64) (more bool, next int64, err error) {
 	window := st.EventRetention()
@@ -121,9 +122,9 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 	return more, l.Next, err
 }
 
-// announceBatch logs, in one transaction, the expiries of those items of a batch that have expired. judged is
-// the number of items of the batch that it has checked, since a transaction has a maximal size. alive is
-// survivors with those of the checked items appended that have not expired.
+// announceBatch logs the expiries of the expired items of a batch in one transaction, which has a maximal
+// size. judged is the number of items that it has checked, and alive is survivors with those of them
+// appended that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.ExpiryCandidate) (judged int,
 	alive []sweep.ExpiryCandidate, err error) {

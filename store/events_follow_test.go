@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// While items are born and die, ranges are split and the reaper is held back and let go, each of two
-// followers is told of each death once, in the order of sequences inside a range, and nobody has to ask for a
-// sweep.
+// TestFollowersOfABusyLog checks that each of two readers of the log of expiries gets every expiry once,
+// in the order of sequence numbers inside a range, while items expire, ranges are split and the reaper is
+// paused and resumed.
 func TestFollowersOfABusyLog(t *testing.T) {
 	t.Parallel()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
@@ -73,7 +73,8 @@ func TestFollowersOfABusyLog(t *testing.T) {
 	all.Wait()
 }
 
-// hear follows the log until it has heard of n deaths.
+// hear follows the log of expiries until it has returned n expiries, checks that none is repeated or out
+// of order, and then sends on told.
 func (b *testStore) hear(n int, told chan<- bool) {
 	defer func() { told <- true }()
 	heard, last, position := map[string]bool{}, map[string]uint64{}, ""

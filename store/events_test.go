@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// settings changes the container's settings.
+// settings changes the container's settings by fn.
 func (b *testStore) settings(fn func(*store.ContainerSettings)) {
 	b.t.Helper()
 	_, err := b.c.ChangeSettings(b.ctx, func(s *store.ContainerSettings) error {
@@ -48,7 +48,8 @@ func (b *testStore) purgeDue() int {
 	return n
 }
 
-// expired reads the log behind a position, a few entries at a time, and returns ids and where it ends.
+// expired reads the log of expiries after a position, three entries at a time. It returns the sorted ids,
+// the position at the end, and whether a page reported lost entries.
 func (b *testStore) expired(after string) (ids []string, end string, lost bool) {
 	b.t.Helper()
 	for {
@@ -85,7 +86,7 @@ func (b *testStore) backlog() int64 {
 	return s.Backlog.Items
 }
 
-// doc stores an item of partition "p" that lives for so many seconds; 0: as its container says.
+// doc stores an item in the partition "p" whose ttl is life seconds; 0: it has no ttl of its own.
 func (b *testStore) doc(id string, life int) store.Item {
 	b.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"pk":"p"}`, id)
@@ -99,8 +100,8 @@ func (b *testStore) doc(id string, life int) store.Item {
 	return it
 }
 
-// An expiry has the item as its last write left it, with its system properties, and the second in which it
-// died.
+// TestExpirationHasTheLastImage checks that an entry in the log of expiries has the last version of the
+// item, with its system properties, and the second in which it expired.
 func TestExpirationHasTheLastImage(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -126,7 +127,8 @@ func TestExpirationHasTheLastImage(t *testing.T) {
 	}
 }
 
-// What holds purges back delays no event, and makes none twice.
+// TestExpiryEventsComeBeforeDelayedPurges checks that expiries are logged at once, and only once, even if
+// the purges are paused, delayed or limited.
 func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
 	t.Parallel()
 	for name, hold := range map[string]func(b *testStore){
@@ -186,7 +188,9 @@ func (b *testStore) pause(paused bool) {
 	}
 }
 
-// A write that meets a ghost puts its death into the log, unless it is there; a tombstone is a delete.
+// TestExpiryEventsOfGhostsThatAreInTheWay checks that a write that replaces an expired item logs its
+// expiry, unless it is logged already. Items deleted with their whole partition key are not logged as
+// expired.
 func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -214,7 +218,8 @@ func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	}
 }
 
-// A log begins when it is asked for, ends when it is not, and says so to those who read over the gap.
+// TestLogOfExpiriesBeginsAndEnds checks that expiries are logged only while the setting is on, and that a
+// reader whose position is from before an interruption of the log is told that entries are lost.
 func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -265,7 +270,8 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 	}
 }
 
-// Steps purge as many as they say, whatever holds purges back; a run purges all.
+// TestReaperSteps checks that Reap purges as many items as its limit says, or all if it is 0, even if the
+// reaper is paused or delayed.
 func TestReaperSteps(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 4)
@@ -287,7 +293,8 @@ func TestReaperSteps(t *testing.T) {
 	}
 }
 
-// A reaper that starves purges nothing while a request is being served, and so many in a second as it may.
+// TestStarvedReaper checks the setting Starved of the reaper: it purges nothing while a request is
+// running, or at most the given number of items per second.
 func TestStarvedReaper(t *testing.T) {
 	t.Parallel()
 	b, engine := newSplitBench(t, testdisk.New(t))
@@ -324,7 +331,8 @@ func TestStarvedReaper(t *testing.T) {
 	}
 }
 
-// The delay of each item is the same whenever it is looked at, and none is purged early or late.
+// TestPurgeDelay checks that a random delay of purges is reproducible for each item, and that items are
+// purged exactly when their delay ends.
 func TestPurgeDelay(t *testing.T) {
 	t.Parallel()
 	purges := func(seed uint64) (at []int64) {
@@ -353,13 +361,13 @@ func TestPurgeDelay(t *testing.T) {
 	}
 }
 
-// observedLog is the log of a store as a follower knows it: by rid and etag, so that nothing can be taken for
-// something else.
+// observedLog is the log of expiries as a reader has seen it: how often each version of an item, named by
+// resource id and etag, occurred.
 type observedLog map[string]int
 
-// TestExpiryEventsSurviveCrashes lets items be born and die while purges are held back in ever other ways,
-// ranges are split and the store crashes. A follower who keeps its position over the crashes is told of each
-// death once.
+// TestExpiryEventsSurviveCrashes lets items expire while purges are held back in various ways, ranges are
+// split and the store crashes. It checks that a reader that keeps its position across crashes gets each
+// expiry once.
 func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -426,7 +434,8 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	}
 }
 
-// follow reads the log from a position and moves it.
+// follow reads the log of expiries from a position to its end, adds the entries to told and advances the
+// position.
 func (b *testStore) follow(told observedLog, position *string) {
 	b.t.Helper()
 	for {
@@ -448,7 +457,8 @@ func (b *testStore) follow(told observedLog, position *string) {
 
 func versionOf(it store.Item) string { return it.ID() + " " + it.RID() + " " + it.ETag() }
 
-// crashStep does one thing. born has the versions that are going to die, if nobody replaces or deletes them.
+// crashStep performs one random operation, which may be a crash. born maps the versions that will expire
+// unless they are replaced or deleted to their time of expiry.
 func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observedLog, position *string) {
 	b.t.Helper()
 	p := fmt.Sprint("p", r.IntN(6))
@@ -489,7 +499,8 @@ func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observed
 	}
 }
 
-// Whatever holds the reaper back, no reader can tell.
+// TestAnswersDoNotDependOnReaperSettings checks that the settings that pause, delay or limit the reaper
+// change no result of a read.
 func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
 	t.Parallel()
 	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
@@ -511,7 +522,7 @@ func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
 	}
 }
 
-// watched plays a random history and returns what readers see of it.
+// watched performs random operations and returns all results that clients got, as text.
 func (b *testStore) watched(r *rand.Rand) (seen []string) {
 	b.t.Helper()
 	deaths := map[string]bool{}

@@ -22,15 +22,16 @@ import (
 // created when the locks of the container and of the target are held. (host.ExpirySinkTx is the same for
 // targets of other tenants, such as queues.)
 type expirySink interface {
-	// scopes returns the scopes that a transaction needs, besides the range's own, to move the expired
-	// items among the candidates.
+	// scopes returns the engine scopes (units of locking) that a transaction must lock, besides the
+	// range's own, to move the expired items among the candidates.
 	scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) ([][]byte, error)
-	// begin begins the sink's part of transaction t, which includes the result of scopes. It is called
-	// again if the transaction is repeated.
+	// begin begins the sink's part of transaction t, which has locked the scopes that scopes returned. It
+	// is called again if the transaction is repeated.
 	begin(t *transaction.Tx) error
-	// take moves a ghost to the sink. It returns false if that needs a scope which the transaction lacks.
+	// take moves a ghost (an expired item that is not purged yet) to the sink. It returns false if that
+	// needs an engine scope that the transaction has not locked.
 	take(ghost *transaction.StoredItem) (taken bool, err error)
-	// finish ends the sink's part: no more ghosts follow.
+	// finish ends the sink's part of the transaction: take is not called any more.
 	finish()
 	// leave releases the locks of the container and of the sink. committed reports whether the transaction
 	// was committed.

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// Bequeath gives the container an expiry sink that no setting names yet; none where name is empty.
+// Bequeath sets the container's expiry sink, the destination of expired items, without checking that it
+// exists. If name is empty, it removes the sink.
 func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
 	_, err := c.ChangeSettings(ctx, func(s *definition.ContainerSettings) error {
 		if s.OnExpire = nil; name != "" {
@@ -21,10 +22,11 @@ func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
 	return err
 }
 
-// Highest is the highest LSN of the container's ranges.
+// Highest returns the highest LSN of the container's ranges.
 func (c *Container) Highest() uint64 { return highest([]*Container{c}) }
 
-// StoredIDs are the ids of all items that lie in the container, dead or alive.
+// StoredIDs returns the ids of all items stored in the container, including expired ones that are not
+// purged yet.
 func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 	err = c.ds.eng.View(ctx, func(r engine.Reader) error {
 		for _, s := range c.state.Load().Ranges {
@@ -45,8 +47,8 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// Reopened gives the container the expiry sink back that it had before the store was opened anew: it is not
-// stored.
+// Reopened sets the container's expiry sink again after the store was opened again, because a sink set by
+// Bequeath is not stored.
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
 	return c.change(ctx, func(st container.State, _ int64) (container.State, error) {
 		st.Rec.Settings.OnExpire = &definition.OnExpire{Sink: definition.ExpirySink{Kind: kind, Name: name}}

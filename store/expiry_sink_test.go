@@ -21,8 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// twoTenantHost is a host in which documents live beside reminders, in either order. What expires in the
-// container passes on to a book.
+// twoTenantHost is a host with two tenants, documents and reminders, opened in either order. Items that
+// expire in its container are moved to a book, a list of reminders.
 type twoTenantHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
@@ -74,7 +74,7 @@ func (w *twoTenantHost) must(err error) {
 	}
 }
 
-// bequeath gives the container a book as its expiry sink, or none.
+// bequeath makes a book of the reminder tenant the expiry sink of the container; "": none.
 func (w *twoTenantHost) bequeath(book string) {
 	w.t.Helper()
 	w.must(w.c.Bequeath(w.t.Context(), hosttest.Kind, book))
@@ -89,7 +89,8 @@ func (w *twoTenantHost) create(id string) {
 
 func (w *twoTenantHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
 
-// stored are the ids that the container holds, dead or alive, and then what the book does.
+// stored returns the sorted ids of all items in the container, including expired ones, and the sorted
+// texts of the reminders in the book.
 func (w *twoTenantHost) stored() (ids, texts []string) {
 	w.t.Helper()
 	ids, err := w.c.StoredIDs(w.t.Context())
@@ -115,8 +116,8 @@ func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
 	}
 }
 
-// What expires arrives with its expiry sink, another tenant, and what was there before the expiry sink was
-// does not.
+// TestHeirOfAnotherTenant checks that items are moved to an expiry sink of another tenant when they
+// expire, and that items that had expired before the sink was set are not.
 func TestHeirOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
@@ -139,7 +140,8 @@ func TestHeirOfAnotherTenant(t *testing.T) {
 	})
 }
 
-// A write that needs the id of a ghost passes that on first.
+// TestHeirOfAGhostInTheWay checks that a write that needs the id of an expired item first moves this item
+// to the expiry sink.
 func TestHeirOfAGhostInTheWay(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
@@ -150,7 +152,8 @@ func TestHeirOfAGhostInTheWay(t *testing.T) {
 	})
 }
 
-// Where the expiry sink refuses, or is not there, nothing is lost: the purge fails and is tried again.
+// TestHeirThatRefuses checks that a purge fails and is repeated later if the expiry sink refuses items or
+// does not exist, so that no item is lost.
 func TestHeirThatRefuses(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
@@ -172,7 +175,8 @@ func TestHeirThatRefuses(t *testing.T) {
 	})
 }
 
-// Whatever crashes when, a document is in one place.
+// TestHeirAndCrashes checks that after a crash at any moment each item is either in the container or in
+// the expiry sink, and not in both.
 func TestHeirAndCrashes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(metamorphic.FirstSeed(), 0))
@@ -209,8 +213,9 @@ func TestHeirAndCrashes(t *testing.T) {
 	})
 }
 
-// A restore raises the numbers of each tenant above those of all; the clock moves for both, and neither is
-// set back behind the other.
+// TestTenantsShareRestoreAndClock checks that after a restore each tenant issues numbers above those that
+// any tenant has issued, and that a clock move affects both tenants and cannot go back behind what either
+// has stored.
 func TestTenantsShareRestoreAndClock(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -252,7 +257,8 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 	})
 }
 
-// Purges into the other tenant, writes to both and moves of the clock do not wait for each other for ever.
+// TestHeirUnderClockMoves checks that purges into another tenant, writes to both tenants and clock moves
+// do not deadlock.
 func TestHeirUnderClockMoves(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// epoch is the second at which the clock of a bench stands first.
+// epoch is the time at which the clock of a testStore starts, in seconds since 1970.
 const epoch = 1_700_000_000
 
 func (b *testStore) mortal(id string, own ttl.Seconds) {

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// benchKeeps makes a container like that of benchStore, which keeps all versions.
+// benchKeeps creates a container with the definition of from whose change feed keeps all versions for the
+// given number of minutes.
 func benchKeeps(b *testing.B, from *Container, minutes int) *Container {
 	b.Helper()
 	spec := from.Info().Spec
@@ -19,7 +20,8 @@ func benchKeeps(b *testing.B, from *Container, minutes int) *Container {
 	return c
 }
 
-// What a container pays for keeping all versions, on a create and on a replace.
+// BenchmarkKeepVersions measures creates and replaces in a container that keeps all versions and in one
+// that does not.
 func BenchmarkKeepVersions(b *testing.B) {
 	for _, minutes := range []int{0, 10} {
 		for _, replace := range []bool{false, true} {
@@ -41,7 +43,8 @@ func BenchmarkKeepVersions(b *testing.B) {
 	}
 }
 
-// One page of 100 changes, from the beginning and from the middle of a feed of two lengths.
+// BenchmarkFeedPage measures a page of 100 changes, at the beginning and in the middle of a short and a
+// long feed.
 func BenchmarkFeedPage(b *testing.B) {
 	for _, n := range []int{1_000, 20_000} {
 		for _, mode := range []ChangeMode{LatestVersions, AllVersions} {
@@ -63,7 +66,8 @@ func BenchmarkFeedPage(b *testing.B) {
 	}
 }
 
-// A reader of one partition key that has nothing new, in a feed where everybody else has.
+// BenchmarkFeedOfPartition measures a page without changes for a reader of one partition key, in a feed
+// with many changes of other keys.
 func BenchmarkFeedOfPartition(b *testing.B) {
 	_, c, _ := benchStore(b, 20_000)
 	for b.Loop() {

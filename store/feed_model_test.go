@@ -22,9 +22,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Random histories, played on a store and on a map. Readers of all scopes follow the change feeds with pages
-// of random sizes while items come, change, expire and go, ranges are split, and the store is closed and
-// opened.
+// TestFeedHistories performs random operations on a store and on a model, with splits and reopens, while
+// readers of all kinds of scopes follow the change feeds with pages of random sizes. It checks that each
+// reader gets exactly the changes of the model.
 func TestFeedHistories(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestFeedHistories(t *testing.T) {
 	}
 }
 
-// feedRig is a store, its twin, and who reads its feeds.
+// feedRig is a store, the model of its items and changes, and the readers of its change feeds.
 type feedRig struct {
 	t      *testing.T
 	ctx    context.Context
@@ -129,7 +129,7 @@ func (w *feedRig) key() metamorphic.ItemKey {
 	return metamorphic.ItemKey{Partition: fmt.Sprint("p", w.r.IntN(5)), ID: fmt.Sprint("i", w.r.IntN(4))}
 }
 
-// step does one random thing and lets a random reader read one page.
+// step performs one random operation and lets a random reader read one page.
 func (w *feedRig) step(n int) {
 	w.purge()
 	switch k := w.key(); w.r.IntN(20) {
@@ -169,7 +169,7 @@ func (w *feedRig) step(n int) {
 	}
 }
 
-// purge removes the documents that have expired by the clock of the rig from the store, as the reaper does.
+// purge removes the items that have expired from the model, and records their expiry in its history.
 func (w *feedRig) purge() {
 	for k, it := range w.items {
 		if it.ttl > 0 && it.ts+it.ttl <= w.now() {
@@ -183,13 +183,13 @@ func (w *feedRig) gone(k metamorphic.ItemKey, event string) {
 	w.history[k] = append(w.history[k], event)
 }
 
-// count counts the writes.
+// count returns the number of the next write, from 1.
 func (w *feedRig) count() int {
 	w.writes++
 	return w.writes
 }
 
-// item is a document to be written.
+// item returns a new document for the key k, sometimes with a ttl. n is a value in it.
 func (w *feedRig) item(k metamorphic.ItemKey, n int) feedItem {
 	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
@@ -223,7 +223,7 @@ func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
 	}
 }
 
-// wrote takes up what an upsert has made of an item.
+// wrote records in the model that an upsert has stored the item with the given LSN.
 func (w *feedRig) wrote(k metamorphic.ItemKey, it feedItem, lsn uint64) {
 	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
@@ -234,7 +234,8 @@ func (w *feedRig) wrote(k metamorphic.ItemKey, it feedItem, lsn uint64) {
 	w.history[k] = append(w.history[k], event)
 }
 
-// rename gives an item another id, where that is free.
+// rename replaces an item by a document with another id, and checks that this succeeds exactly if the item
+// exists and the id is free.
 func (w *feedRig) rename(k metamorphic.ItemKey, id string, n int) {
 	to := metamorphic.ItemKey{Partition: k.Partition, ID: id}
 	old, there := w.items[k]
@@ -278,8 +279,8 @@ func (w *feedRig) split() {
 	}
 }
 
-// fromTheBeginning reads the whole feed anew, or from a second on: it is the live items in the order of their
-// LSNs, range by range.
+// fromTheBeginning reads the whole feed of latest versions from its beginning or from a random time on,
+// and checks that it contains the model's items in the order of their LSNs, range by range.
 func (w *feedRig) fromTheBeginning() {
 	w.t.Helper()
 	start := store.ChangesStart{}
@@ -321,13 +322,14 @@ func (w *feedRig) fromTheBeginning() {
 	}
 }
 
-// epk is the EPK of a key, in upper-case hexadecimal.
+// epk returns the effective partition key of an item in upper-case hexadecimal.
 func (w *feedRig) epk(k metamorphic.ItemKey) string {
 	def := w.c.Info().Spec.PartitionKey
 	return strings.ToUpper(hex.EncodeToString(definition.EPK(&def, definition.NewPartitionKey(jsondoc.StringValue(k.Partition)))))
 }
 
-// settle sweeps and lets all readers come to the end: then they know it all.
+// settle purges all expired items, lets all readers read to the end, and checks that they have got all
+// changes.
 func (w *feedRig) settle() {
 	w.t.Helper()
 	w.purge()
@@ -350,7 +352,7 @@ func (w *feedRig) settle() {
 	w.fromTheBeginning()
 }
 
-// feedFollower reads a feed from where it was when it began.
+// feedFollower is a reader of a change feed that begins at the position at which it was created.
 type feedFollower struct {
 	w       *feedRig
 	scope   store.Scope
@@ -360,7 +362,7 @@ type feedFollower struct {
 	changes map[metamorphic.ItemKey][]string
 }
 
-// follow adds a reader of each feed, from now on.
+// follow adds a reader of the scope for each kind of feed, beginning at the current position.
 func (w *feedRig) follow(s store.Scope) {
 	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
@@ -392,7 +394,8 @@ func (f *feedFollower) wants(k metamorphic.ItemKey) bool {
 	}
 }
 
-// page reads one page; true: there was nothing to read, and the reader knows all that there is.
+// page reads one page. It returns true if there was nothing to read, after checking that the reader has
+// seen everything.
 func (f *feedFollower) page() (end bool) {
 	f.w.t.Helper()
 	f.w.purge()
@@ -419,7 +422,8 @@ func (f *feedFollower) page() (end bool) {
 	return len(page.Changes) == 0
 }
 
-// divide makes of the reader of a range that was split one for each half, which goes on from where it was.
+// divide replaces the reader of a range that was split by two, one for each half, which continue at its
+// position.
 func (f *feedFollower) divide() {
 	gone := f.scope.Range
 	for _, r := range f.w.c.Ranges().Ranges {

@@ -20,10 +20,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Readers follow the feeds while writers, a sweeper, splits and the clock are at work, and the power fails in
-// the middle of it. Whatever a reader was told before the crash is there after it, and what it is told
-// afterwards completes what it knows: who follows the latest versions knows the last one of all that is
-// alive, and who replays all versions has the very items.
+// TestFeedSurvivesCrashes lets readers follow the change feeds during concurrent writes, purges, splits
+// and clock moves, and crashes the store. It checks that changes that were read before the crash still
+// hold, and that together with those read afterwards they give the latest version of each live item, or
+// all versions.
 func TestFeedSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 4} {
@@ -57,8 +57,9 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 	}
 }
 
-// openReplicated opens a store with one container, whose items may expire and whose versions are kept. clock
-// is the store's, system that of the database if the disk is one.
+// openReplicated opens a store, and creates a container whose items can expire and which keeps all
+// versions if it does not exist. clock is the store's clock. system is the clock of the database, if the
+// disk is a PostgreSQL database.
 func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualClock, ranges int) (*store.DB,
 	*store.Container) {
 	t.Helper()
@@ -88,7 +89,8 @@ func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualC
 	return db, c
 }
 
-// liveWithReaders lets everybody work and returns the disk as a crash leaves it.
+// liveWithReaders runs writers and readers concurrently, and returns a copy of the disk as a crash in the
+// middle leaves it.
 func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB, c *store.Container,
 	clock *ttl.VirtualClock, readers ...*feedReplica) *testdisk.Disk {
 	const writers, operations = 4, 60
@@ -163,7 +165,7 @@ func (c *counter) next() int {
 	return c.n
 }
 
-// writeSomething makes a random change, or some.
+// writeSomething performs one random operation: a write, a batch, a purge, a split or a clock move.
 func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Container,
 	clock *ttl.VirtualClock) error {
 	key := pk("p" + strconv.Itoa(r.IntN(6)))
@@ -208,7 +210,7 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 	return err
 }
 
-// feedReplica is what the reader of a feed knows of a container.
+// feedReplica is a reader that builds a copy of a container from its change feed.
 type feedReplica struct {
 	mode store.ChangeMode
 
@@ -241,7 +243,7 @@ func (f *feedReplica) freeze() {
 
 func (f *feedReplica) thaw() { f.observed, f.frozen = *f.frozen, nil }
 
-// page reads a page and reports how many changes it had.
+// page reads one page, applies its changes to the copy and returns their number.
 func (f *feedReplica) page(c *store.Container) (int, error) {
 	f.mu.Lock()
 	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.observed.after},
@@ -283,7 +285,7 @@ func version(it store.Item) string {
 	return strings.ReplaceAll(string(it.Body()), " ", "") + " " + strconv.FormatUint(it.LSN(), 10)
 }
 
-// verify reads the feed to its end and compares what the reader knows with what there is.
+// verify reads the feed to its end and compares the copy with the items of the container.
 func (f *feedReplica) verify(t *testing.T, db *store.DB, c *store.Container) {
 	t.Helper()
 	ctx := context.Background()

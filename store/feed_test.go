@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A page ends where a transaction ends: a batch is read whole, and so are an expiry and the create that made
-// it visible.
+// TestFeedPagesEndWithTransactions checks that a page of a change feed ends at the end of a transaction:
+// it contains all changes of a batch, or a create together with the expiry of the item that it replaced.
 func TestFeedPagesEndWithTransactions(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
@@ -78,9 +78,9 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 	}
 }
 
-// The window of all versions: a reader that is let in misses nothing, one that has read all that is outside
-// is let in, and one that has not is refused, whenever the space was freed and however long the window was
-// before.
+// TestRetention checks the retention of the feed of all versions. A reader misses no change if its
+// position is accepted, and is refused if a change after its position is older than the retention,
+// regardless of purges and earlier retentions.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -151,7 +151,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// Large ghosts, whose last versions are kept, are purged in as many transactions as it takes.
+// TestPurgeOfLargeVersions checks that large expired items whose last versions are kept are purged in
+// several transactions if they exceed the limit of one.
 func TestPurgeOfLargeVersions(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -172,7 +173,8 @@ func TestPurgeOfLargeVersions(t *testing.T) {
 	}
 }
 
-// A prefix of a hierarchical key, read over one range and over several.
+// TestFeedOfPrefix checks the change feed of a prefix of a hierarchical partition key that lies in one
+// range, and of one that lies in several.
 func TestFeedOfPrefix(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 5} {

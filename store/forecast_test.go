@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// A forecast of a random history is what its items say of themselves.
+// TestForecast performs random operations and compares a forecast with the expiry times of the single
+// items.
 func TestForecast(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -62,7 +63,8 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// What is purged is counted, and the next expiry is named.
+// TestContainerMetrics checks the number of purged items, the backlog and the time of the next expiry in
+// the metrics of a container.
 func TestContainerMetrics(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 2)

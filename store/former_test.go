@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestFormerRanges: the ids of a container's ranges go on naming their spans when the container is deleted
-// and made again on another number of ranges. By the old ids a query, a list, a change feed and a batch find
-// each item of the new container once.
+// TestFormerRanges checks that the range ids of a deleted container still identify the same spans of keys
+// in a new container of its name with another number of ranges: queries, lists, feeds and batches by the
+// old ids find each item of the new container once.
 func TestFormerRanges(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)

@@ -27,12 +27,13 @@ import (
 // Each round of the reaper looks for containers that have been idle for too long. A container that is the
 // archive of another one is never idle.
 
-// usedUntilMargin is the number of seconds between a use and the stored second until which the container
-// counts as used.
+// usedUntilMargin is added to the second of the last use when that is stored, so that it need not be
+// stored at every use: a crash can make the container look used up to 60 seconds longer, but not idle too
+// early.
 const usedUntilMargin = 60
 
-// beginUse and endUse enclose a request to the container. They report it to the reaper, which yields to
-// requests, and record the use for AutoDeleteOnIdle.
+// beginUse reports the start of a request to the container to the reaper, which yields to requests, and
+// records the use for AutoDeleteOnIdle. endUse must be called at the end of the request.
 func (c *Container) beginUse() {
 	c.ds.in.Enter()
 	if c.state.Load().Rec.Settings.AutoDeleteOnIdle > 0 {
@@ -121,7 +122,7 @@ func (c *Container) loadUse(r engine.Reader) error {
 	return nil
 }
 
-// usedElsewhere reads the last use of the container that other servers have stored.
+// usedElsewhere reads the last use that other servers have stored, and updates the last use in memory.
 func (c *Container) usedElsewhere(ctx context.Context) error {
 	return c.ds.view(ctx, func(r engine.Reader) error {
 		if err := c.loadUse(r); err != nil {
@@ -138,8 +139,8 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 	})
 }
 
-// keepUse stores a second until which the container counts as used, unless it has been dropped. If relaxed is
-// set, it does not wait until that is durable.
+// keepUse stores the second until which the container counts as used. It does nothing if the container has
+// been dropped. If relaxed is set, it does not wait until the second is durable.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
 	err := c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))

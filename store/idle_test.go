@@ -34,7 +34,8 @@ func (b *testStore) idleAfter(seconds int) {
 	}
 }
 
-// Every use counts, and only use.
+// TestAutoDeleteOnIdle checks for each kind of request whether it counts as a use that postpones the
+// deletion of an idle container.
 func TestAutoDeleteOnIdle(t *testing.T) {
 	t.Parallel()
 	uses := map[string]func(b *testStore) error{
@@ -112,7 +113,8 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 	}
 }
 
-// What is no use, and who is kept.
+// TestIdleAlthough checks which containers are never deleted as idle, such as archives of others, and what
+// does not count as a use.
 func TestIdleAlthough(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -147,8 +149,8 @@ func TestIdleAlthough(t *testing.T) {
 	}
 }
 
-// A restart remembers when the container was used, to the second after Close, and after a crash never too
-// early.
+// TestIdleThroughRestarts checks that the time of the last use of a container is exact after Close and
+// open, and not too early after a crash.
 func TestIdleThroughRestarts(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -14,8 +14,9 @@ import (
 
 const ago = time.Second // of ages, for short
 
-// TestImportMatrix: ways to say how old × the container's default × the item's own ttl: the _ts, the second
-// of its death, or the refusal. "in" is what is left of its life, "gone" that it had none when it came.
+// TestImportMatrix imports an item for each combination of the import's age, the container's default TTL
+// and the item's ttl, and checks the _ts and the second of expiry, or that the import is refused. The
+// results have the form of importLife.
 func TestImportMatrix(t *testing.T) {
 	t.Parallel()
 	const now = 100_000 // after clockStart
@@ -69,7 +70,9 @@ func TestImportMatrix(t *testing.T) {
 	}
 }
 
-// importLife imports an item and watches it die: "-30 in 10", "-30 gone", "-30 never", "refused".
+// importLife imports an item and follows it until it expires. It returns the _ts relative to now and the
+// remaining life in seconds, such as "-30 in 10", "-30 gone" (expired already) or "-30 never", or
+// "refused".
 func (b *testStore) importLife(body string, o store.ImportOptions, now int64) string {
 	b.t.Helper()
 	it, _, err := b.c.Import(b.ctx, pk("x"), []byte(body), o)
@@ -112,8 +115,8 @@ func (b *testStore) importLife(body string, o store.ImportOptions, now int64) st
 	return fmt.Sprintf("%d never", ts)
 }
 
-// TestImportMeetsNoOlderPolicy: floors of policies that an item has not met do not count for it, while they
-// keep those dead that have died by them; a policy that comes later counts.
+// TestImportMeetsNoOlderPolicy checks that an imported item is judged by the expiry policies since its
+// import only, although its _ts is older, and that items expired by earlier policies stay expired.
 func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -154,8 +157,8 @@ func TestImportMeetsNoOlderPolicy(t *testing.T) {
 	alive("")
 }
 
-// TestImportInFeeds: an import has its place in the feeds by when it came, whatever its _ts, so that a reader
-// by time and one by position both meet it; the store's clock and its next start are not confused by it.
+// TestImportInFeeds checks that change feeds contain an imported item at the time of its import, not at
+// its older _ts, and that the store can be reopened after the import.
 func TestImportInFeeds(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{ManualReaper: true})
@@ -211,8 +214,8 @@ func TestImportInFeeds(t *testing.T) {
 	}
 }
 
-// TestImportOverOthers: an import replaces a live item, frees what a dead one holds, and may be refused as a
-// write is.
+// TestImportOverOthers checks that an import replaces a live item, takes the id of an expired one, and
+// fails where an upsert would fail.
 func TestImportOverOthers(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":60`, 1)
@@ -258,7 +261,8 @@ func TestImportOverOthers(t *testing.T) {
 	}
 }
 
-// TestImportWakesTheReaper: what the reaper's pass has gone by already is met all the same.
+// TestImportWakesTheReaper checks that the reaper purges an imported item whose expiry lies before the
+// part of the expiry index that it has already passed.
 func TestImportWakesTheReaper(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{})

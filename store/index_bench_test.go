@@ -32,7 +32,8 @@ func benchIndexed(b *testing.B, policy string, fill int) (*Container, *Database)
 	return c, c.d
 }
 
-// BenchmarkCreateBy creates documents of 1 KB under the default policy (16 entries) and under none.
+// BenchmarkCreateBy measures creates of documents of 1 KB with the default indexing policy (16 index
+// entries) and without an index.
 func BenchmarkCreateBy(b *testing.B) {
 	for _, p := range []struct{ name, policy string }{
 		{"default", `{}`},
@@ -51,7 +52,7 @@ func BenchmarkCreateBy(b *testing.B) {
 	}
 }
 
-// BenchmarkCreateDurable creates documents on a disk, by many writers at once.
+// BenchmarkCreateDurable measures creates by many concurrent writers on a disk.
 func BenchmarkCreateDurable(b *testing.B) {
 	for _, p := range []struct{ name, policy string }{
 		{"default", `{}`},
@@ -97,7 +98,7 @@ func BenchmarkCreateDurable(b *testing.B) {
 	}
 }
 
-// BenchmarkReplaceBy replaces documents, of which two values change.
+// BenchmarkReplaceBy measures replaces of documents in which two values change.
 func BenchmarkReplaceBy(b *testing.B) {
 	for _, p := range []struct{ name, policy string }{
 		{"default", `{}`},
@@ -118,7 +119,7 @@ func BenchmarkReplaceBy(b *testing.B) {
 	}
 }
 
-// inSource runs fn with the one source of a container.
+// inSource runs fn with the data source (scan.Source) of the first range of a container.
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
 	err := c.withSources(context.Background(), Scope{},
@@ -131,7 +132,7 @@ func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	}
 }
 
-// BenchmarkLeapfrog intersects two lists of postings; an operation is one posting that is looked at.
+// BenchmarkLeapfrog measures the intersection of two posting lists. Its figures are per posting examined.
 func BenchmarkLeapfrog(b *testing.B) {
 	c, _ := benchIndexed(b, `{"includedPaths":[{"path":"/x/?"},{"path":"/y/?"}],"excludedPaths":[{"path":"/*"}]}`, 0)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -173,7 +174,7 @@ func leapfrog(p, q query.Postings) (looked int) {
 	return looked
 }
 
-// BenchmarkScan reads the documents of a source in order; an operation is one document.
+// BenchmarkScan measures reading all documents of a range in order. Its figures are per document.
 func BenchmarkScan(b *testing.B) {
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, 20_000)
 	inSource(b, c, func(s *scan.Source) {
@@ -191,7 +192,7 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
-// BenchmarkFetch reads documents by their rids; an operation is one document.
+// BenchmarkFetch measures reading documents by their rids. Its figures are per document.
 func BenchmarkFetch(b *testing.B) {
 	const n = 20_000
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, n)

@@ -33,7 +33,8 @@ func (b *testStore) lease(seconds int) store.ItemLease {
 	return l
 }
 
-// A lease suspends expiry to the second, and what it leaves is as if it had not been.
+// TestLease checks that a lease suspends the expiry of an item exactly until its end, and that the item
+// then expires as if there had been no lease.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 2)
@@ -97,7 +98,8 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// Nobody notices a lease but by what lives.
+// TestLeaseIsNoWrite checks that a lease changes neither the etag nor the LSN of an item and does not
+// occur in change feeds.
 func TestLeaseIsNoWrite(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10,"changeFeedPolicy":{"retentionDuration":1000}`, 1)
@@ -133,7 +135,7 @@ func TestLeaseIsNoWrite(t *testing.T) {
 	b.expect("SELECT VALUE COUNT(1) FROM c", "0")
 }
 
-// What a lease was acknowledged for is not lost in a crash, and does not begin anew.
+// TestLeaseIsDurable checks that an acknowledged lease survives a crash, with its original end.
 func TestLeaseIsDurable(t *testing.T) {
 	t.Parallel()
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)

@@ -15,9 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestKeys pins the bytes of every key and value: they are a format on disk. A container is made from its
-// JSON, items are created, replaced and deleted, and all keys of the container are printed as they lie in the
-// store.
+// TestKeys compares all stored keys and values of containers, after creates, replaces and deletes, with a
+// golden file, because they are a format on disk.
 func TestKeys(t *testing.T) {
 	testdisk.Pebble(t, "the golden file has its ceilings")
 	t.Parallel()
@@ -53,7 +52,8 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// keyStep carries out one line of a case; a document's id and partition key come from itself.
+// keyStep performs one line of a test case: verb is the operation and rest its argument, such as a
+// document, from which the id and the partition key are taken. It returns the container after this step.
 func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.VirtualClock, verb, rest string) (*Container,
 	error) {
 	var err error

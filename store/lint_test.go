@@ -120,7 +120,8 @@ func TestLintOfContainers(t *testing.T) {
 	}
 }
 
-// A vector of another length than the policy says is stored, and told of.
+// TestLintOfVectors checks that a document whose vector does not have the length in the vector policy is
+// stored, and is counted as a lint violation.
 func TestLintOfVectors(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","distanceFunction":"cosine","dimensions":3}]}`, 1)
@@ -156,8 +157,8 @@ func TestLintOfVectors(t *testing.T) {
 	}
 }
 
-// What a document has in the property of the path, where that is probably not what was meant; and a ttl that
-// is null, which is refused.
+// TestLintOfAPath checks the lint violations for unusual values of the property at ttlPropertyPath, and
+// that a null ttl is refused.
 func TestLintOfAPath(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

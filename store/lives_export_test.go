@@ -2,21 +2,23 @@ package store
 
 import "context"
 
-// HoldIndexer keeps documents from being indexed anew until the function that it returns is called, which
-// must be before the store is closed or swept.
+// HoldIndexer stops the reindexer until release is called, which must happen before the store is closed or
+// SweepNow is called.
 func (db *DB) HoldIndexer() (release func()) {
 	x := &db.live().reindexer
 	x.Turn.Lock()
 	return x.Turn.Unlock
 }
 
-// SweepHeld sweeps while the indexer is held.
+// SweepHeld purges all expired items like SweepNow, but can be called while HoldIndexer has stopped the
+// reindexer.
 func (db *DB) SweepHeld(ctx context.Context) error {
 	_, err := db.live().in.SweepNow(ctx)
 	return err
 }
 
-// DiedSince is the last second in which something of a container died that was alive in second to.
+// DiedSince returns the latest second after to in which an item of the container expired that is not
+// purged yet, or 0.
 func (db *DB) DiedSince(ctx context.Context, database, container string, to int64) (int64, error) {
 	d, err := db.Database(database)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A data folder of the time when a ttlPropertyPath was kept and not obeyed is brought up to date as it is
-// opened: from then on items count from the property, and what had expired before stays expired.
+// TestFolderWithAPathThatWasNotObeyed opens a data folder of a release that stored ttlPropertyPath without
+// using it. It checks that items then expire by the property, and that items that had expired before stay
+// expired.
 func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
 	t.Parallel()
 	disk, clock := testdisk.NewCrashable(t), ttl.NewManual(time.Unix(1_000_000, 0))

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// feedRead is what a reader of a feed has been told, page by page.
+// feedRead holds the pages that a reader of a change feed has received, and all their changes.
 type feedRead struct {
 	pages []store.ChangesPage
 	all   []store.Change
 }
 
-// follow1 reads the feed of the container's only range behind an LSN, some changes a page, and checks of each
-// page that it is told in the order of LSNs, ends with its last LSN and leaves none of that for the next one.
+// follow1 reads the change feed of the container's only range after an LSN, in pages of at most most
+// changes. It checks that each page is in the order of LSNs and contains all changes of its last LSN.
 func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out feedRead) {
 	b.t.Helper()
 	for {
@@ -53,7 +53,7 @@ func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out 
 	}
 }
 
-// sizes are the sizes of pages.
+// sizes returns the numbers of changes in the pages, as text such as "[5 1]".
 func (f feedRead) sizes() string {
 	var list []int
 	for _, p := range f.pages {
@@ -62,7 +62,7 @@ func (f feedRead) sizes() string {
 	return fmt.Sprint(list)
 }
 
-// ridNumber is the number that rids of a range are ordered by.
+// ridNumber returns the number in an item's resource id by which the items of a range are ordered.
 func ridNumber(t *testing.T, it store.Item) uint64 {
 	t.Helper()
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(it.RID(), "-", "/"))
@@ -72,8 +72,7 @@ func ridNumber(t *testing.T, it store.Item) uint64 {
 	return binary.LittleEndian.Uint64(b[8:])
 }
 
-// apart checks of items that were written one after the other that their etags and rids differ, and that
-// their rids rise.
+// apart checks that items that were written one after the other have different etags and increasing rids.
 func apart(t *testing.T, items []store.Item) {
 	t.Helper()
 	etags, rid := map[string]bool{}, uint64(0)
@@ -87,8 +86,8 @@ func apart(t *testing.T, items []store.Item) {
 	}
 }
 
-// A batch of five raises the LSN by one. It is told by that LSN everywhere, its items by etags and rids of
-// their own.
+// TestOneLSNForABatch checks that a batch of five writes raises the LSN by one, and that its items have
+// this LSN everywhere but different etags and rids.
 func TestOneLSNForABatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 1)
@@ -138,7 +137,8 @@ func TestOneLSNForABatch(t *testing.T) {
 	}
 }
 
-// What a batch makes of one item is several versions of one LSN; each names the one before by its LSN.
+// TestVersionsOfOneBatch checks that several versions of one item in a batch have the same LSN in the feed
+// of all versions, each with the LSN of its predecessor.
 func TestVersionsOfOneBatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, 1)
@@ -163,7 +163,8 @@ func TestVersionsOfOneBatch(t *testing.T) {
 	}
 }
 
-// A procedure may write more than an LSN has positions for: it takes another, and is told by the last.
+// TestOneLSNForAScript checks that a transaction with more writes than fit into one LSN takes several
+// LSNs, and that its changes are shown with the last of them.
 func TestOneLSNForAScript(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"indexingPolicy":{"indexingMode":"none","automatic":false},"changeFeedPolicy":{"retentionDuration":10}`, 1)
@@ -209,7 +210,8 @@ func TestOneLSNForAScript(t *testing.T) {
 	}
 }
 
-// The deaths of one purge share an LSN, and each has a sequence of its own: a reader may stop between them.
+// TestOneLSNForAPurge checks that the expiries of one purge have the same LSN but different sequence
+// numbers in the log of expiries, so that a reader can stop between them.
 func TestOneLSNForAPurge(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -246,7 +248,8 @@ func TestOneLSNForAPurge(t *testing.T) {
 	}
 }
 
-// A tombstone has an LSN of its own: what came before is gone, what comes behind is there.
+// TestOneLSNForATombstone checks that the deletion of a partition key has an LSN of its own: it deletes
+// the items written before, and none written after it.
 func TestOneLSNForATombstone(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Tests make much garbage and keep little: a third of their time was collections. They run side by side, so
-// that only after all of them a goroutine that is left belongs to none.
+// TestMain runs all tests and then fails if a goroutine is still running. It lets the garbage collector
+// run less often, because the tests make much garbage and keep little.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	code := m.Run()

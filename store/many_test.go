@@ -2,6 +2,7 @@
 
 package store_test
 
-// manyDocuments is how many documents TestQueriesOnManyDocuments asks: a fourth of them have a shape of their
-// own, which is more than a range has records for. With -tags long they are also more than a query gathers.
+// manyDocuments is the number of documents in TestQueriesOnManyDocuments. A fourth of them have a set of
+// property paths of their own, more than a range can record. With -tags long there are also more than a
+// query collects at a time.
 const manyDocuments = 2700

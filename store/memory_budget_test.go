@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestQueriesShareOneMemory: what queries keep to group, sort and tell rows apart is of the one budget, and
-// is given back. Where others have all of it they are refused, and may come back; who needs more than a tenth
-// of it alone is refused for good.
+// TestQueriesShareOneMemory checks that queries take the memory for grouping, sorting and DISTINCT from
+// the store's budget and return it. If other requests use the budget, a query fails but may be retried;
+// one that needs more than a tenth of it always fails.
 func TestQueriesShareOneMemory(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
@@ -57,7 +57,7 @@ func TestQueriesShareOneMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit: a GOMEMLIMIT makes the budget smaller.
+// TestMemoryLimit checks that the default memory budget is a quarter of GOMEMLIMIT if that is set.
 func TestMemoryLimit(t *testing.T) {
 	former := debug.SetMemoryLimit(400 << 20)
 	defer debug.SetMemoryLimit(former)

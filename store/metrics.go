@@ -19,8 +19,8 @@ import (
 type Metrics struct {
 	Databases  int
 	Containers []ContainerMetrics // in order of creation
-	// Purged is the number of items purged since Open, by the reaper or by a write that needed a ghost's id
-	// or unique key. It includes items of dropped containers.
+	// Purged is the number of expired items purged since Open, by the reaper or by a write that needed the
+	// id or a unique key of such an item. It includes items of dropped containers.
 	Purged  uint64
 	Backlog inspect.PurgeBacklog // of all containers
 	Reaper  ttl.ReaperMetrics

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// onDisk opens stores whose data outlives them, each on a disk of its own.
+// onDisk returns a function that opens stores whose data can be reopened, each on a disk of its own.
 func onDisk(t *testing.T) metamorphic.SubjectOpener {
 	return onDisksOf(func() *testdisk.Disk { return testdisk.NewCrashable(t) })
 }
@@ -29,8 +29,9 @@ func onDisksOf(disk func() *testdisk.Disk) metamorphic.SubjectOpener {
 	}
 }
 
-// Neither the pace of the reaper, nor the number of ranges, nor reopens, nor splits, nor what comes between
-// any two steps of an operation changes an answer: those are of a map.
+// TestRandomHistories compares a store with a model after random operations. Neither the pace of the
+// reaper, nor the number of ranges, nor reopens, splits and operations that interrupt others may change a
+// result.
 func TestRandomHistories(t *testing.T) {
 	all := metamorphic.Modes()
 	splits := slices.Clone(all)
@@ -58,7 +59,7 @@ func TestRandomHistories(t *testing.T) {
 	})
 }
 
-// twoStores are modes in which two stores over one engine answer in turns.
+// twoStores returns the modes changed so that two stores over one engine are used alternately.
 func twoStores(modes []metamorphic.HistoryMode) []metamorphic.HistoryMode {
 	modes = slices.Clone(modes)
 	for i := range modes {
@@ -67,7 +68,7 @@ func twoStores(modes []metamorphic.HistoryMode) []metamorphic.HistoryMode {
 	return modes
 }
 
-// interleaved are the modes in which something comes between the steps of operations.
+// interleaved returns the modes in which other operations happen between the steps of an operation.
 func interleaved() []metamorphic.HistoryMode {
 	modes := slices.DeleteFunc(metamorphic.Modes(),
 		func(m metamorphic.HistoryMode) bool {
@@ -79,8 +80,8 @@ func interleaved() []metamorphic.HistoryMode {
 	return modes
 }
 
-// A history with interruptions goes the same way each time: else one that has failed could neither be played
-// again nor be cut down. And whatever can come between two steps of an operation does.
+// TestInterruptionsRepeat checks that random operations with interruptions are the same each time for one
+// seed, so that a failure can be reproduced, and that every kind of interruption occurs.
 func TestInterruptionsRepeat(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}

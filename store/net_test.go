@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// An entry that the reaper has passed by, for whatever reason, stays behind for a minute at most.
+// TestReaperComesBack checks that the reaper purges an item that it has skipped by mistake at most a
+// minute later.
 func TestReaperComesBack(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
@@ -42,8 +43,8 @@ func TestReaperComesBack(t *testing.T) {
 	}
 }
 
-// A transaction that is made again writes what was given, not what the policy of the first time has made of
-// it.
+// TestCeilingOfASecondTry checks that a repeated transaction writes the ttl of the request again, and not
+// the lower one to which the container's default limited it in the first attempt.
 func TestCeilingOfASecondTry(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)

@@ -45,8 +45,8 @@ func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 	return host.SetRecord(t, layout.OfferKey(o.Num), o)
 }
 
-// hasOwnOffer reports whether a database has a throughput, which its containers share. The caller holds the
-// catalog's lock.
+// hasOwnOffer reports whether a database has a throughput of its own, which its containers share. The
+// caller holds the catalog's lock.
 func (ds *dataset) hasOwnOffer(d *Database) bool {
 	return slices.ContainsFunc(ds.cat.offers, func(o record.Offer) bool {
 		return o.Database == d.rec.Num &&
@@ -54,7 +54,8 @@ func (ds *dataset) hasOwnOffer(d *Database) bool {
 	})
 }
 
-// isShared reports whether a container of the database uses the database's throughput.
+// isShared reports whether any container of the database has no throughput of its own and uses the
+// database's.
 func (ds *dataset) isShared(database uint32) bool {
 	ds.mu.RLock()
 	containers := slices.Clone(ds.cat.containers)

@@ -86,8 +86,8 @@ func (c *itemContainer) Evaluate(ctx context.Context, condition *query.PatchCond
 	return took(), err
 }
 
-// maxEvaluations is how often the conditions of an operation are evaluated again because the items have
-// changed.
+// maxEvaluations is the maximum number of times that the conditions of an operation are evaluated again
+// because their items have changed meanwhile.
 const maxEvaluations = 10
 
 // updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions

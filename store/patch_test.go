@@ -24,7 +24,8 @@ func (b *testStore) patch(id, operations, condition string, o store.WriteOptions
 	return it, err
 }
 
-// patches runs a patch of the item "1" and says what became of it.
+// patches patches the item "1" and checks the result: the new document want, or if code is an error code,
+// an error with this code and the text want that has changed nothing.
 func (b *testStore) patches(operations, condition, want string, code fault.Code) {
 	b.t.Helper()
 	before := b.dump()
@@ -119,8 +120,8 @@ func TestPatchCondition(t *testing.T) {
 	}
 }
 
-// A condition can have more to do than anybody waits for. Who gives up leaves the item as it was, and the
-// range to others.
+// TestPatchConditionEnds checks that a patch whose condition takes too long ends with its context or its
+// time limit, changes nothing and does not block the range.
 func TestPatchConditionEnds(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -195,7 +196,8 @@ func TestPatchLeavesAlone(t *testing.T) {
 	}
 }
 
-// What a patch makes is a document like any other.
+// TestPatchMakesADocument checks that the document after a patch must fulfil the rules for every document:
+// unique keys, a valid ttl, and the limits of size and depth.
 func TestPatchMakesADocument(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
@@ -221,7 +223,8 @@ func TestPatchMakesADocument(t *testing.T) {
 	b.put(`{"id":"3","pk":"p","u":1}`) // which is free again
 }
 
-// A patch is a write: it restarts the life of its item, by the ttl that the item has from then on.
+// TestPatchedLife checks that a patch sets _ts, so that the item expires counted from the patch, by the
+// ttl that it has afterwards.
 func TestPatchedLife(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
-// TestPlansAreKept: a plan is kept for the values that a query was asked with, and one for their types.
+// TestPlansAreKept checks that the store caches a query's plan for its parameter values, and one for the
+// types of these values.
 func TestPlansAreKept(t *testing.T) {
 	t.Parallel()
 	_, _, c := openCounting(t)
@@ -35,7 +36,8 @@ func TestPlansAreKept(t *testing.T) {
 	}
 }
 
-// TestEntriesAreCountedOnce: the number of entries of a term is cached until a document changes.
+// TestEntriesAreCountedOnce checks that the number of index entries of a value is cached after it was
+// counted, until a document changes.
 func TestEntriesAreCountedOnce(t *testing.T) {
 	_, db, c := openCounting(t)
 	for i := range 300 {
@@ -74,7 +76,7 @@ func TestEntriesAreCountedOnce(t *testing.T) {
 	}
 }
 
-// inSources runs fn with each source of a container.
+// inSources runs fn with the data source (scan.Source) of each range of a container.
 func inSources(t *testing.T, c *Container, fn func(*scan.Source)) {
 	t.Helper()
 	err := c.withSources(t.Context(), Scope{},

@@ -54,8 +54,9 @@ func (t *deletionCountingTxn) Delete(key []byte) {
 	t.Txn.Delete(key)
 }
 
-// Writers of a range wait while a purge has its scope. So a transaction of the reaper deletes few documents,
-// and fewer if they are large, but at least one.
+// TestPurgesAreShortTransactions checks the number of documents that one transaction of the reaper
+// deletes: few, fewer if they are large, and at least one. Writers of the range wait for such a
+// transaction.
 func TestPurgesAreShortTransactions(t *testing.T) {
 	testdisk.Pebble(t, "the engine for PostgreSQL advises larger transactions")
 	t.Parallel()
@@ -86,9 +87,9 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 	}
 }
 
-// After many purges, the place of the purged items is deleted as a range in each family whose keys are in the
-// order of time: an iterator does not step over the deleted keys one by one. Documents that live, before,
-// between and behind the purged ones, are unharmed.
+// TestPlaceOfPurgedItemsIsCleared checks that after many purges the emptied parts of the key space are
+// deleted as ranges, so that iterators do not step over single deleted keys, and that live documents
+// around them are unharmed.
 func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
 	testdisk.Pebble(t, "the engine for PostgreSQL has no tombstones to clear")
 	t.Parallel()

@@ -22,8 +22,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A queryRig holds the same documents in one container for each indexing policy. Queries must find the same
-// in all of them.
+// queryRig is a store with several containers that hold the same documents under different indexing
+// policies, so that queries must have the same results in all of them.
 type queryRig struct {
 	t      *testing.T
 	ctx    context.Context
@@ -81,7 +81,7 @@ func (g *queryRig) spec(policy string) definition.ContainerSpec {
 	return spec
 }
 
-// create makes the containers anew, empty.
+// create replaces the containers by empty ones, one for each policy.
 func (g *queryRig) create(policies ...string) {
 	g.t.Helper()
 	for policy := range g.c {
@@ -99,7 +99,7 @@ func (g *queryRig) create(policies ...string) {
 	}
 }
 
-// randomBody draws a document; its partition key follows from its id.
+// randomBody returns a random document with the given id, from which its partition key follows.
 func randomBody(r *rand.Rand, id int) string {
 	keys := []string{`"x"`, `"x"`, `"y"`, "null", "true", "false", "0", "1", "9007199254740993", ""}
 	head := fmt.Sprintf(`{"id":"%d","sub":"s%d"`, id, id%2)
@@ -140,7 +140,7 @@ func (g *queryRig) key(body string) definition.PartitionKey {
 	return definition.NewPartitionKey(values...)
 }
 
-// fill writes random documents: some are replaced, some deleted, and some have expired when it returns.
+// fill writes random documents, replaces and deletes some of them, and lets some expire.
 func (g *queryRig) fill() {
 	n := 4 + g.r.IntN(24)
 	for i := range n {
@@ -159,8 +159,8 @@ func (g *queryRig) fill() {
 	g.kill(g.r.IntN(4))
 }
 
-// kill lets so many more documents expire; where nothing can, they are deleted. They stay in the indexes of
-// the others.
+// kill adds n documents that have expired but are not purged, and so have index entries. It omits the
+// container without an index, in which documents cannot expire.
 func (g *queryRig) kill(n int) {
 	noIndex := g.c[metamorphic.NoIndex]
 	delete(g.c, metamorphic.NoIndex)
@@ -173,7 +173,7 @@ func (g *queryRig) kill(n int) {
 	}
 }
 
-// queryScopes are scopes of all kinds.
+// queryScopes returns one scope of each kind: the container, ranges, partition keys and others.
 func (g *queryRig) queryScopes() []store.Scope {
 	list := []store.Scope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
 	if g.kind == metamorphic.Hierarchical {
@@ -189,8 +189,8 @@ func (g *queryRig) anyContainer() *store.Container {
 	return nil
 }
 
-// documents are the live documents of a scope as a query sees them, but for what differs from container to
-// container. All containers must have the same.
+// documents returns the live documents of a scope without their system properties, and checks that they
+// are the same in all containers.
 func (g *queryRig) documents(scope store.Scope) (docs []any) {
 	g.t.Helper()
 	first := ""
@@ -226,7 +226,7 @@ func decoded(t *testing.T, text []byte) any {
 	return v
 }
 
-// ask runs a query page by page; rows are as in documents.
+// ask runs a query page by page and returns its rows, without system properties.
 func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []any, err error) {
 	g.t.Helper()
 	for n := 0; ; n++ {
@@ -246,7 +246,7 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 	}
 }
 
-// queryCase is a query with the answer that it must have.
+// queryCase is a query with its expected result.
 type queryCase struct {
 	metamorphic.Query
 	tree  *syntax.Query
@@ -272,7 +272,8 @@ func (q *queryCase) request(page int) store.QueryRequest {
 	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
 }
 
-// differs reports what is wrong with the answer to a query in pages of some size; "" is nothing.
+// differs runs a query under a policy with the given page size. It describes how the result differs from
+// the expected one, or returns "".
 func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 	g.t.Helper()
 	request := q.request(page)
@@ -292,7 +293,7 @@ func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 	return "got  " + text + "\nwant " + want
 }
 
-// reduce leaves out documents as long as the answer to a query stays wrong, and reports what is left.
+// reduce finds a small set of documents for which a query still has a wrong result, and reports it.
 func (g *queryRig) reduce(policy string, q *queryCase, page int) {
 	g.t.Helper()
 	ranges := len(g.anyContainer().Ranges().Ranges)
@@ -330,8 +331,8 @@ func (g *queryRig) reduce(policy string, q *queryCase, page int) {
 	}
 }
 
-// Whatever the index, the ranges, the scope and the size of pages: a query's answer is the one that looking
-// at every document with the plain rules of the language gives.
+// TestQueriesAgree compares the results of random queries, for each indexing policy, number of ranges,
+// scope and page size, with those of a simple evaluation of every document.
 func TestQueriesAgree(t *testing.T) {
 	t.Run("with", func(t *testing.T) {
 		for _, ranges := range []int{1, 3} {
@@ -352,7 +353,7 @@ func TestQueriesAgree(t *testing.T) {
 	})
 }
 
-// agree asks random queries under every policy.
+// agree runs the given number of random queries under every policy and checks their results.
 func (g *queryRig) agree(queries int) {
 	g.t.Helper()
 	known := map[string][]any{}
@@ -380,8 +381,9 @@ func (g *queryRig) agree(queries int) {
 	}
 }
 
-// More documents than there are records of shapes for each, and more rows of one term than a page holds; with
-// -tags long more documents than a query sorts or gathers at a time, too.
+// TestQueriesOnManyDocuments checks random queries on more documents than there are recorded sets of
+// property paths, and on more documents with one value than a page has rows. With -tags long there are
+// also more than a query sorts or collects at a time.
 func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -440,8 +442,8 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 
 func pickOne[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// A query that goes on after writes, after documents have expired and after a change of the indexing policy
-// neither repeats nor loses rows of documents that nothing has happened to.
+// TestQueriesResume checks that a query that continues after writes, expiries or changes of the indexing
+// policy neither repeats nor omits rows of unchanged documents.
 func TestQueriesResume(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
@@ -465,8 +467,8 @@ func TestQueriesResume(t *testing.T) {
 	}
 }
 
-// resume asks one random query page by page with changes in between, and returns how often it went on after a
-// change.
+// resume runs one random query page by page with changes between the pages, and returns how often it
+// continued after a change.
 func (g *queryRig) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
@@ -504,8 +506,8 @@ func (g *queryRig) resume() (times int) {
 	return times
 }
 
-// disturb changes a few documents, or lets a second pass, or has all indexed by another policy. It reports
-// what it has done.
+// disturb changes a few documents, whose ids it adds to touched, and may advance the clock or change the
+// indexing policy. It returns a description of what it has done.
 func (g *queryRig) disturb(touched map[string]bool) (story string) {
 	g.t.Helper()
 	for range 1 + g.r.IntN(2) {
@@ -541,7 +543,8 @@ func (g *queryRig) disturb(touched map[string]bool) (story string) {
 	return story
 }
 
-// mortalPolicies are the policies under which documents can expire.
+// mortalPolicies returns the names of the indexing policies with which documents can expire: all with an
+// index.
 func mortalPolicies() []string {
 	return slices.DeleteFunc(metamorphic.PolicyNames(),
 		func(p string) bool { return p == metamorphic.NoIndex })

@@ -20,7 +20,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// newQueryBench opens a store in memory with one container of a hash key "/pk", or of keys "/pk" and "/sub".
+// newQueryBench opens a store with one container partitioned by /pk or, if hierarchical, by /pk and /sub.
+// more holds further members of its definition as JSON.
 func newQueryBench(t *testing.T, o store.Options, hierarchical bool, more string) *testStore {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
@@ -55,7 +56,8 @@ func (b *testStore) put(bodies ...string) {
 	}
 }
 
-// rows runs a query to its end, in pages of two, and writes its rows one behind the other.
+// rows runs a query to its end, in pages of two unless q says otherwise, and returns its rows separated by
+// spaces.
 func (b *testStore) rows(q store.QueryRequest) (string, error) {
 	var rows []string
 	if q.MaxItems == 0 {
@@ -77,8 +79,8 @@ func (b *testStore) expect(text, want string) {
 	}
 }
 
-// Who leaves a loop over rows, or whose context ends, leaves nothing behind: the store closes, and it would
-// not with an iterator open.
+// TestRowsEndEarly checks that no iterator stays open when a loop over Rows is left early or its context
+// ends: the store could not be closed then.
 func TestRowsEndEarly(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 3, Lenient: true}, false, `"indexingPolicy":{"excludedPaths":[{"path":"/s/?"}]}`)
@@ -96,7 +98,7 @@ func TestRowsEndEarly(t *testing.T) {
 	}
 }
 
-// leaveEarly leaves a loop over rows in its second page.
+// leaveEarly leaves a loop over the rows of a query in its second page.
 func (b *testStore) leaveEarly(text string) {
 	b.t.Helper()
 	n := 0
@@ -113,7 +115,8 @@ func (b *testStore) leaveEarly(text string) {
 	}
 }
 
-// cancelEarly ends the context of a loop over rows in its first page: there is no second one.
+// cancelEarly cancels the context of a loop over the rows of a query in its first page, and checks that no
+// second page follows.
 func (b *testStore) cancelEarly(text string) {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.ctx)
@@ -135,7 +138,8 @@ func (b *testStore) cancelEarly(text string) {
 	}
 }
 
-// What a query may reach that names no scope.
+// TestQueryReach checks which queries without a scope are accepted, depending on whether a query may cross
+// partitions and whether its results must be merged.
 func TestQueryReach(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 4}, false, `"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
@@ -198,7 +202,8 @@ func TestQueryReach(t *testing.T) {
 	}
 }
 
-// A partition key in the conditions leads to its range alone.
+// TestPinnedPartitionKey checks that a query whose condition determines the partition key reads the range
+// of this key only.
 func TestPinnedPartitionKey(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 8}, false, "")
@@ -233,8 +238,8 @@ func TestPinnedPartitionKey(t *testing.T) {
 	b.expect("SELECT VALUE c.id FROM c WHERE NOT IS_DEFINED(c.pk)", `"none"`)
 }
 
-// Scopes of a hierarchical key: all of it, a prefix, a range, a part of a range, and conditions that name
-// levels.
+// TestQueryScopes checks queries with each kind of scope of a hierarchical partition key: the whole
+// container, a prefix, a range, a part of a range, and conditions on levels of the key.
 func TestQueryScopes(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 3}, true, "")
@@ -311,7 +316,7 @@ func reversed(words string) string {
 	return strings.Join(list, " ")
 }
 
-// A query that must see what a client has seen does not answer from before it.
+// TestQuerySession checks that a query fails if its session token has a higher LSN than the store.
 func TestQuerySession(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
@@ -336,8 +341,8 @@ func TestQuerySession(t *testing.T) {
 	}
 }
 
-// What is wrong with a query comes as a *fault.Error with the *query.Error, *query.CursorError or
-// *query.MemoryError inside.
+// TestQueryErrors checks that errors of queries are a *fault.Error that wraps a *query.Error,
+// *query.CursorError or *query.MemoryError.
 func TestQueryErrors(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{}, false, `"indexingPolicy":{"includedPaths":[{"path":"/n/?"},{"path":"/o/*"}],"excludedPaths":[{"path":"/*"}],
@@ -396,7 +401,8 @@ func TestQueryErrors(t *testing.T) {
 	}
 }
 
-// A continuation is good for its query, its parameters and its scope.
+// TestForeignContinuation checks that a continuation is refused for another query, other parameters or
+// another scope.
 func TestForeignContinuation(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 2}, false, "")
@@ -434,7 +440,8 @@ func TestForeignContinuation(t *testing.T) {
 
 func second2(_ store.QueryPage, err error) error { return err }
 
-// What DISTINCT, GROUP BY and lists keep in memory is bounded.
+// TestQueryMemory checks that a query fails with a *query.MemoryError if DISTINCT, GROUP BY or lists need
+// more memory than is allowed.
 func TestQueryMemory(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{}, false, "")
@@ -458,7 +465,8 @@ func TestQueryMemory(t *testing.T) {
 	b.expect("SELECT DISTINCT VALUE t % 2 FROM c JOIN t IN c.l JOIN u IN c.l", "0 1")
 }
 
-// A lenient store sorts where it has no index.
+// TestLenientOrderBy checks that with Options.Lenient an ORDER BY over several paths needs no composite
+// index.
 func TestLenientOrderBy(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{metamorphic.DefaultPolicy, metamorphic.NoIndex, metamorphic.SomePaths} {
@@ -481,7 +489,8 @@ func TestLenientOrderBy(t *testing.T) {
 	}
 }
 
-// Computed properties stand beside the stored ones in queries, and nowhere else.
+// TestComputedProperties checks that computed properties can be used in queries, and that other reads do
+// not return them.
 func TestComputedProperties(t *testing.T) {
 	t.Parallel()
 	const computed = `"computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.name) FROM c"},{"name":"twice","query":"SELECT VALUE c.n * 2 FROM c"}]`
@@ -516,8 +525,8 @@ func TestComputedProperties(t *testing.T) {
 	}
 }
 
-// In the second in which an item expires it is gone from every form of query, whether the reaper has been or
-// not.
+// TestQueriesSeeNoGhosts checks that no kind of query returns an item from the second of its expiry on,
+// whether it is purged or not.
 func TestQueriesSeeNoGhosts(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {

@@ -24,7 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testStore is a store in memory with a clock that the test moves, and one container.
+// testStore is a store with one container, on a disk of package testdisk and with a clock that the test
+// moves.
 type testStore struct {
 	t     *testing.T
 	ctx   context.Context
@@ -45,13 +46,15 @@ func newBenchOn(t *testing.T, fs *testdisk.Disk, spec string, ranges int) *testS
 	return newBenchWith(t, fs, spec, store.Options{Ranges: ranges, ManualReaper: true})
 }
 
-// newBenchWith is a bench whose store has these options, besides its clock.
+// newBenchWith opens a testStore with the given options. Its clock is the test's unless o.Clock is set.
+// spec holds members of the container's definition as JSON.
 func newBenchWith(t *testing.T, fs *testdisk.Disk, spec string, o store.Options) *testStore {
 	t.Helper()
 	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
-// newBenchOver is newBenchWith over an engine that somebody watches.
+// newBenchOver opens a testStore like newBenchWith, over the engine that watch returns, which usually
+// wraps the engine it gets.
 func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
 	watch func(testdisk.Engine) engine.Engine) *testStore {
 	t.Helper()
@@ -66,7 +69,7 @@ func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
 	return newBenchOf(t, watch(e), spec, o)
 }
 
-// newBenchOf is a bench over an engine, which is closed with it.
+// newBenchOf opens a testStore over an engine, which is closed with the store.
 func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *testStore {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
@@ -87,7 +90,8 @@ func newBenchOf(t *testing.T, e engine.Engine, spec string, o store.Options) *te
 	return b
 }
 
-// specOf is a container "c" whose partition key is /pk, with more members.
+// specOf returns the definition of a container "c" with the partition key /pk. more holds further members
+// as JSON.
 func specOf(t *testing.T, more string) definition.ContainerSpec {
 	t.Helper()
 	if more != "" {
@@ -100,7 +104,7 @@ func specOf(t *testing.T, more string) definition.ContainerSpec {
 	return spec
 }
 
-// close lets the store check itself before it goes.
+// close checks the consistency of the store with checkClean and closes it.
 func (b *testStore) close() {
 	b.t.Helper()
 	checkClean(b.t, b.db)
@@ -109,15 +113,15 @@ func (b *testStore) close() {
 	}
 }
 
-// checkClean proves that the store is sound, and that after a sweep nothing is left that has died, but where
-// the reaper is held back or has told of what it cannot purge.
+// checkClean purges everything that has expired, and checks that DB.Check finds no inconsistency and that
+// no expired item is left, except where the reaper is held back or has reported that it cannot purge one.
 func checkClean(t *testing.T, db *store.DB) {
 	t.Helper()
 	checkNothingDead(t, db)
 	checkSound(t, db)
 }
 
-// checkSound is checkClean without the sweep, for tests that go on.
+// checkSound checks that DB.Check finds no inconsistency.
 func checkSound(t *testing.T, db *store.DB) {
 	t.Helper()
 	if err := db.Check(context.Background(), func(err error) bool { t.Errorf("check: %v", err); return true }); err != nil {
@@ -125,7 +129,8 @@ func checkSound(t *testing.T, db *store.DB) {
 	}
 }
 
-// checkNothingDead stops a clock that runs: else something dies between the sweep and the look.
+// checkNothingDead stops a running clock, purges everything that has expired, and checks that no expired
+// item is left.
 func checkNothingDead(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx := context.Background()
@@ -173,7 +178,7 @@ func pk(s string) definition.PartitionKey { return definition.NewPartitionKey(js
 
 func is(err error, code fault.Code) bool { return err != nil && fault.ErrorCode(err) == code }
 
-// all runs n functions side by side and waits for them.
+// all runs fn for 0 to n-1 concurrently and waits for all calls to return.
 func all(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -182,8 +187,8 @@ func all(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// Around the second in which an item expires: no read that began in it or later returns the item, and none
-// that ended before it misses it.
+// TestNobodySeesTheDead checks with concurrent readers that no read that begins at or after the second of
+// an item's expiry returns the item, and that every read that ends before returns it.
 func TestNobodySeesTheDead(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 2)
@@ -276,7 +281,7 @@ func TestNobodySeesTheDead(t *testing.T) {
 	all(len(jobs), func(i int) { jobs[i]() })
 }
 
-// onceSignal is given once or many times; whoever waits for it goes on after the first time.
+// onceSignal is a signal that can be given several times. Waiting for it ends once it has been given.
 type onceSignal struct {
 	once  sync.Once
 	given chan struct{}
@@ -293,8 +298,9 @@ func (s *onceSignal) wait(ctx context.Context) {
 	}
 }
 
-// What one reader has missed no later read finds: not when the default is short for a moment only, not when a
-// partition is deleted, while items are purged below the readers' feet.
+// TestTheDeadStayDead checks with concurrent readers that an item that one read has not found is not found
+// by any later read, while the default TTL is shortened for a moment, partitions are deleted and items are
+// purged.
 func TestTheDeadStayDead(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":1000`, 2)
@@ -373,7 +379,8 @@ func TestTheDeadStayDead(t *testing.T) {
 	}
 }
 
-// A ghost has one expiry sink.
+// TestOneCreateOverAGhost checks that of several concurrent creates with the id of an expired item exactly
+// one succeeds.
 func TestOneCreateOverAGhost(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -404,7 +411,8 @@ func TestOneCreateOverAGhost(t *testing.T) {
 	}
 }
 
-// However many items want the same unique value, one has it; also where the one that had it has just expired.
+// TestUniqueUnderConcurrency checks that of several concurrent writes with the same unique key value
+// exactly one succeeds, even if the item that had the value has just expired.
 func TestUniqueUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
@@ -454,7 +462,8 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 	})
 }
 
-// Who replaces under If-Match never loses an update of somebody else.
+// TestIfMatchLosesNoUpdate checks that concurrent replaces with If-Match do not overwrite each other's
+// updates.
 func TestIfMatchLosesNoUpdate(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -486,13 +495,14 @@ func TestIfMatchLosesNoUpdate(t *testing.T) {
 	}
 }
 
-// updateSignalEngine is an engine that reports when somebody is about to wait for the disk.
+// updateSignalEngine is an engine that signals when the store calls Update or Settle, which wait for the
+// disk.
 type updateSignalEngine struct {
 	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
-// expect returns a channel that is closed by the next call of tell.
+// expect returns a channel that is closed at the next call of Update or Settle.
 func (w *updateSignalEngine) expect() <-chan struct{} {
 	c := make(chan struct{})
 	w.come.Store(&c)
@@ -550,8 +560,9 @@ func (s *fsyncGate) disk(t *testing.T) *testdisk.Disk {
 	}))
 }
 
-// Pebble shows a write before it is on the disk; the store must not. Each write here hangs in its sync while
-// somebody else asks, and what it has done may not be told before the sync is over.
+// TestNothingIsToldBeforeItIsDurable checks that no read returns the effect of a write before that is on
+// disk, although Pebble shows it earlier. It holds up the sync of each kind of write while other calls
+// read.
 func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &fsyncGate{reached: make(chan struct{}, 1)}

@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// raise changes the throughput of the container and returns its offer.
+// raise replaces the throughput of the container and returns its new offer. migrate permits a change
+// between manual and autoscale.
 func (b *testStore) raise(t definition.Throughput, migrate bool) store.Offer {
 	b.t.Helper()
 	o, err := b.db.ReplaceOffer(b.ctx, b.offer().ID, t, migrate, store.WriteOptions{})
@@ -26,7 +27,7 @@ func (b *testStore) raise(t definition.Throughput, migrate bool) store.Offer {
 	return o
 }
 
-// offer is the container's own.
+// offer returns the offer (the throughput) of the container.
 func (b *testStore) offer() store.Offer {
 	b.t.Helper()
 	rid := b.c.Info().RID
@@ -39,8 +40,8 @@ func (b *testStore) offer() store.Offer {
 	return store.Offer{}
 }
 
-// A container whose throughput is raised gets a range for each 10,000 RU/s, in the background, and keeps
-// them.
+// TestRangesFollowThroughput checks that a raise of a container's throughput splits its ranges in the
+// background, until there is one for each 10,000 RU/s, and that a lower throughput keeps them.
 func TestRangesFollowThroughput(t *testing.T) {
 	t.Parallel()
 	manual := func(ru int) definition.Throughput { return definition.Throughput{Manual: ru} }
@@ -113,7 +114,8 @@ func TestRangesFollowThroughput(t *testing.T) {
 	}
 }
 
-// Ranges are split in turn, so that the halves stay alike; of three the first two have come of one.
+// TestSplitsInTurn checks that the ranges with the fewest splits are split first, so that all ranges stay
+// of similar size.
 func TestSplitsInTurn(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -137,7 +139,8 @@ func TestSplitsInTurn(t *testing.T) {
 	}
 }
 
-// Containers that live off their database's throughput keep the one range that they are made with.
+// TestSharedThroughputSplitsNothing checks that containers that share their database's throughput keep
+// their one range if that throughput is raised.
 func TestSharedThroughputSplitsNothing(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -167,8 +170,8 @@ func TestSharedThroughputSplitsNothing(t *testing.T) {
 	}
 }
 
-// A raise that is taken back before its ranges are split is not carried out, and one that is on its way
-// shows.
+// TestThroughputLoweredMeanwhile checks that ranges are not split for a throughput that is lowered again
+// before the split, and that Offer.Pending is set while splits are outstanding.
 func TestThroughputLoweredMeanwhile(t *testing.T) {
 	t.Parallel()
 	b, s := newSplitBench(t, testdisk.New(t))
@@ -216,8 +219,8 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 	}
 }
 
-// A crash after whichever step of a raise leaves the old throughput, or the new one and, soon, all of its
-// ranges.
+// TestCrashWhileRangesFollow checks that after a crash at any step of a raise the container has the old
+// throughput, or the new one and, after the reopen, all ranges for it.
 func TestCrashWhileRangesFollow(t *testing.T) {
 	t.Parallel()
 	disk := testdisk.NewCrashable(t)
@@ -256,7 +259,8 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 	}
 }
 
-// A step that fails is tried again; Close does not wait for it.
+// TestFailureWhileRangesFollow checks that the splitter repeats a split that failed at any step, and that
+// Close does not wait for the repetition.
 func TestFailureWhileRangesFollow(t *testing.T) {
 	t.Parallel()
 	for n := range 8 {

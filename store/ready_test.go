@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ranges is a store with one container of so many ranges.
+// ranges returns a store with one container that has n ranges.
 func ranges(t *testing.T, n int) (*DB, *Container) {
 	t.Helper()
 	e, err := testdisk.New(t).Open(t.Context())
@@ -42,8 +42,8 @@ func ranges(t *testing.T, n int) (*DB, *Container) {
 	return db, c
 }
 
-// TestReady: a store is ready as long as each of its ranges gives a writer its turn, and the error names the
-// one that does not.
+// TestReady checks that Ready succeeds if each range accepts a writer, and that its error names the range
+// that does not.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	db, c := ranges(t, 2)
@@ -77,7 +77,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestWaitersHonourTheirContext: who waits for somebody else's count of documents gives up with its request.
+// TestWaitersHonourTheirContext checks that a call that waits for another call's count of documents ends
+// when its own context ends.
 func TestWaitersHonourTheirContext(t *testing.T) {
 	t.Parallel()
 	db, c := ranges(t, 1)

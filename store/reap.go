@@ -23,8 +23,9 @@ type sweepLimits struct {
 	step  int // items that one step finds and purges, in several transactions
 	items int // items that one transaction deletes
 	bytes int // of the bodies of these items; a transaction deletes one item of any size
-	// clear is the number of purged items after which their place in some families is deleted as a range; 0:
-	// never, since the engine does not step over deleted keys one by one
+	// clear is the number of purged items after which the emptied parts of the key space are deleted as
+	// key ranges, so that iterators need not step over single deleted keys; 0: never, for an engine in
+	// which deleted keys cost nothing
 	clear int
 }
 
@@ -43,7 +44,7 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 // after this time. A pass that finds nothing to purge costs two seeks.
 const rescanEvery = 60
 
-// storeSweeper is the store as the reaper uses it.
+// storeSweeper gives the reaper, the task that purges expired items, access to the store (ttl.Sweeper).
 type storeSweeper struct{ ds *dataset }
 
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so it

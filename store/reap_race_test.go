@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// midTransactionEngine is an engine that lets something happen once in the middle of the next transaction:
-// its closure has run, its commit is still to come.
+// midTransactionEngine is an engine that calls a function once in the middle of the next transaction,
+// after the transaction's closure and before its commit.
 type midTransactionEngine struct {
 	testdisk.Engine
 	happens atomic.Pointer[func()]
@@ -35,8 +35,8 @@ func (b *midTransactionEngine) Update(ctx context.Context, scopes [][]byte, fn f
 	}, ahead...)
 }
 
-// Where the deadline of an item passes while it is being written, and the reaper looks in between, the item
-// is purged all the same by one of the next sweeps, and its death is told once.
+// TestReaperMeetsWhatIsWrittenBehindIt checks that an item that expires while it is still being written,
+// and that the reaper has passed meanwhile, is purged by a later sweep and logged as expired once.
 func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	t.Parallel()
 	var e *midTransactionEngine
@@ -70,7 +70,7 @@ func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
 	}
 }
 
-// smallDisk is a file system that reports how much room there is.
+// smallDisk is a file system that reports avail as its free space.
 type smallDisk struct {
 	vfs.FS
 	avail *atomic.Uint64
@@ -80,7 +80,8 @@ func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.avail.Load(), TotalBytes: 1 << 40}, nil
 }
 
-// What frees room on a full disk does not wait for what needs some: the record of a container's last use.
+// TestPurgesGoOnWhereTheDiskIsFull checks that purges continue on a full disk, although the time of a
+// container's last use can no longer be stored.
 func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	var avail atomic.Uint64
@@ -125,7 +126,8 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	avail.Store(1 << 40)
 }
 
-// A look at the clock that is under way while it is set back does not put it forward again.
+// TestClockThatIsSetBackStaysThere checks that concurrent calls of DB.Now do not move the clock forward
+// again while it is set back.
 func TestClockThatIsSetBackStaysThere(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
@@ -166,7 +168,8 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 	askers.Wait()
 }
 
-// Whoever asks for figures while a store is restored gets those of the one or of the other.
+// TestMetricsWhileAStoreIsRestored checks that Metrics succeeds, or fails with CodeUnavailable, while the
+// store is being restored.
 func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -193,8 +196,8 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	askers.Wait()
 }
 
-// A reader of the feed misses nothing that is written after a database was restored, though the numbers of
-// what was lost have been told to him.
+// TestFeedGoesOnBehindARestoredDatabase checks that a reader of a change feed that has read changes lost
+// by a restore of the database still gets every later change.
 func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()

@@ -30,8 +30,9 @@ import (
 // repeated.
 
 const (
-	// While requests are being served, the reindexer pauses after each batch, for a multiple of the time
-	// that the batch took, so that the requests get most of the machine.
+	// reindexRest determines the pauses of the reindexer while requests are being served. After each batch
+	// it pauses for this multiple of the time that the batch took, so that the requests get most of the
+	// machine.
 	reindexRest    = 4
 	maxReindexRest = 50 * time.Millisecond
 )

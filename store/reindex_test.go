@@ -22,9 +22,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Policies change while writers write, the reindexer and IndexNow run, and the store is closed or crashes. At
-// every moment a query may rely on what its source says that it can rely on, and in the end all is as if it
-// had always been so.
+// TestReindexUnderWrites changes indexing policies while writers, the reindexer and IndexNow run, and the
+// store is reopened or crashes. It checks that at every moment the indexes that a query may use agree with
+// the documents, and in the end all do.
 func TestReindexUnderWrites(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(racetest.Campaign(3, 1)) {
@@ -81,7 +81,8 @@ func TestReindexUnderWrites(t *testing.T) {
 	}
 }
 
-// verifyMoment verifies what the sources say at some moment, whatever goes on.
+// verifyMoment compares the index of every range with the documents, in one snapshot. Writes may be
+// running.
 func (g *indexRig) verifyMoment() {
 	g.t.Helper()
 	err := g.c.withSources(context.Background(), Scope{},
@@ -96,7 +97,8 @@ func (g *indexRig) verifyMoment() {
 	}
 }
 
-// The progress rises from 0 to 100, and a change that changes no entries starts nothing.
+// TestIndexProgress checks that IndexProgress rises from 0 to 100 after a change of the indexing policy,
+// and stays at 100 if the change affects no index entries.
 func TestIndexProgress(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
@@ -144,8 +146,8 @@ func TestIndexProgress(t *testing.T) {
 	g.check()
 }
 
-// A document with so many entries that old and new ones do not fit into one transaction is indexed anew all
-// the same.
+// TestReindexLargeDocument checks that a document is reindexed even if its old and new index entries do
+// not fit into one transaction.
 func TestReindexLargeDocument(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"excludedPaths":[{"path":"/other/*"}]}`)
@@ -172,9 +174,9 @@ func TestReindexLargeDocument(t *testing.T) {
 	g.check()
 }
 
-// TestShapesRunOut: the number of recorded shapes (sets of property paths) is limited, and documents that all
-// have other properties use it up. Later documents are stored without a recorded shape, and queries still
-// find them. When the index is built again, shapes can be recorded again.
+// TestShapesRunOut checks the limit of recorded shapes (sets of property paths). Documents beyond it are
+// stored without a recorded shape, and queries still find them. When the index is built again, shapes can
+// be recorded again.
 func TestShapesRunOut(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -229,7 +231,8 @@ func TestShapesRunOut(t *testing.T) {
 	}
 }
 
-// Check finds an index entry that is missing, one too many, and a record of a shape that is wrong.
+// TestCheckFindsIndexFaults checks that DB.Check reports a missing index entry, an extra one, and a wrong
+// record of a shape (the set of a document's property paths).
 func TestCheckFindsIndexFaults(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/b"}]]}`)
@@ -286,8 +289,8 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	}
 }
 
-// What was made of a document ahead of its transaction is made again where the second or the policy has
-// become another.
+// TestDraftGoesStale checks that the index entries prepared before a transaction are computed again in it
+// if the second or the indexing policy has changed since.
 func TestDraftGoesStale(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)

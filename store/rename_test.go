@@ -9,12 +9,13 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Renames are replaces by a document with another id.
+// renameSpec is the definition of the container in the tests of renames. A rename is a replace by a
+// document with another id.
 const renameSpec = `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 
 func body(id, more string) []byte { return []byte(`{"id":"` + id + `","pk":"x"` + more + `}`) }
 
-// write creates an item.
+// write creates an item with the given id. more holds further members of the document as JSON.
 func (b *testStore) write(id, more string) store.Item {
 	b.t.Helper()
 	it, _, err := b.c.Create(b.ctx, pk("x"), body(id, more), store.WriteOptions{})
@@ -89,7 +90,8 @@ func TestRename(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestRenameOntoGhost: an id that only an expired item has is free.
+// TestRenameOntoGhost checks that an item can be renamed to the id of an expired item that is not purged
+// yet.
 func TestRenameOntoGhost(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, renameSpec, 1)
@@ -107,8 +109,8 @@ func TestRenameOntoGhost(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestRenameInBatch: later operations of a batch know the item by its new id, and a batch that fails has
-// renamed nothing.
+// TestRenameInBatch checks that after a rename in a batch later operations find the item by its new id,
+// and that a failed batch renames nothing.
 func TestRenameInBatch(t *testing.T) {
 	t.Parallel()
 	for _, atomic := range []bool{true, false} {
@@ -138,7 +140,8 @@ func TestRenameInBatch(t *testing.T) {
 	}
 }
 
-// TestRenameInScript is what Microsoft's sample for replaceDocument does.
+// TestRenameInScript checks that a stored procedure can rename an item by replaceDocument, as Microsoft's
+// sample does.
 func TestRenameInScript(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -166,7 +169,7 @@ func TestRenameInScript(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestRenameKeepsPartition: an id that is the partition key cannot change.
+// TestRenameKeepsPartition checks that an item cannot be renamed if its id is its partition key.
 func TestRenameKeepsPartition(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

@@ -26,7 +26,8 @@ const (
 	aTrigger = `{"id":"t","body":"function () {}","triggerType":"pre","triggerOperation":"All"}`
 )
 
-// resourceRig is a bench with one resource of every kind.
+// resourceRig is a testStore with one small resource of every kind: a user, a permission, an encryption
+// key and scripts.
 type resourceRig struct {
 	*testStore
 	d *store.Database
@@ -74,7 +75,7 @@ func (w *resourceRig) permissions(user string) store.Resources {
 	return p
 }
 
-// every lists all small resources of the world, those of every family.
+// every returns all small resources of the store as text, with their ids, resource ids, etags and bodies.
 func (w *resourceRig) every() string {
 	w.t.Helper()
 	out := ""
@@ -102,7 +103,7 @@ func (w *resourceRig) every() string {
 	return out
 }
 
-// TestResourcesReopen: what was answered is there after a restart, to the byte.
+// TestResourcesReopen checks that all small resources are byte for byte the same after a restart.
 func TestResourcesReopen(t *testing.T) {
 	t.Parallel()
 	fs := testdisk.New(t)
@@ -142,8 +143,8 @@ func TestResourcesReopen(t *testing.T) {
 	}
 }
 
-// TestResourcesCrash takes the machine down behind every change: what was answered is there, and nothing
-// else.
+// TestResourcesCrash crashes the store after every change of a small resource, and checks that exactly the
+// acknowledged changes are there.
 func TestResourcesCrash(t *testing.T) {
 	t.Parallel()
 	disk := testdisk.NewCrashable(t)
@@ -176,8 +177,8 @@ func TestResourcesCrash(t *testing.T) {
 	}
 }
 
-// TestResourcesGoWithTheirOwners: nothing is left of what belonged to something that was dropped, on disk
-// either, and a handle on it changes nothing any more.
+// TestResourcesGoWithTheirOwners checks that the small resources of a dropped user, container or database
+// are gone, also on disk, and that a Resources obtained before changes nothing any more.
 func TestResourcesGoWithTheirOwners(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -225,7 +226,7 @@ func TestResourcesGoWithTheirOwners(t *testing.T) {
 	}
 }
 
-// TestResourceRules goes through what is refused.
+// TestResourceRules checks which small resources are refused, and with which error codes.
 func TestResourceRules(t *testing.T) {
 	t.Parallel()
 	w := newResourceRig(t, testdisk.New(t))
@@ -302,8 +303,8 @@ func TestResourceRules(t *testing.T) {
 	}
 }
 
-// TestPermissionsAccepted: a link may be of names or rids, escaped or not, and one that leads nowhere by rid
-// is taken.
+// TestPermissionsAccepted checks the accepted forms of the resource link in a permission: names or
+// resource ids, escaped or not, and even resource ids that do not exist.
 func TestPermissionsAccepted(t *testing.T) {
 	t.Parallel()
 	w := newResourceRig(t, testdisk.New(t))
@@ -357,7 +358,8 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 	return k
 }
 
-// TestEncryptionKeysAreThere: a container is made only with keys that its database has.
+// TestEncryptionKeysAreThere checks that a container cannot be created with a client encryption key that
+// its database does not have.
 func TestEncryptionKeysAreThere(t *testing.T) {
 	t.Parallel()
 	w := newResourceRig(t, testdisk.New(t))
@@ -377,8 +379,8 @@ func TestEncryptionKeysAreThere(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// FuzzPermission: whatever a permission says, it is taken or refused with a code, and what is taken can be
-// read again.
+// FuzzPermission checks that any permission is either stored or refused with an error code, and that a
+// stored one can be parsed by Grant.
 func FuzzPermission(f *testing.F) {
 	for _, resource := range []string{"dbs/db/colls/c", "dbs/db/colls/c/docs/i", "/dbs/db/colls/c/sprocs/s/", "dbs/AQAAAA==/colls/AQAAAJ0fgTc=",
 		"dbs/AQAAAA==/colls/AQAAAJ0fgTc=/docs/AQAAAJ0fgTcBAAAAAAAAAA==", "dbs//colls/", "dbs/%64b/colls/%zz", "DBS/db/COLLS/c/docs/a/b/c"} {

@@ -25,9 +25,9 @@ type ExecuteResult struct {
 // ExecuteOptions are the options of Execute.
 type ExecuteOptions struct {
 	Logging bool // collect the procedure's output by console.log
-	// Range is the id of the partition range in which a system procedure runs if it has no partition key;
-	// each document that it writes then has its own key. Execute fails with CodeRangeGone if the range does
-	// not exist. Writing a document of another range fails with the same code.
+	// Range is the id of the partition range in which a system procedure (see IsSystemProcedure) runs if
+	// it has no partition key; each document that it writes then has its own key. Execute fails with
+	// CodeRangeGone if the range does not exist, or if a document of another range is written.
 	Range   string
 	Session []SessionPosition
 }
@@ -87,7 +87,8 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 }
 
 // scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full
-// partition key on which it runs. The key is zero for a system procedure that runs on a whole range.
+// partition key on which it runs. The key is zero for a system procedure (see IsSystemProcedure) that runs
+// on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
 	rangeID string) (transaction.ItemLocation,
 	definition.PartitionKey, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skippingClock is a clock by which ten seconds pass between two looks, where it is told to.
+// skippingClock is a clock that, while hurry is set, advances by ten seconds at each call of Now.
 type skippingClock struct {
 	ttl.Clock
 	hurry  atomic.Bool
@@ -28,8 +28,8 @@ func (h *skippingClock) Now() time.Time {
 	return time.Unix(1_700_000_000+10*h.looks.Load(), h.passed.Load())
 }
 
-// TestScriptIsBlocked: a script that overruns several times in a row is not run any more, until it is
-// replaced.
+// TestScriptIsBlocked checks that a stored procedure that has exceeded its time limit several times in a
+// row is blocked until it is replaced.
 func TestScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
@@ -62,7 +62,8 @@ func TestScriptIsBlocked(t *testing.T) {
 	run("0", 0)
 }
 
-// slowClock is a clock of data: each look at it takes 50 ms of the real time, and a script looks twice.
+// slowClock is the data clock of a store that advances the real-time clock (wall) by 50 ms at each call of
+// Now, so that a script that calls it takes long.
 type slowClock struct {
 	ttl.Clock
 	wall *skippingClock
@@ -73,7 +74,8 @@ func (p *slowClock) Now() time.Time {
 	return p.Clock.Now()
 }
 
-// TestLongScriptIsBlocked: a script that takes most of its time is run six times in a row.
+// TestLongScriptIsBlocked checks that a function that repeatedly uses most of its time limit, without
+// exceeding it, is blocked after six runs in a row.
 func TestLongScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")

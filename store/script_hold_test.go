@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// pausingClock is a clock at which a script stops until it is released.
+// pausingClock is a clock that stops the first script that calls Now until release is closed.
 type pausingClock struct {
 	*ttl.VirtualClock
 	once           sync.Once
@@ -29,8 +29,8 @@ func (p *pausingClock) Now() time.Time {
 	return p.VirtualClock.Now()
 }
 
-// TestScriptHoldsItsRange: while a procedure has its time, readers of its range go on as if there were none,
-// and writers wait: until their request ends, or as long as a request may.
+// TestScriptHoldsItsRange checks that while a stored procedure runs, reads of its range continue, and
+// writes wait until their context ends or their time limit has passed.
 func TestScriptHoldsItsRange(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
@@ -96,8 +96,9 @@ func TestScriptHoldsItsRange(t *testing.T) {
 	b.expect("SELECT VALUE c.n FROM c WHERE IS_DEFINED(c.n)", "2")
 }
 
-// TestPatchOfOwnWrite: a trigger writes the item whose condition takes long. Nobody can evaluate that
-// beforehand, so it is told once that it takes too long, and not tried again.
+// TestPatchOfOwnWrite checks a conditional patch of an item that its own pre-trigger has just written,
+// with a condition that takes long. It cannot be evaluated before the transaction, so the patch fails and
+// is not repeated.
 func TestPatchOfOwnWrite(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

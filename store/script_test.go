@@ -18,14 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// newPatientBench is a bench of one range whose scripts have the time that they need on a busy machine.
+// newPatientBench opens a testStore with one range and very long time limits for scripts and queries, for
+// busy machines.
 func newPatientBench(t *testing.T, spec string) *testStore {
 	t.Helper()
 	return newBenchWith(t, testdisk.New(t), spec, store.Options{Ranges: 1, ManualReaper: true,
 		QueryTime: time.Hour, ScriptTime: time.Hour})
 }
 
-// procedure stores a stored procedure.
+// procedure creates a stored procedure with the given id and JavaScript text.
 func (b *testStore) procedure(id, body string) {
 	b.t.Helper()
 	b.script(store.KindStoredProcedure, id, body)
@@ -45,7 +46,7 @@ func (b *testStore) script(kind store.ResourceKind, id, body string) {
 	}
 }
 
-// trigger makes a pre-trigger for all writes.
+// trigger creates a pre-trigger for all kinds of writes, with the given id and JavaScript text.
 func (b *testStore) trigger(id, body string) {
 	b.t.Helper()
 	text := jsondoc.StringValue(body).AppendJSON([]byte(`{"id":"` + id +
@@ -63,7 +64,8 @@ func (b *testStore) execute(id string, args ...jsondoc.Value) (string, error) {
 	return string(done.Body), err
 }
 
-// TestScriptRollsBack lets a procedure of eight writes fail after each of them, in each way that there is.
+// TestScriptRollsBack lets a stored procedure of eight writes fail after each write, in every possible
+// way, and checks that nothing has changed.
 func TestScriptRollsBack(t *testing.T) {
 	t.Parallel()
 	b := newPatientBench(t, `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
@@ -125,8 +127,8 @@ func TestScriptRollsBack(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestScriptSeesItsOwnWrites compares what queries answer inside a transaction with what they answer after
-// it.
+// TestScriptSeesItsOwnWrites checks that queries inside a stored procedure, after its writes, have the
+// same results as after its commit.
 func TestScriptSeesItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	queries := []string{
@@ -209,7 +211,8 @@ func TestScriptSeesItsOwnWrites(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestScriptsAreSerial: procedures that read and write the same document do not lose each other's writes.
+// TestScriptsAreSerial checks that concurrent stored procedures that read and then write one document do
+// not lose each other's updates.
 func TestScriptsAreSerial(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

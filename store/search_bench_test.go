@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// benchSearch makes a container of random documents with a text of 30 words, of which few are frequent and
-// most are rare, and a vector of that many dimensions; 0: none.
+// benchSearch creates a container with n random documents. Each has a text of 30 words, few frequent and
+// most rare, and a vector with the given number of dimensions, or none if that is 0.
 func benchSearch(b *testing.B, n, dimensions int, policy string) *Container {
 	b.Helper()
 	db, _, _ := benchStore(b, 0)
@@ -61,7 +61,8 @@ func appendVector(dst []byte, r *rand.Rand, dimensions int) []byte {
 	return append(dst, ']')
 }
 
-// BenchmarkFullTextScore ranks 20,000 texts by words of which one in five, one in 50 and one in 400 has each.
+// BenchmarkFullTextScore measures ranking 20,000 texts by words that occur in one of 5, of 50 and of 400
+// texts.
 func BenchmarkFullTextScore(b *testing.B) {
 	c := benchSearch(b, benchQueryDocs, 0,
 		`{"excludedPaths":[{"path":"/text/?"}],"fullTextIndexes":[{"path":"/text"}]}`)
@@ -87,7 +88,7 @@ func BenchmarkFullTextScore(b *testing.B) {
 	})
 }
 
-// benchVectorPolicy has an index of vectors of that type; none: it has none.
+// benchVectorPolicy returns an indexing policy with a vector index of the given type; "none": without one.
 func benchVectorPolicy(kind string) string {
 	policy := `{"excludedPaths":[{"path":"/text/?"},{"path":"/v/*"}]`
 	if kind != "none" {
@@ -96,8 +97,8 @@ func benchVectorPolicy(kind string) string {
 	return policy + "}"
 }
 
-// BenchmarkVectorDistance looks for the 10 nearest of 20,000 vectors of 128 dimensions, among all and among
-// those that a condition leaves.
+// BenchmarkVectorDistance measures queries for the 10 nearest of 20,000 vectors of 128 dimensions, with
+// and without a further condition.
 func BenchmarkVectorDistance(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 4))
 	query := string(appendVector(nil, r, 128))
@@ -115,7 +116,7 @@ func BenchmarkVectorDistance(b *testing.B) {
 	}
 }
 
-// BenchmarkNearest looks for the 10 nearest of 100,000 vectors of 384 dimensions.
+// BenchmarkNearest measures queries for the 10 nearest of 100,000 vectors of 384 dimensions.
 func BenchmarkNearest(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	query := string(appendVector(nil, r, 384))

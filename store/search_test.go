@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// searchPolicy has indexes of words and of vectors of that type.
+// searchPolicy returns an indexing policy with full-text indexes and vector indexes of the given type.
 func searchPolicy(vectors string) string {
 	return fmt.Sprintf(`{"fullTextIndexes":[{"path":"/s"}],"vectorIndexes":[{"path":"/list","type":%q}]}`,
 		vectors)
 }
 
-// TestSearchIndexesChangeNothing asks for ranks and for the nearest vectors with indexes, some documents
-// being dead and not purged, and without indexes.
+// TestSearchIndexesChangeNothing checks that full-text and vector queries have the same results with and
+// without their indexes, even if these contain expired documents.
 func TestSearchIndexesChangeNothing(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestSearchIndexesChangeNothing(t *testing.T) {
 	}
 }
 
-// searches are the answers of searches in all scopes.
+// searches returns the results of several full-text and vector queries in all scopes.
 func (g *indexRig) searches() (answers []string) {
 	g.t.Helper()
 	for _, scope := range g.scopes() {

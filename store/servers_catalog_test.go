@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// catalogChangingEngine is an engine over which another store changes the catalog before every second
-// transaction on it.
+// catalogChangingEngine is an engine that calls before, in which another store changes the catalog, ahead
+// of every second transaction on the catalog.
 type catalogChangingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -34,7 +34,8 @@ func (m *catalogChangingEngine) Update(ctx context.Context, scopes [][]byte, fn 
 	return m.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// A change of the catalog succeeds if another store changes the catalog at the same time.
+// TestCatalogChangesOfSeveralStores checks that a change of the catalog succeeds while another store
+// changes it at the same time.
 func TestCatalogChangesOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	var m *catalogChangingEngine
@@ -103,8 +104,9 @@ func TestCatalogChangesOfSeveralStores(t *testing.T) {
 	}
 }
 
-// A request with a session of a container that another store has created in place of this one fails as one for
-// a deleted container, so that its caller looks for the new one.
+// TestSessionOfARecreatedContainer checks that a request with the session token of a container that
+// another store has created in place of a deleted one fails with CodeOwnerNotFound, so that its caller
+// looks up the new container.
 func TestSessionOfARecreatedContainer(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, "", 1)

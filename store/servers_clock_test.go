@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skewedClock is a system clock that shows another time than the one that it follows.
+// skewedClock is a clock that differs from another one by a fixed duration.
 type skewedClock struct {
 	ttl.Clock
 	by time.Duration
@@ -24,8 +24,8 @@ type skewedClock struct {
 
 func (c skewedClock) Now() time.Time { return c.Clock.Now().Add(c.by) }
 
-// twoServers is two stores over one engine that tells the time of clock, and the clocks of their machines.
-// The first store uses the engine that watch returns, which can observe the calls.
+// twoServers returns two stores over one engine whose own clock is clock. machines are the system clocks
+// of the two servers. The first store uses the engine that watch returns, which can observe its calls.
 func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]ttl.Clock,
 	watch func(engine.Engine) engine.Engine) (a, b *testStore) {
 	t.Helper()
@@ -61,8 +61,8 @@ func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]
 
 func unwatched(e engine.Engine) engine.Engine { return e }
 
-// Servers whose machines disagree about the time agree on what has expired, and date what they write by the
-// database's clock.
+// TestServersHaveTheTimeOfTheirDatabase checks that servers whose system clocks differ agree on what has
+// expired, and that both use the database's clock for _ts.
 func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
@@ -105,7 +105,8 @@ func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
 	}
 }
 
-// A wait ends with what another server writes. The clocks stand still: the wait does not look by itself.
+// TestWaitForAnotherServer checks that a write by another server ends a Wait. All clocks stand still, so
+// that the Wait cannot end by polling.
 func TestWaitForAnotherServer(t *testing.T) {
 	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
@@ -117,7 +118,7 @@ func TestWaitForAnotherServer(t *testing.T) {
 	}
 }
 
-// stallingEngine is a server's engine that stops the server in the middle of a split.
+// stallingEngine is the engine of a server that stops in the middle of a split until on is closed.
 type stallingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -142,7 +143,8 @@ func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// splitStalled is two servers, of which the first one is stopped in the middle of a split of the only range.
+// splitStalled returns two servers of which the first is stopped in the middle of a split of the only
+// range.
 func splitStalled(t *testing.T) (s *interruptedSplit) {
 	t.Helper()
 	s = &interruptedSplit{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
@@ -162,7 +164,7 @@ func splitStalled(t *testing.T) (s *interruptedSplit) {
 	return s
 }
 
-// interruptedSplit is a server that is stopped during a split, and another one.
+// interruptedSplit is a pair of servers, of which a is stopped during a split and b is running.
 type interruptedSplit struct {
 	a, b  *testStore
 	clock *ttl.VirtualClock
@@ -170,7 +172,8 @@ type interruptedSplit struct {
 	done  chan error // the result of the split
 }
 
-// writing begins a write on the second server, which waits for the split.
+// writing begins a write on the running server, and returns when it waits for the split. The channel gets
+// its result.
 func (s *interruptedSplit) writing(ctx context.Context) <-chan error {
 	s.b.t.Helper()
 	done := make(chan error, 1)
@@ -187,8 +190,8 @@ func (s *interruptedSplit) writing(ctx context.Context) <-chan error {
 	return done
 }
 
-// A split whose server has been stopped is undone by another one, so that a write that waits for it goes on.
-// The stopped server makes the split anew when it goes on.
+// TestSplitOfAServerThatStops checks that a running server undoes the split of a stopped one, so that a
+// waiting write continues, and that the stopped server starts the split again when it resumes.
 func TestSplitOfAServerThatStops(t *testing.T) {
 	t.Parallel()
 	s := splitStalled(t)
@@ -225,8 +228,9 @@ func TestSplitOfAServerThatStops(t *testing.T) {
 	}
 }
 
-// Writes, deletions of partition keys and changes of the container wait until another server
-// has split the range. The clocks stand still: the end of the split ends the wait.
+// TestWritesWaitForSplitOfAnotherServer checks that writes, deletions of partition keys and changes of the
+// container wait until another server has split the range. All clocks stand still, so that only the end of
+// the split can end the wait.
 func TestWritesWaitForSplitOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	s := splitStalled(t)
@@ -279,7 +283,8 @@ func TestWritesWaitForSplitOfAnotherServer(t *testing.T) {
 	}
 }
 
-// A write waits no longer for a split than for other writers, nor longer than its request.
+// TestWritesWaitForSplitsWithinTheirTime checks that a write that waits for a split fails when its context
+// ends or Options.QueryTime has passed.
 func TestWritesWaitForSplitsWithinTheirTime(t *testing.T) {
 	t.Parallel()
 	s := splitStalled(t)
@@ -309,14 +314,15 @@ func TestWritesWaitForSplitsWithinTheirTime(t *testing.T) {
 	}
 }
 
-// clockTurn lets the goroutines of the servers run.
+// clockTurn sleeps for a millisecond of real time, so that the goroutines of the servers can run.
 func clockTurn() {
 	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
 }
 
-// One server sends the events of a subscription. Another one does when that one stops.
+// TestDeliveryOfServers checks that only one of two servers sends the events of a subscription, and that
+// the other one continues when it stops.
 func TestDeliveryOfServers(t *testing.T) {
 	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// What one store defines the other finds, when it looks.
+// TestCatalogOfSeveralStores checks that a store finds what another store has created in the catalog after
+// CatchUp.
 func TestCatalogOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, "", 1)
@@ -83,7 +84,8 @@ func TestCatalogOfSeveralStores(t *testing.T) {
 	}
 }
 
-// A store whose clock is behind dates no write before one that is stored.
+// TestTimeOfSeveralStores checks that a store whose clock is behind gives no write a _ts before that of an
+// earlier write by another store.
 func TestTimeOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	a, _ := newServers(t, `"defaultTtl":-1`, 1)
@@ -107,8 +109,8 @@ func TestTimeOfSeveralStores(t *testing.T) {
 	}
 }
 
-// interferingEngine is an engine at which something happens before each transaction of a split, but for its
-// first, or after each.
+// interferingEngine is an engine that calls meddle before each transaction of a split except the first,
+// and after behind each of them.
 type interferingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -131,8 +133,8 @@ func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func
 	return at, err
 }
 
-// While one store splits a range the other writes nothing to it, and a store that is opened meanwhile undoes
-// the split, which begins anew.
+// TestSplitOfSeveralStores checks that no other store writes to a range that is being split, and that a
+// store that is opened meanwhile undoes the split, which then starts again.
 func TestSplitOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	var m *interferingEngine
@@ -175,8 +177,8 @@ func TestSplitOfSeveralStores(t *testing.T) {
 	}
 }
 
-// A store that is opened when a split has copied everything, but has not switched to the halves yet, undoes
-// the split, too; it may even split the range itself.
+// TestSplitUndoneBeforeItSwitches checks that a store that is opened after a split has copied everything,
+// but before it switches to the halves, undoes the split, and may then split the range itself.
 func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 	for _, splits := range []bool{false, true} {
 		for n, met := 1, true; met; n++ {
@@ -214,8 +216,8 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 	}
 }
 
-// catalogConflictEngine is an engine at which another store changes the catalog before the first transaction
-// that changes it.
+// catalogConflictEngine is an engine that calls first, in which another store changes the catalog, ahead
+// of the first transaction that changes the catalog.
 type catalogConflictEngine struct {
 	engine.Engine
 	engine.Getter
@@ -231,7 +233,8 @@ func (m *catalogConflictEngine) Update(ctx context.Context, scopes [][]byte, fn 
 	return m.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// A store that undoes a split when it is opened does so, too, if another store changes the catalog meanwhile.
+// TestOpenBesideAChangeOfTheCatalog checks that Open can undo a split while another store changes the
+// catalog.
 func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
 	var m *interferingEngine
 	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
@@ -268,7 +271,7 @@ func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
 	}
 }
 
-// afterViewEngine is an engine at which something happens after a View.
+// afterViewEngine is an engine that calls a function after each View.
 type afterViewEngine struct {
 	engine.Engine
 	engine.Getter
@@ -283,7 +286,8 @@ func (m *afterViewEngine) View(ctx context.Context, fn func(engine.Reader) error
 	return err
 }
 
-// Two stores split the same range: one is told that it has gone, whenever the other does it.
+// TestSplitsOfOneRangeByTwoStores checks that if two stores split one range, one of them fails with
+// CodeRangeGone, at whichever step the other one does it.
 func TestSplitsOfOneRangeByTwoStores(t *testing.T) {
 	for n, met := 1, true; met; n++ {
 		met = false

@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Two stores over one database: a wait ends by the other's write, without a look of its own, since its clock
-// stands still; half of the waits end within 100 ms. What one has made is known to the other.
+// TestStoresOfOneDatabase checks with two stores over one PostgreSQL database that a write by one ends a
+// Wait of the other without polling, half of the times within 100 ms, and that each finds what the other
+// has created.
 func TestStoresOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	ctx, url, schema := t.Context(), pgschema.URL(t), pgschema.New(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Reap and SweepNow purge what has expired by the database's time and by another server's policy, also if this
-// server has heard of neither.
+// TestReapOfSeveralServers checks that Reap and SweepNow use the current time of the database and the
+// current expiry policy, even if another server has changed that and this one has not read it yet.
 func TestReapOfSeveralServers(t *testing.T) {
 	t.Parallel()
 	for name, purge := range map[string]func(b *testStore) (int, error){

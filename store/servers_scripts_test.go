@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A script that one store creates, replaces or deletes is what the other runs next, without CatchUp.
+// TestScriptsOfSeveralStores checks that a store runs the current version of a script that another store
+// has created, replaced or deleted, without a call of CatchUp.
 func TestScriptsOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	const text = `SELECT VALUE udf.f() FROM c WHERE c.id = "1"`
@@ -66,7 +67,7 @@ func TestScriptsOfSeveralStores(t *testing.T) {
 	want("")
 }
 
-// rowsOf joins rows.
+// rowsOf returns the rows as one text.
 func rowsOf(rows [][]byte) (text string) {
 	for _, r := range rows {
 		text += string(r)

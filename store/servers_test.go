@@ -18,14 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// newServers is a bench with two stores over one engine, each with its own view of the one container. The
-// first is the bench's. Both are closed in the end, behind a look at what is stored.
+// newServers opens two stores over one engine that share one container. Both are closed at the end of the
+// test, after a check of the stored data.
 func newServers(t *testing.T, spec string, ranges int) (b *testStore, other *testStore) {
 	t.Helper()
 	return newServersOver(t, spec, ranges, func(e engine.Engine) engine.Engine { return e })
 }
 
-// newServersOver is newServers with a look at what the first store does with the engine.
+// newServersOver opens two stores like newServers. The first uses the engine that watch returns, which can
+// observe its calls.
 func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b,
 	other *testStore) {
 	t.Helper()
@@ -50,7 +51,7 @@ func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Eng
 	return b, other
 }
 
-// another is one more store over the bench's engine.
+// another opens one more store, with its own clock, over the engine of b.
 func (b *testStore) another(clock *ttl.VirtualClock) *testStore {
 	b.t.Helper()
 	other := *b
@@ -64,7 +65,7 @@ func (b *testStore) another(clock *ttl.VirtualClock) *testStore {
 	return &other
 }
 
-// agree checks that both stores see the same documents, and returns their ids.
+// agree checks that both stores list and read the same documents, and returns their ids.
 func agree(a, b *testStore) string {
 	a.t.Helper()
 	one, two := strings.Fields(a.ids(a.c)), strings.Fields(b.ids(b.c))
@@ -90,7 +91,8 @@ func (b *testStore) wantGone(id string) {
 	}
 }
 
-// What one store changes of a container holds for what the other does next, read or write.
+// TestStatesOfSeveralStores checks that a change of a container by one store applies to the next read and
+// the next write of the other store.
 func TestStatesOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	each := func(name, spec string, ranges int, fn func(t *testing.T, a, b *testStore)) {
@@ -198,7 +200,8 @@ func TestStatesOfSeveralStores(t *testing.T) {
 	})
 }
 
-// Two stores make databases and containers: no number is given twice, and no name.
+// TestNumbersOfSeveralStores checks that databases and containers that two stores create concurrently have
+// different numbers and names.
 func TestNumbersOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, "", 1)
@@ -223,8 +226,8 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 	}
 }
 
-// TestStoresSideBySide has two stores write to one container, and change it, at random. No number names two
-// writes, and both end with the same documents.
+// TestStoresSideBySide lets two stores write to and change one container at random. It checks that no etag
+// is used twice, and that both have the same documents in the end.
 func TestStoresSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestUsageOfServers counts documents on one server while another purges some, also twice in one second.
+// TestUsageOfServers checks that each of two servers counts the documents correctly while the other purges
+// some, even twice in one second.
 func TestUsageOfServers(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	b, other := twoServers(t, `"defaultTtl":-1`, clock, [2]ttl.Clock{clock, clock}, unwatched)

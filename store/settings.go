@@ -126,9 +126,9 @@ func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
 		"', to which '" + setting + "' leads, cannot take what comes from here: " + err.Error(), Err: err}
 }
 
-// checkArchive fails if the container name cannot be this one's archive. An archive has no unique keys, so
-// that it can store every document. Chains of archives must not form a cycle, nor be longer than MaxMoves,
-// including the moves that lead to this container.
+// checkArchive fails if the container called name cannot be the archive of c. An archive has no unique
+// keys, so that it can store every document. Chains of archives must not form a cycle, nor be longer than
+// MaxMoves, including the moves that lead to c.
 func (c *Container) checkArchive(name string) error {
 	if name == "" {
 		return fault.New(fault.CodeBadRequest,

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Whoever writes, the ceiling holds, in the document and in what decides about its life; what is there
-// already is left alone.
+// TestCeiling checks the setting TTLCeiling: every kind of write limits the ttl of a document to the
+// container's default TTL, and existing documents do not change.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":50`, 1)
@@ -72,7 +72,8 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// Settings live as long as their container, through restarts.
+// TestSettingsAreKept checks that the settings of a container survive restarts, and end with the
+// container.
 func TestSettingsAreKept(t *testing.T) {
 	t.Parallel()
 	fs, clock := testdisk.NewCrashable(t), ttl.NewManual(time.Unix(1_700_000_000, 0))
@@ -129,8 +130,8 @@ func TestSettingsAreKept(t *testing.T) {
 	}
 }
 
-// Two containers that are made in either order, one the archive of the other, with everybody at work: nobody
-// waits for ever, and nothing is lost.
+// TestMovesBesideEverything runs all kinds of operations concurrently on two containers, one the archive
+// of the other, created in either order. It checks that no deadlock occurs and no item is lost.
 func TestMovesBesideEverything(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {

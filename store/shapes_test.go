@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// queryShape is a query of a usual form, and what its first page may read. %d stands for the number of
-// documents. -1: no bound.
+// queryShape is a typical query with limits for the documents and index entries that its first page may
+// read; -1 means no limit. %d in the text stands for the number of documents.
 type queryShape struct {
 	name, text, pk  string
 	loaded, entries int64 // at most; entries also as a share of the documents, see all
@@ -84,8 +84,8 @@ func numbers(n int) (list string) {
 	return list + "1"
 }
 
-// TestShapes: what a query reads does not grow with the container where an index serves it, whatever the
-// order of its conditions.
+// TestShapes checks that typical queries that an index supports do not read more if the container has more
+// documents, whatever the order of their conditions.
 func TestShapes(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -132,7 +132,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// fillShapes writes n documents. The partition "quiet" has ten of the first ones.
+// fillShapes writes n documents. The first ten are in the partition "quiet", the others in 100 partitions.
 func fillShapes(b *testStore, n int) {
 	for i := range n {
 		pk, rare := fmt.Sprint("p", i%100), ""

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// BenchmarkSnapshots measures what a snapshot costs: taking it, going back to it after a write, and copying
-// its database. A document of this container has 17 keys, so that the larger store has a million.
+// BenchmarkSnapshots measures taking a snapshot, restoring it after a write, and copying its database, for
+// a small store and for one with a million keys.
 func BenchmarkSnapshots(b *testing.B) {
 	for _, where := range []string{"memory", "disk"} {
 		for _, docs := range []int{100, 60_000} {
@@ -55,7 +55,8 @@ func BenchmarkSnapshots(b *testing.B) {
 	}
 }
 
-// loaded is a store with so many documents of about 300 bytes.
+// loaded returns a store with docs documents of about 300 bytes, in memory or, if where is "disk", on
+// disk.
 func loaded(b *testing.B, where string, docs int) *store.DB {
 	b.Helper()
 	ctx := context.Background()

@@ -21,7 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// lookUp looks up the container of a bench, as one does after a restore.
+// lookUp sets b.c to the current container "c" and returns it. It is needed after a restore, which
+// invalidates the former Container.
 func (b *testStore) lookUp() *store.Container {
 	b.t.Helper()
 	d, err := b.db.Database("db")
@@ -60,7 +61,7 @@ func (b *testStore) upsert(id, body string) store.Item {
 	return item
 }
 
-// ids are the documents that there are, with their values.
+// ids returns the ids of a container's documents, sorted and with their values: "a=1 b".
 func ids(t *testing.T, c *store.Container) string {
 	t.Helper()
 	var out []string
@@ -178,7 +179,8 @@ func (b *testStore) incarnation() uint32 {
 	return n
 }
 
-// What a client still holds of the time before a restore names nothing else after it.
+// TestRestoreIsANewIncarnation checks that objects, etags, LSNs and resource ids from before a restore are
+// refused after it, or identify nothing new.
 func TestRestoreIsANewIncarnation(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -220,8 +222,8 @@ func TestRestoreIsANewIncarnation(t *testing.T) {
 	}
 }
 
-// The LSNs of a container go on above those that it had come to, even where it had been dropped and the store
-// closed.
+// TestRestoreOfADroppedContainer checks that after a restore new LSNs of a container are higher than all
+// that it had before, even if it was dropped and the store closed before the restore.
 func TestRestoreOfADroppedContainer(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -247,7 +249,7 @@ func TestRestoreOfADroppedContainer(t *testing.T) {
 	b.close()
 }
 
-// reopen closes the store and opens what it has left in memory.
+// reopen closes the store and opens it again on the in-memory disk fs.
 func (b *testStore) reopen(fs *testdisk.Disk) {
 	b.t.Helper()
 	if err := b.db.Close(); err != nil {
@@ -341,8 +343,9 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	b.close()
 }
 
-// TestRestoreOneContainer: a container comes back alone, replaced or deleted, with what expired by a shorter
-// default; its neighbour, and the database's clock, stay as they are.
+// TestRestoreOneContainer checks that RestoreContainer brings back one container that was changed or
+// deleted, including items expired by a shorter default since, and changes neither other containers nor
+// the database's clock.
 func TestRestoreOneContainer(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -399,8 +402,8 @@ func TestRestoreOneContainer(t *testing.T) {
 	b.close()
 }
 
-// Requests that run while the store goes back and forth get an answer of one state or are refused, and none
-// sees a mixture: two documents are always written together.
+// TestRestoreUnderLoad checks that requests during restores fail or see exactly one state: two documents
+// that are always written together never differ.
 func TestRestoreUnderLoad(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -479,8 +482,9 @@ func (b *testStore) pairOnce(worker, n int) {
 	}
 }
 
-// The n-th operation on the disk fails, n rising until all succeed: the store is as it was or as the
-// snapshot, goes on, and is the same when it is opened again.
+// TestSnapshotAndRestoreOnAFailingDisk lets the n-th disk operation of a snapshot and a restore fail, for
+// each n. It checks that the store then has either its state or the snapshot's, can be used, and is the
+// same after a reopen.
 func TestSnapshotAndRestoreOnAFailingDisk(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
@@ -553,7 +557,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 	return failed
 }
 
-// prepare makes a store whose snapshot has a=1 while it has a=2 itself.
+// prepare opens a store with an item a whose value is 1 in a snapshot, and 2 now.
 func (b *testStore) prepare(fs *testdisk.Disk) {
 	b.t.Helper()
 	var err error
@@ -572,8 +576,8 @@ func (b *testStore) prepare(fs *testdisk.Disk) {
 	b.upsert("a", `,"v":"2"`)
 }
 
-// After each operation on the disk while a store is restored, a crash: what is opened then is the one or the
-// other.
+// TestRestoreCrash crashes after each disk operation of a restore, and checks that the reopened store has
+// either the old or the restored data.
 func TestRestoreCrash(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()

@@ -26,7 +26,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// indexRig is a store with one container, whose documents are random.
+// indexRig is a store with one container of random documents, for comparing the container's indexes with
+// its documents.
 type indexRig struct {
 	t     testing.TB
 	fs    *testdisk.Disk
@@ -39,7 +40,7 @@ type indexRig struct {
 	ids   int // documents have the numbers below
 }
 
-// indexPolicies are policies of very different reach.
+// indexPolicies returns indexing policies of very different kinds, from the default to none.
 func indexPolicies() []string {
 	return []string{
 		`{}`,
@@ -74,7 +75,7 @@ func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, polic
 	return g
 }
 
-// setPolicy changes the spec. TTL is on wherever it may be.
+// setPolicy sets the indexing policy in g.spec, and turns TTL on unless the policy has no index.
 func (g *indexRig) setPolicy(policy string) {
 	p, err := index.Parse([]byte(policy))
 	if err != nil {
@@ -105,7 +106,7 @@ func (g *indexRig) open(ranges int) {
 	}
 }
 
-// reopen opens the store again, on what a crash has left of the disk where crash is set.
+// reopen opens the store again. If crash is set, it opens a copy of the disk as a crash leaves it.
 func (g *indexRig) reopen(crash bool) {
 	g.t.Helper()
 	if crash {
@@ -138,7 +139,7 @@ func (g *indexRig) check() {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// document is a random document with the id and partition of that number.
+// randomDocument returns a random document whose id and partition key follow from n.
 func randomDocument(r *rand.Rand, n int) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"id":"%d","pk":"p%d","sub":"s%d"`, n, n%4, n%3)
@@ -157,7 +158,7 @@ func randomDocument(r *rand.Rand, n int) []byte {
 	return []byte(b.String() + "}")
 }
 
-// step does one random thing to the container.
+// step performs one random operation on a document with a number in [from, to).
 func (g *indexRig) step(r *rand.Rand, from, to int) {
 	g.t.Helper()
 	n := from + r.IntN(to-from)
@@ -174,7 +175,7 @@ func (g *indexRig) step(r *rand.Rand, from, to int) {
 	}
 }
 
-// scopes are all kinds of scopes that there are.
+// scopes returns one scope of each kind.
 func (g *indexRig) scopes() []Scope {
 	list := []Scope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
 	if g.spec.PartitionKey.Kind == definition.KindMultiHash {
@@ -184,8 +185,8 @@ func (g *indexRig) scopes() []Scope {
 	return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
-// A query's sources show the documents that point reads show, and what they say of indexes is what the
-// documents say.
+// TestSourcesAgree checks that the data sources of queries (scan.Source) return the same documents as
+// point reads, and that their index entries agree with the documents.
 func TestSourcesAgree(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -221,8 +222,8 @@ func TestSourcesAgree(t *testing.T) {
 	}
 }
 
-// inScope reads all documents that there may be by their keys and returns the rids of those in a scope, range
-// after range and in order.
+// inScope reads every document by its key, and returns the rids of those in a scope, in the order of
+// ranges and rids.
 func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 	g.t.Helper()
 	st := g.c.state.Load()
@@ -250,7 +251,8 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 	return rids
 }
 
-// compareSources compares the sources of a scope with what point reads show of it. Nobody writes meanwhile.
+// compareSources compares the documents that the data sources of a scope return with those of point reads.
+// No writes may be running.
 func (g *indexRig) compareSources(scope Scope) {
 	g.t.Helper()
 	var seen []uint64
@@ -280,14 +282,14 @@ func (g *indexRig) compareSources(scope Scope) {
 	}
 }
 
-// sourceRow is a document that a source has shown.
+// sourceRow is a document that a data source (scan.Source) has returned.
 type sourceRow struct {
 	rid  uint64
 	head layout.ItemHeader
 	body []byte
 }
 
-// verifySource compares all that a source says of indexes with what its documents say, and returns the
+// verifySource compares all index entries of a data source with its documents, and returns the live
 // documents.
 func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
 	g.t.Helper()
@@ -343,7 +345,8 @@ func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
 
 func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x", key, rid) }
 
-// verifyTerms compares the terms of a path, the postings of each, and the documents that lack it.
+// verifyTerms compares the index entries of a path with the values in the live documents: the terms, the
+// postings of each, and the documents without the path.
 func (g *indexRig) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
 	g.t.Helper()
 	var want []string
@@ -404,7 +407,7 @@ type postingsIter interface {
 	Close() error
 }
 
-// liveOf drains postings and returns those of live documents.
+// liveOf reads a posting list to its end, closes it and returns the rids of live documents.
 func (g *indexRig) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
 	for it.Next() {
 		_, ok, err := s.Fetch(it.RID())
@@ -421,8 +424,8 @@ func (g *indexRig) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
 	return rids
 }
 
-// verifyPostings compares postings with the rids that they must lead to, by steps and by seeks. Postings that
-// are not exact may lead to others.
+// verifyPostings compares a posting list with the wanted rids, by Next and by SeekGE. If exact is false,
+// the list may contain further rids.
 func (g *indexRig) verifyPostings(s *scan.Source, name string, open func() postingsIter, want []uint64,
 	exact bool) {
 	g.t.Helper()
@@ -446,8 +449,8 @@ func (g *indexRig) verifyPostings(s *scan.Source, name string, open func() posti
 	}
 }
 
-// verifyWalk compares the entries of an interval, as far as their documents are alive, with those that must
-// be there, and the walk forwards with the walk backwards.
+// verifyWalk compares the index entries in the interval [lo, hi) that belong to live documents with the
+// wanted ones, read forwards and backwards.
 func (g *indexRig) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
 	g.t.Helper()
 	var walks [2][]string
@@ -474,7 +477,7 @@ func (g *indexRig) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
 	}
 }
 
-// valuesAt lists the values at a path, without an index.
+// valuesAt returns the values at a path of a document, read from the document itself.
 func valuesAt(v jsondoc.Value, p index.Path) (found []jsondoc.Value) {
 	switch {
 	case v.Kind() == jsondoc.Undefined:
@@ -491,7 +494,8 @@ func valuesAt(v jsondoc.Value, p index.Path) (found []jsondoc.Value) {
 	return found
 }
 
-// Only computed properties that are functions of the document's text can be in an index.
+// TestComputedPropertiesInIndexes checks that computed properties are indexed only if they depend on
+// nothing but the document.
 func TestComputedPropertiesInIndexes(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestQueriesGoOnInTemporaryFiles: with a folder for temporary files a query that has more groups, rows and
-// values than memory is answered; its pages read on where the page before has stopped, until a write or a
-// death changes what there is; and no file is left.
+// TestQueriesGoOnInTemporaryFiles checks queries that need more memory than allowed, with a folder for
+// temporary files: they succeed, later pages continue from the stored rows until a write or an expiry
+// changes the result, and no file is left.
 func TestQueriesGoOnInTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()

@@ -221,8 +221,9 @@ func (m *rangeSplit) View(ctx context.Context, fn func(engine.Reader) error) err
 func (m *rangeSplit) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
 // Write implements split.Container: it runs fn as one transaction in scopes. It holds the container's gate
-// (its lock) shared, unless alone says that the caller holds it exclusively. It fails with split.ErrReindexed
-// if the indexing policy has another number than round.
+// (its lock) shared, unless alone says that the caller holds it exclusively. It fails with
+// split.ErrReindexed if the number of changes of the container's indexing policy (IndexRound) is not round
+// any more.
 func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
@@ -284,8 +285,9 @@ func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func(
 	}
 }
 
-// trySwitch copies the rest and switches to the halves. If the rest is more than may be copied under the
-// locks, it copies a part of it and returns nil without switching.
+// trySwitch copies the rest of the range, including what has been written meanwhile, and switches to the
+// halves. If that is more than may be copied under the locks, it copies a part of it and returns nil
+// without switching.
 func (c *Container) trySwitch(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
 	err error) {
 	err = c.alone(ctx, func(st container.State) error {

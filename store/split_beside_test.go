@@ -20,12 +20,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// splitContextKey marks the context of a split, between whose steps something happens.
+// splitContextKey is the key of a context value that marks the engine calls of a split.
 type splitContextKey struct{}
 
-// during runs Split on the range id, and fn before each of its views and transactions that begins while the
-// gate is open. inside reports that the split itself shares the gate then: no change of the container can
-// come.
+// during splits the range id, and calls fn before each view and transaction of the split that begins while
+// the container's gate (its lock) is not held exclusively. inside reports that the split holds the gate
+// shared, so that fn must not change the container.
 func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
 	inside bool)) ([]store.PartitionRange,
 	error) {
@@ -46,7 +46,8 @@ func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
 	return halves, err
 }
 
-// While a range is being copied everybody goes on: with the range, with the container, with the catalog.
+// TestEverybodyGoesOnBesideASplit checks that operations on the range, the container and the catalog
+// succeed while the range is being copied.
 func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 	t.Parallel()
 	b, s := newSplitBench(t, testdisk.New(t))
@@ -107,14 +108,15 @@ func TestEverybodyGoesOnBesideASplit(t *testing.T) {
 	}
 }
 
-// randomWorkload writes, deletes, expires and purges at random, and keeps the book of what must be there.
+// randomWorkload writes, deletes, expires and purges items at random, and records which items must exist.
 type randomWorkload struct {
 	b    *testStore
 	r    *rand.Rand
 	want map[string]string // n by id, of what lives for ever
 }
 
-// step does a few of these. Where it is inside of the gate it does none that changes the container.
+// step performs a few random operations. If inside is true, it omits those that need the container's gate
+// exclusively.
 func (w *randomWorkload) step(inside bool) {
 	w.b.t.Helper()
 	must := func(err error) {
@@ -160,7 +162,8 @@ func (w *randomWorkload) step(inside bool) {
 	}
 }
 
-// holds checks that what has been acknowledged is there, once.
+// holds checks that the container has exactly the items in want, each once, after all items with a ttl
+// have expired.
 func (w *randomWorkload) holds(b *testStore, what string, want map[string]string) {
 	b.t.Helper()
 	b.clock.Advance(10 * time.Second) // what is mortal is dead
@@ -189,8 +192,8 @@ func (w *randomWorkload) holds(b *testStore, what string, want map[string]string
 	checkClean(b.t, b.db)
 }
 
-// Whatever is written, deleted and purged between the steps of a split is there afterwards, and after a crash
-// at any of them.
+// TestCrashInASplitBesideWriters checks that everything written, deleted and purged between the steps of a
+// split is correct after the split, and after a crash at any step.
 func TestCrashInASplitBesideWriters(t *testing.T) {
 	t.Parallel()
 	first := metamorphic.FirstSeed()
@@ -234,7 +237,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 	}
 }
 
-// settle makes all that was done durable.
+// settle runs an empty durable transaction, after which all earlier writes are durable.
 func settle(b *testStore, s *hookedEngine) {
 	if _, err := s.Engine.Update(b.ctx, [][]byte{{0}}, func(engine.Txn) error { return nil }); err != nil {
 		b.t.Error(err)

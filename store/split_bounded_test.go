@@ -19,8 +19,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// gateCountingEngine is an engine that counts what is read and written while a container's gate is shut, and
-// can let something happen at each view of a split that is taken while it is open and nobody is inside.
+// gateCountingEngine is an engine that counts the keys that are read and written each time a container's
+// gate (its lock) is held exclusively. It can call a function at each view of a split that begins while
+// nobody holds the gate.
 type gateCountingEngine struct {
 	testdisk.Engine
 	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
@@ -36,7 +37,8 @@ type watchedContainer struct {
 	between func()
 }
 
-// watch watches a container; the background works beside.
+// watch starts counting for a container. between, unless it is nil, is called at views of a split while
+// nobody holds the gate.
 func (e *gateCountingEngine) watch(c *Container, between func()) {
 	e.guarded.Store(&watchedContainer{c, between})
 }
@@ -95,7 +97,7 @@ func (t gateCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(ke
 func (t gateCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
 func (t gateCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
 
-// splitContextKey marks the context of a split in these tests.
+// splitContextKey is the key of a context value that marks the engine calls of a split.
 type splitContextKey struct{}
 
 func openCounting(t *testing.T) (*gateCountingEngine, *DB, *Container) {
@@ -150,8 +152,9 @@ func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 	}
 }
 
-// However large the range is and however much is written while it is copied, the gate is held for a bounded
-// number of keys.
+// TestSplitHoldsTheGateForFewKeys checks that a split reads and writes a limited number of keys while it
+// holds the container's gate (its lock), however large the range is and however much is written during the
+// copy.
 func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -183,7 +186,8 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 	}
 }
 
-// A change of the indexing policy makes the copy begin again; nothing of the former one's is left.
+// TestIndexingPolicyChangedBesideASplit checks that a split starts its copy again if the indexing policy
+// changes, and leaves no index entries of the former policy.
 func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	t.Parallel()
 	e, db, c := openCounting(t)
@@ -220,8 +224,8 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	soundAfterSplit(t, db, c, 700)
 }
 
-// A split whose container is dropped, whose database is dropped, whose caller goes or whose store is closed
-// gives up with the error that says so, at whichever step that is, and leaves nothing behind.
+// TestSplitGivesUp checks that a split ends with the right error and leaves nothing behind if, at any
+// step, its container or database is dropped, its context ends or the store is closed.
 func TestSplitGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, one := range []struct {

@@ -19,7 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// hookedEngine is an engine that tells of each transaction that the store makes while it is watched.
+// hookedEngine is an engine that calls functions set by the test before and after transactions, views and
+// reads of the store.
 type hookedEngine struct {
 	testdisk.Engine
 	mu     sync.Mutex                // for before: the background may be at work, too
@@ -46,7 +47,8 @@ func (s *hookedEngine) View(ctx context.Context, fn func(engine.Reader) error) e
 	return s.Engine.View(ctx, fn)
 }
 
-// at calls fn once, at the n-th look; it tells later whether it came to that.
+// at calls fn once, before the n-th view or single-key read from now on, counted from 0. done reports
+// whether fn was called, and removes it otherwise.
 func (s *hookedEngine) at(n int, fn func()) (done func() bool) {
 	happened := false
 	s.look = func() {
@@ -90,7 +92,8 @@ func (s *hookedEngine) fails() error {
 	return before()
 }
 
-// failing sets what is asked before each transaction.
+// failing sets a function that is called before each transaction and makes it fail by returning an error;
+// nil removes it.
 func (s *hookedEngine) failing(before func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +105,8 @@ func newSplitBench(t *testing.T, fs *testdisk.Disk) (*testStore, *hookedEngine) 
 	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
 }
 
-// newSplitBenchAt is newSplitBench where the clock shows that moment: a store refuses to start minutes before
-// what it holds was written.
+// newSplitBenchAt opens a store like newSplitBench, with a clock that starts at now. A store does not open
+// minutes before the time of its stored data.
 func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*testStore, *hookedEngine) {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
@@ -130,14 +133,15 @@ func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*testStore
 	return b, s
 }
 
-// makeEmpty makes the container.
+// makeEmpty creates the container for tests of splits, with one range.
 func (b *testStore) makeEmpty() {
 	b.t.Helper()
 	b.create(`"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},
 		"indexingPolicy":{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/tie"}]]}`, 1)
 }
 
-// make makes the container and fills it, with some that are dead already.
+// make creates the container and fills it with documents, some of which are expired or deleted but not
+// purged.
 func (b *testStore) make(documents int) {
 	b.t.Helper()
 	b.makeEmpty()
@@ -156,8 +160,8 @@ func (b *testStore) make(documents int) {
 	b.clock.Advance(5 * time.Second)
 }
 
-// sound checks a store that was opened after a crash or a failure: it has all items, unchanged, and can be
-// worked with.
+// sound checks a store that was opened after a crash or failure: it is consistent, has exactly the items
+// in want, and can be read, written and split.
 func (b *testStore) sound(what string, want map[string]string) {
 	b.t.Helper()
 	checkClean(b.t, b.db)
@@ -185,7 +189,8 @@ func (b *testStore) sound(what string, want map[string]string) {
 	checkClean(b.t, b.db)
 }
 
-// A crash after whichever step of a split leaves all items where they belong, once.
+// TestCrashInASplit checks that after a crash at any step of a split every item is in the right range,
+// once.
 func TestCrashInASplit(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -218,7 +223,8 @@ func TestCrashInASplit(t *testing.T) {
 	}
 }
 
-// A split that fails at whichever step has changed nothing, and nothing of it is left behind for good.
+// TestFailureInASplit checks that a split that fails at any step changes nothing, and that its copies are
+// deleted in the end.
 func TestFailureInASplit(t *testing.T) {
 	t.Parallel()
 	for _, lasts := range []bool{false, true} {
@@ -259,7 +265,8 @@ func TestFailureInASplit(t *testing.T) {
 	}
 }
 
-// A point read takes no lock: a split may come between any two of its looks.
+// TestSplitBetweenLooks checks that point reads, which take no lock, are correct if the range is split
+// between any two of their engine calls.
 func TestSplitBetweenLooks(t *testing.T) {
 	t.Parallel()
 	b, s := newSplitBench(t, testdisk.New(t))
@@ -317,7 +324,8 @@ func TestSplitBetweenLooks(t *testing.T) {
 	}
 }
 
-// The reaper may look at a range, and find it split when it acts.
+// TestSplitUnderTheReaper checks that a purge is correct if the range is split after the reaper has read
+// it and before it deletes.
 func TestSplitUnderTheReaper(t *testing.T) {
 	t.Parallel()
 	for n, happened := 0, true; happened; n++ {

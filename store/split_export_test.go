@@ -1,12 +1,14 @@
 package store
 
-// Inside reports how many share the container's gate; less than 0: it is shut.
+// Inside returns how many operations hold the container's gate (its lock) shared. It is negative if the
+// gate is held exclusively.
 func (c *Container) Inside() int64 {
 	n, _ := c.gate.State()
 	return n
 }
 
-// Turns counts those who have been inside alone, twice.
+// Turns returns a counter that increases by two each time the container's gate (its lock) is held
+// exclusively.
 func (c *Container) Turns() uint64 {
 	_, n := c.gate.State()
 	return n

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Readers of a change feed who follow one range into its halves, and one who reads the whole container, miss
-// nothing of what happens before, between, after and in the middle of splits, and are told nothing twice.
+// TestFeedsAcrossSplits checks that readers of a change feed that follow one range into its halves, and
+// one of the whole container, get every change before, during and after splits once.
 func TestFeedsAcrossSplits(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 	}
 }
 
-// create makes the container of a bench.
+// create creates the test's database and its container. policies holds members of the definition as JSON.
 func (b *testStore) create(policies string, ranges int) {
 	b.t.Helper()
 	d, err := b.db.CreateDatabase(b.ctx, "db", definition.Throughput{})
@@ -162,8 +162,8 @@ func (b *testStore) create(policies string, ranges int) {
 	}
 }
 
-// feedNow is the present position in the feed of all versions, of a range or, without an id, of the whole
-// container.
+// feedNow returns the current position in the feed of all versions, of the range id or, if that is empty,
+// of the whole container.
 func (b *testStore) feedNow(t *testing.T, id string) string {
 	t.Helper()
 	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,

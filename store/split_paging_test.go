@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// pagedQueries are queries that have pages, with the name of what their rows are in the order of, if they
-// are.
+// pagedQueries are queries whose results are read in several pages. by is the property by which the rows
+// are ordered; "": in no order.
 var pagedQueries = []struct {
 	text, by   string
 	descending bool
@@ -57,7 +57,7 @@ func newPagingBench(t *testing.T, ranges int) *testStore {
 	return b
 }
 
-// page fetches one page.
+// page returns one page of a query with at most n rows, and the continuation for the next page.
 func (b *testStore) page(text string, scope store.Scope, n int, token string) (rows []string, next string) {
 	b.t.Helper()
 	q := store.QueryRequest{Text: text}
@@ -75,15 +75,15 @@ func (b *testStore) page(text string, scope store.Scope, n int, token string) (r
 	return rows, page.Continuation
 }
 
-// splitRandom splits one of the ranges.
+// splitRandom splits a random range of the container.
 func (b *testStore) splitRandom(r *rand.Rand) {
 	b.t.Helper()
 	ids := b.rangeIDs()
 	b.split(ids[r.IntN(len(ids))], "")
 }
 
-// sameRows compares rows with what a query over all would give: the same ones, in the order that was asked
-// for.
+// sameRows checks that got has the same rows as want, and if by is not empty that they are ordered by this
+// property.
 func sameRows(t *testing.T, what string, got, want []string, by string, descending bool) {
 	t.Helper()
 	for i := 1; i < len(got) && by != ""; i++ {
@@ -122,7 +122,7 @@ func count(list []string, s string) (n int) {
 	return n
 }
 
-// A query over the whole container, with splits between its pages.
+// TestPagesAcrossSplits checks queries over the whole container with splits between their pages.
 func TestPagesAcrossSplits(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -151,8 +151,8 @@ func TestPagesAcrossSplits(t *testing.T) {
 	}
 }
 
-// A query over one range, which is split: the client goes on in each of the halves, with the continuation
-// that it has.
+// TestPagesGoOnInTheHalves checks that a query over one range can continue in each of the halves, with its
+// continuation from before the split.
 func TestPagesGoOnInTheHalves(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -174,8 +174,8 @@ func TestPagesGoOnInTheHalves(t *testing.T) {
 	}
 }
 
-// continueQuery splits a range and goes on in both halves from a token: to the end at depth 1, else for a
-// page before it splits the half.
+// continueQuery splits a range and continues a query in both halves from token. It reads to the end if
+// depth is 1. Otherwise it reads until a page has rows, and repeats this with a split of the half.
 func (b *testStore) continueQuery(text, id, token, by string, descending bool, r *rand.Rand,
 	depth int) (given []string) {
 	b.t.Helper()
@@ -201,7 +201,8 @@ func (b *testStore) continueQuery(text, id, token, by string, descending bool, r
 	return given
 }
 
-// Lists of items, whole and by ranges, with splits between their pages.
+// TestListsAcrossSplits checks lists of the whole container and of single ranges with splits between their
+// pages.
 func TestListsAcrossSplits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -251,7 +252,8 @@ func TestListsAcrossSplits(t *testing.T) {
 	}
 }
 
-// A continuation is not good for a part of the container that it has not been over.
+// TestForeignContinuationOfARange checks that a continuation is refused for a range to which it does not
+// belong.
 func TestForeignContinuationOfARange(t *testing.T) {
 	t.Parallel()
 	b := newPagingBench(t, 3)

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// settingsWorkload turns the logs of a container on and off, at random, and its clock back.
+// settingsWorkload is a randomWorkload that also turns the logs of the container on and off and sets the
+// clock back.
 type settingsWorkload struct {
 	*randomWorkload
 	kept, seenStates bool      // all versions, and expiries, are kept
@@ -57,8 +58,8 @@ func (w *settingsWorkload) turn() {
 	}
 }
 
-// A range is split while its logs are turned on and off and the clock is set back: what is there afterwards,
-// and after a crash at any step, is what was written.
+// TestSplitBesideSwitches splits a range while its logs are turned on and off and the clock is set back,
+// and checks the items after the split, and after a crash at any step.
 func TestSplitBesideSwitches(t *testing.T) {
 	t.Parallel()
 	first := metamorphic.FirstSeed()
@@ -104,15 +105,15 @@ func TestSplitBesideSwitches(t *testing.T) {
 	}
 }
 
-// crashedSplit is what a crash beside a split has left.
+// crashedSplit is a copy of the disk after a crash during a split, with the items that must be on it.
 type crashedSplit struct {
 	disk *testdisk.Disk
 	want map[string]string
 	now  time.Time
 }
 
-// The logs that a container keeps tell the same in the halves of a range, where they were turned on while it
-// was copied.
+// TestLogsTurnedOnBesideASplit checks that the log of expiries is complete after a split if it was turned
+// on while the range was being copied.
 func TestLogsTurnedOnBesideASplit(t *testing.T) {
 	t.Parallel()
 	for at := 0; ; at++ {
@@ -151,7 +152,7 @@ func TestLogsTurnedOnBesideASplit(t *testing.T) {
 	}
 }
 
-// writeN writes the i-th of some mortal items.
+// writeN upserts the i-th item with the value n and a ttl of 60 seconds.
 func (b *testStore) writeN(i, n int) {
 	b.t.Helper()
 	p := fmt.Sprint("p", i)
@@ -161,8 +162,8 @@ func (b *testStore) writeN(i, n int) {
 	}
 }
 
-// A restore that comes while a range is copied ends the split; what is restored is whole, whether the
-// snapshot is of before the split or of while it was under way.
+// TestRestoreBesideASplit checks that a restore during a split ends the split, and that the restored data
+// is complete, whether the snapshot was taken before or during the split.
 func TestRestoreBesideASplit(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()

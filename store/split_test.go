@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// split splits a range and returns the ids of its halves.
+// split splits a range at the effective partition key at, or in half if that is empty, and returns the ids
+// of the two new ranges.
 func (b *testStore) split(id, at string) (lower, upper string) {
 	b.t.Helper()
 	halves, err := b.c.Split(b.ctx, id, at)
@@ -28,7 +29,7 @@ func (b *testStore) split(id, at string) (lower, upper string) {
 	return halves[0].ID, halves[1].ID
 }
 
-// fill creates n documents in keys partitions.
+// fill creates n documents with keys different partition keys.
 func (b *testStore) fill(n, keys int) {
 	b.t.Helper()
 	for i := range n {
@@ -39,7 +40,7 @@ func (b *testStore) fill(n, keys int) {
 	}
 }
 
-// items are all items as they are rendered, by id.
+// items returns the JSON of all items in a scope, by id.
 func (b *testStore) items(scope store.Scope) map[string]string {
 	b.t.Helper()
 	all := map[string]string{}
@@ -67,7 +68,7 @@ func (b *testStore) rangeIDs() (ids []string) {
 	return ids
 }
 
-// A split moves items, and that is all: each keeps its rid, its etag, its LSN and its time.
+// TestSplit checks that a split changes no item: each keeps its rid, etag, LSN and _ts.
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
@@ -145,7 +146,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// checkRanges checks that ranges follow one another from the beginning to the end, under different ids.
+// checkRanges checks that the ranges cover the whole key space without gaps or overlaps, and have
+// different ids.
 func checkRanges(t *testing.T, set store.PartitionRanges) {
 	t.Helper()
 	at := ""
@@ -167,8 +169,8 @@ func checkRanges(t *testing.T, set store.PartitionRanges) {
 	}
 }
 
-// Where a range is split: at what is asked for if it lies inside, or where half of the documents are on
-// either side.
+// TestSplitPoint checks where a range is split: at the requested key if that lies inside, and otherwise so
+// that each half has half of the documents.
 func TestSplitPoint(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, key string }{
@@ -221,7 +223,7 @@ func TestSplitPoint(t *testing.T) {
 	}
 }
 
-// All documents of one partition key stay together.
+// TestSplitOfOneKey checks that a split keeps all documents of one partition key in one range.
 func TestSplitOfOneKey(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -243,8 +245,8 @@ func TestSplitOfOneKey(t *testing.T) {
 	}
 }
 
-// What is deleted stays deleted: a partition that was deleted whole and is not purged yet, and what has
-// expired.
+// TestSplitKeepsTheDeadDead checks that expired items, and items deleted with their whole partition key,
+// stay invisible after a split if they are not purged yet.
 func TestSplitKeepsTheDeadDead(t *testing.T) {
 	t.Parallel()
 	for _, sweepFirst := range []bool{false, true} {
@@ -285,7 +287,7 @@ func TestSplitKeepsTheDeadDead(t *testing.T) {
 	}
 }
 
-// A split while documents are being indexed anew.
+// TestSplitWhileReindexing checks a split while documents are being reindexed.
 func TestSplitWhileReindexing(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -316,7 +318,8 @@ func TestSplitWhileReindexing(t *testing.T) {
 	}
 }
 
-// Writers and readers by name notice nothing of a split but that it takes its time.
+// TestNobodyNoticesASplit checks that concurrent writers and readers of items get correct results and no
+// errors during splits.
 func TestNobodyNoticesASplit(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)

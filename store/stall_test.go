@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// blockingEngine is an engine that keeps one transaction open until it is told to go on, as a stored
-// procedure does that takes long.
+// blockingEngine is an engine that keeps one transaction open until release is closed, as a slow stored
+// procedure does.
 type blockingEngine struct {
 	testdisk.Engine
 	next    atomic.Bool // the next transaction is kept open
@@ -39,8 +39,8 @@ func (h *blockingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	}, ahead...)
 }
 
-// While a transaction is under way in one partition range, and a change of the policy waits for it, everybody
-// else goes on or gives up in time.
+// TestNobodyWaitsBeyondTheirDeadline checks that while a transaction blocks one range, and a change of the
+// container's policy waits for it, every other operation succeeds or fails within its time limit.
 func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
 	ctx := t.Context()
 	e, err := testdisk.NewCrashable(t).Open(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// steppingClock is a clock that goes on each time that it is looked at, once it has a step.
+// steppingClock is a clock that advances by step at each call of Now, once step is set.
 type steppingClock struct {
 	ttl.Clock
 	step, past atomic.Int64
@@ -23,7 +23,7 @@ type steppingClock struct {
 
 func (s *steppingClock) Now() time.Time { return time.Unix(1_700_000_000, s.past.Add(s.step.Load())) }
 
-// countdownContext is a context that ends when it has been looked at so many times.
+// countdownContext is a context that is canceled after left calls of Err.
 type countdownContext struct {
 	context.Context
 	left int
@@ -36,11 +36,12 @@ func (c *countdownContext) Err() error {
 	return nil
 }
 
-// dead is how many expired items a expiredItems has.
+// dead is the number of expired items in the container that expiredItems returns.
 const dead = 6000
 
-// expiredItems is a container with many items that have expired and are not purged, a living one before
-// them, and one behind. limit is the time limit for a page, 0 for the default.
+// expiredItems returns a container with many expired items that are not purged, and one live item before
+// and one after them, and the clock of its time limits. limit is the time limit for a page, 0 for the
+// default.
 func expiredItems(t *testing.T, limit time.Duration) (*testStore, *steppingClock) {
 	wall := &steppingClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`,
@@ -65,8 +66,8 @@ func expiredItems(t *testing.T, limit time.Duration) (*testStore, *steppingClock
 	return b, wall
 }
 
-// TestWalksLookAtTheirContext: whatever goes over many items that are dead ends with the context of its
-// caller, while it does so.
+// TestWalksLookAtTheirContext checks that every operation that passes over many expired items ends when
+// its context ends.
 func TestWalksLookAtTheirContext(t *testing.T) {
 	t.Parallel()
 	b, _ := expiredItems(t, 0)
@@ -114,8 +115,8 @@ func TestWalksLookAtTheirContext(t *testing.T) {
 	}
 }
 
-// pages follows pages to the end, each of which says what it has and how the next is asked for. It wants some
-// without anything.
+// pages reads pages to the end by calls of page, each with the continuation of the one before. It checks
+// that they return the ids in want, and that some of them are empty.
 func pages(t *testing.T, want string, page func(from string) (ids []string, next string, err error)) {
 	t.Helper()
 	var ids []string
@@ -141,8 +142,8 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 	}
 }
 
-// TestPagesOverTheDead: a page that walks for long without finding anything ends, and the next one goes on
-// where it has got to.
+// TestPagesOverTheDead checks that a page that passes over many expired items ends at its time limit, and
+// that the next page continues where it stopped.
 func TestPagesOverTheDead(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -194,7 +195,8 @@ func TestPagesOverTheDead(t *testing.T) {
 	}
 }
 
-// TestAggregateOverItsTime: what cannot go on where it was fails once its time is over.
+// TestAggregateOverItsTime checks that an aggregate query, which cannot be continued in another page,
+// fails at its time limit.
 func TestAggregateOverItsTime(t *testing.T) {
 	t.Parallel()
 	b, wall := expiredItems(t, 0)

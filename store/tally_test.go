@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestCountsFollowEveryChange compares COUNT and GROUP BY with the documents after each step of a random
-// history, often enough for the numbers of index entries to be cached.
+// TestCountsFollowEveryChange compares the results of COUNT and GROUP BY with the documents after each of
+// many random operations. It runs each query several times, so that the numbers of index entries are
+// cached.
 func TestCountsFollowEveryChange(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(racetest.Campaign(4, 2)) {
@@ -31,19 +32,19 @@ func TestCountsFollowEveryChange(t *testing.T) {
 	}
 }
 
-// countRig is a container of documents with one of three values of g.
+// countRig is a testStore whose documents have a property g with one of three values.
 type countRig struct {
 	*testStore
 	r *rand.Rand
 }
 
-// write stores document i, which may have a time to live of its own.
+// write stores the i-th document, sometimes with a ttl of its own.
 func (h *countRig) write(i int) {
 	own := [...]string{"", "", `,"ttl":-1`, `,"ttl":3`, `,"ttl":40`}[h.r.IntN(5)]
 	h.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","g":%d%s}`, i, i%5, h.r.IntN(3), own))
 }
 
-// step changes the documents, the clock or the settings.
+// step performs one random operation on the documents, the clock or the settings.
 func (h *countRig) step() {
 	i := h.r.IntN(300)
 	p := pk(fmt.Sprint("p", i%5))
@@ -82,7 +83,7 @@ func (h *countRig) step() {
 	}
 }
 
-// compare asks each question several times.
+// compare runs the counting queries several times each, and compares their results with the documents.
 func (h *countRig) compare() {
 	h.t.Helper()
 	var n [3]int

@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestTimelines plays the golden timelines: what an item does when its second has come, second by second.
-// None of the answers may depend on when the reaper comes by or on a restart.
+// TestTimelines runs the golden test cases in testdata/timelines: whether items are visible, second by
+// second, around their expiry. The results may depend neither on the reaper nor on restarts.
 func TestTimelines(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -57,7 +57,8 @@ func timeline(t *testing.T, d *datatest.Case) string {
 	return want
 }
 
-// play returns the answers to the steps of a history, one a line; what changes nothing has none.
+// play performs the steps of a history and returns their results, one per line. Steps without a result are
+// left out.
 func play(d *datatest.Case, h metamorphic.History, open metamorphic.SubjectOpener) string {
 	sub, err := open(h.Config)
 	if err != nil {
@@ -79,7 +80,7 @@ func play(d *datatest.Case, h metamorphic.History, open metamorphic.SubjectOpene
 	return out.String()
 }
 
-// A refused ttl is named as the client wrote it.
+// TestInvalidTTLIsNamed checks that the error for an invalid ttl contains the ttl as the client wrote it.
 func TestInvalidTTLIsNamed(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

@@ -38,7 +38,8 @@ func (b *testStore) count() string {
 	return ""
 }
 
-// TestTransact: all of it or nothing, it sees itself, and an operation that fails spoils nothing.
+// TestTransact checks that a transaction takes effect completely or not at all, sees its own writes, and
+// can continue after a failed operation.
 func TestTransact(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 3)
@@ -77,8 +78,8 @@ func TestTransact(t *testing.T) {
 	}
 }
 
-// TestTransactRefuses what is not for a transaction. The wall's clock stands: what is too large is not too
-// late.
+// TestTransactRefuses checks which operations fail in a transaction. The real-time clock stands still, so
+// that no time limit is reached.
 func TestTransactRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true,
@@ -126,8 +127,8 @@ func TestTransactRefuses(t *testing.T) {
 	}
 }
 
-// TestTransactIsLeftBehind: a function that does not return holds its range until its time is up, and then
-// nothing.
+// TestTransactIsLeftBehind checks that a function that does not return blocks its range only until the
+// time limit of the transaction.
 func TestTransactIsLeftBehind(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(0, 0))
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
@@ -184,7 +185,8 @@ func TestTransactIsLeftBehind(t *testing.T) {
 	}
 }
 
-// TestTransactPanics: a panic comes up where the transaction was asked for, and the range goes on.
+// TestTransactPanics checks that Transact panics with the value of a panic in its function, and that the
+// range can be used afterwards.
 func TestTransactPanics(t *testing.T) {
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
-// TestTripsOfPostgres counts the round trips on the connections to a PostgreSQL. No operation takes more of
-// them than the table of TestTrips says.
+// TestTripsOfPostgres counts the round trips of each operation on connections to PostgreSQL, and checks
+// that they are at most those in the golden table of TestTrips.
 func TestTripsOfPostgres(t *testing.T) {
 	at, err := url.Parse(pgschema.URL(t))
 	if err != nil {
@@ -73,8 +73,8 @@ func TestTripsOfPostgres(t *testing.T) {
 	}
 }
 
-// tripsOn returns the exchanges since the last call, without those that open connections or prepare
-// statements, and their statements.
+// tripsOn returns the number of round trips that the proxy has recorded since the last call, without those
+// that open connections or prepare statements, and their statements as text.
 func tripsOn(wire *roundtrips.RecordingProxy) (n int, detail string) {
 	for _, x := range wire.Take() {
 		text := x.String()
@@ -89,7 +89,8 @@ func tripsOn(wire *roundtrips.RecordingProxy) (n int, detail string) {
 	return n, detail
 }
 
-// tripTables reads the tables of a golden file: by the number of ranges, the trips of each operation.
+// tripTables parses the tables in a golden file: for each number of ranges, the round trips of each
+// operation by its name.
 func tripTables(t *testing.T, path string) map[int]map[string]int {
 	t.Helper()
 	f, err := os.Open(path)

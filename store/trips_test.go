@@ -20,8 +20,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The table of the round trips that each operation would make on an engine at the far end of a network: see
-// package trips.
+// TestTrips compares the numbers of round trips that each operation would need on a remote engine with a
+// golden table: see package roundtrips.
 func TestTrips(t *testing.T) {
 	t.Parallel()
 	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.Case) string {
@@ -43,14 +43,14 @@ func TestTrips(t *testing.T) {
 // tripNameWidth is the width of the column of names in the table.
 const tripNameWidth = 56
 
-// tripRow is what one operation cost.
+// tripRow is a row of the table: an operation and the round trips that it needed.
 type tripRow struct {
 	name   string
 	total  int
 	detail string
 }
 
-// tripCounter runs operations and counts their trips.
+// tripCounter performs operations on a store and counts their round trips.
 type tripCounter struct {
 	t    *testing.T
 	b    *testStore
@@ -88,12 +88,12 @@ func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	return tr
 }
 
-// options are those of a store that does nothing of its own accord.
+// options returns the options of a store that does no background work.
 func (tr *tripCounter) options(ranges int) store.Options {
 	return store.Options{Ranges: ranges, ManualReaper: true, Wall: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 }
 
-// all counts all operations of the table.
+// all performs and counts every operation of the table.
 func (tr *tripCounter) all() {
 	tr.writes()
 	tr.forget()
@@ -102,7 +102,7 @@ func (tr *tripCounter) all() {
 	tr.many()
 }
 
-// forget opens the store anew: nothing is known of where items lie.
+// forget reopens the store, so that its caches are empty, such as that of item locations.
 func (tr *tripCounter) forget() {
 	tr.t.Helper()
 	b := tr.b
@@ -118,7 +118,7 @@ func (tr *tripCounter) forget() {
 	b.lookUp()
 }
 
-// row adds what an operation cost.
+// row performs an operation and adds its name and its number of round trips to the table.
 func (tr *tripCounter) row(name string, fn func() error) {
 	tr.t.Helper()
 	tr.begin()
@@ -129,7 +129,8 @@ func (tr *tripCounter) row(name string, fn func() error) {
 	tr.rows = append(tr.rows, tripRow{name, n, detail})
 }
 
-// tripBody is a document of 1 KB. The order of n is not that of i.
+// tripBody returns the i-th document, of 1 KB. more holds further members as JSON. Its value n is not in
+// the order of i.
 func tripBody(i int, more string) []byte {
 	return fmt.Appendf(nil,
 		`{"id":"%d","pk":"p%d","n":%d,"city":"c%d","deep":{"a":%d,"b":"x"},"text":"%01000d"%s}`, i, i%10,
@@ -265,8 +266,8 @@ func (tr *tripCounter) many() {
 	}
 }
 
-// What is brought ahead changes no answer: a store over an engine that wants to be told ahead answers as one
-// over an engine that does not.
+// TestAnswersOverAFarEngine checks that reads have the same results over an engine with read-ahead as over
+// one without.
 func TestAnswersOverAFarEngine(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
@@ -297,7 +298,8 @@ func TestAnswersOverAFarEngine(t *testing.T) {
 	}
 }
 
-// answers reads the container to the end in all ways, by small pages.
+// answers reads the container to its end by queries, lists and change feeds, in small pages, and returns
+// all results.
 func (tr *tripCounter) answers() (all []string) {
 	const page = 7
 	b := tr.b

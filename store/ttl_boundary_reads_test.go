@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A observation is one call of a reader: what was known before it, and which items it showed.
+// observation is one read by a test: what was known about the items before it, and which items it
+// returned.
 type observation struct {
 	y      *boundaryRig
 	how    string
@@ -21,7 +22,7 @@ type observation struct {
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// knownLifetime is what was known of a boundaryItem before a call.
+// knownLifetime holds the values of a boundaryItem at the beginning of a read.
 type knownLifetime struct{ writes, until, dead int64 }
 
 func (g *observation) begin() {
@@ -34,13 +35,14 @@ func (g *observation) begin() {
 	g.before = g.y.now()
 }
 
-// settled reports whether a boundaryItem was not written from before the call until now: then dead is that of
-// what lay there.
+// settled reports whether the i-th boundaryItem was not written between the beginning of the read and now,
+// so that its known lifetime applies to what the read returned.
 func (g *observation) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }
 
-// show takes an item that was shown. It says itself when it expires, but for a lease.
+// show records that the read has returned an item, and fails the test if the item had expired before the
+// read. Unless the item is leased, its expiry follows from its body and ts.
 func (g *observation) show(body jsondoc.Value, ts int64) {
 	i, err := strconv.Atoi(body.Member("id").Str())
 	if err != nil || g.shown[i] {
@@ -65,7 +67,8 @@ func (g *observation) show(body jsondoc.Value, ts int64) {
 	}
 }
 
-// end judges all plots that the call was to show: those of a partition, or all.
+// end checks that the read has returned all live items of a partition, or of all partitions if partition
+// is negative.
 func (g *observation) end(partition int) {
 	after := g.y.now()
 	var judged, shown int64
@@ -84,7 +87,8 @@ func (g *observation) end(partition int) {
 	g.count(judged, shown, after)
 }
 
-// count counts judgments, of which shown were about items that were there.
+// count adds a read to the statistics of the test: judged items, of which shown were returned. after is
+// the second at the end of the read.
 func (g *observation) count(judged, shown, after int64) {
 	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
@@ -95,7 +99,8 @@ func (g *observation) count(judged, shown, after int64) {
 	}
 }
 
-// read asks in one way after the other.
+// read reads the items again and again until the test ends, by each kind of read in turn, and checks each
+// result.
 func (y *boundaryRig) read(seed uint64) {
 	g := &observation{y: y}
 	r := rand.New(rand.NewPCG(seed, 6))
@@ -131,7 +136,7 @@ func (y *boundaryRig) read(seed uint64) {
 	}
 }
 
-// scope is a partition, or everything.
+// scope returns the scope of a partition, or that of the whole container if partition is negative.
 func scope(partition int) store.Scope {
 	if partition < 0 {
 		return store.Scope{}
@@ -203,7 +208,8 @@ func (g *observation) query(text string, partition int) error {
 	return nil
 }
 
-// total counts: at least those who were alive all the time, at most those who were not dead all the time.
+// total counts the items by a query. The count must be at least the number of items that were alive during
+// the whole query, and at most that of items that were alive at some time of it.
 func (g *observation) total(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c",
@@ -245,8 +251,8 @@ func (g *observation) feed(partition int) error {
 	return nil
 }
 
-// follow reads on in a feed. The latest versions are alive; in the feed of all versions no item has expired
-// before its time.
+// follow reads the next page of a change feed and advances the position at. The feed of latest versions
+// must contain live items only, and that of all versions no expiry before its time.
 func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
@@ -284,7 +290,8 @@ func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) erro
 	return nil
 }
 
-// batchExecution reads a partition in a transaction, or items of any one by one.
+// batch reads items by a batch and checks the results: an item of one partition if atomic, or else all
+// items of the partition, or of all partitions if partition is negative.
 func (g *observation) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {

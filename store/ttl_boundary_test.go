@@ -28,9 +28,9 @@ const (
 	partitions = 4
 )
 
-// boundaryItem is a key, of which item after item makes use, and what its writer has told of the last of
-// them. A write never shortens the life of an item that is alive, so that until also holds while the next
-// write is under way.
+// boundaryItem is a key under which one item after the other is written, with the lifetime of the last one
+// as its writer knows it. A write never shortens the life of a live item, so until is also valid during
+// the next write.
 type boundaryItem struct {
 	id, partition string
 	kind          int
@@ -40,7 +40,7 @@ type boundaryItem struct {
 	dead   atomic.Int64 // and dead from this one on
 }
 
-// The kinds of plots.
+// The kinds of boundaryItems: by a ttl of their own, by the container's default, or with a lease.
 const (
 	ownLife = iota // a ttl of its own
 	inherits
@@ -48,7 +48,8 @@ const (
 	kinds
 )
 
-// boundaryRig is a container with its plots.
+// boundaryRig is a container with its boundaryItems, which concurrent goroutines write and read around
+// their expiry.
 type boundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
@@ -59,13 +60,15 @@ type boundaryRig struct {
 	short, long int64 // the defaults, between which it goes to and fro
 	plots       [plots]boundaryItem
 
-	// judgments, items shown and rightly missing, and judgments in which the clock moved
+	// the number of checked results; of items rightly returned and rightly missing; and of results during
+	// which the clock moved
 	judged, shown, gone, crossed atomic.Int64
 	enough                       int64
 	visits                       atomic.Int64 // of writers to plots
 }
 
-// TestNothingExpiredIsReturned: with a clock that a goroutine advances, and with one that runs by itself.
+// TestNothingExpiredIsReturned checks with concurrent readers that no read returns an expired item or
+// misses a live one, both with a clock that a goroutine advances and with a running clock.
 func TestNothingExpiredIsReturned(t *testing.T) {
 	t.Parallel()
 	t.Run("advanced", func(t *testing.T) {
@@ -144,7 +147,7 @@ func (y *boundaryRig) over() bool { return y.judged.Load() >= y.enough || y.t.Fa
 
 func (y *boundaryRig) now() int64 { return y.d.Now().Unix() }
 
-// tend changes the default and sweeps.
+// tend changes the container's default TTL and purges expired items repeatedly, until the test ends.
 func (y *boundaryRig) tend() {
 	for n := 0; !y.over(); n++ {
 		spec := y.c.Info().Spec
@@ -163,7 +166,7 @@ func (y *boundaryRig) tend() {
 	}
 }
 
-// write uses half of the plots.
+// write writes every second boundaryItem in turn, beginning with number half, until the test ends.
 func (y *boundaryRig) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
@@ -172,7 +175,8 @@ func (y *boundaryRig) write(half int) {
 	}
 }
 
-// use writes one boundaryItem in one way or another. Whether that succeeds reports whether there was an item.
+// use writes p by a random kind of write. Whether the write succeeds shows whether there was an item,
+// which is checked.
 func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
@@ -220,7 +224,8 @@ func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
 	}
 }
 
-// publish reports how long a new item lives, and lengthens that of some by a lease.
+// publish records how long the item that was just written lives, after taking a lease on it if p is
+// leased.
 func (y *boundaryRig) publish(r *rand.Rand, p *boundaryItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
@@ -240,14 +245,15 @@ func (y *boundaryRig) publish(r *rand.Rand, p *boundaryItem, it store.Item, life
 	raiseTo(&p.until, until)
 }
 
-// raiseTo stores n where it is higher.
+// raiseTo sets at to n if n is higher.
 func raiseTo(at *atomic.Int64, n int64) {
 	if n > at.Load() {
 		at.Store(n)
 	}
 }
 
-// check judges whether an item was found in a call that began at before and ended at after.
+// check fails the test if a call between the seconds before and after found an item that had expired at
+// dead, or missed one that lives until until. how names the call.
 func (y *boundaryRig) check(how string, p *boundaryItem, found bool, dead, until, before, after int64) {
 	switch {
 	case found && dead <= before:

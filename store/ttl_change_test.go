@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// defaultTTLChange is a change of a container's default, and back: from the second "at" on it is "to", from
-// four seconds later on it is "from" again.
+// defaultTTLChange is a change of a container's default TTL from from to to in the second at, and back
+// four seconds later.
 type defaultTTLChange struct {
 	from, to, at int64
 	c            *store.Container
@@ -21,7 +21,8 @@ func (ch *defaultTTLChange) String() string {
 	return fmt.Sprintf("default %d to %d at %d", ch.from, ch.to, ch.at)
 }
 
-// defaults are those that have been in force by a second, the last one last, with the seconds of that.
+// defaults returns the default TTLs that have been in force until a second, in order, each with the first
+// and last second of its time. changed says whether a change in that second has been made already.
 func (ch *defaultTTLChange) defaults(second int64, changed bool) (spans [][3]int64) {
 	end := func(at int64) int64 { return min(at, second) }
 	spans = append(spans, [3]int64{ch.from, 0, end(ch.at)})
@@ -34,8 +35,8 @@ func (ch *defaultTTLChange) defaults(second int64, changed bool) (spans [][3]int
 	return spans
 }
 
-// dead reports whether an item written in second 0 with a ttl has died: it has if its time was over in any
-// second so far, under a default of that second.
+// dead reports whether an item written in second 0 with the ttl own (0: none) has expired by a second:
+// that is, in any second so far under the default of that second. changed is as in defaults.
 func (ch *defaultTTLChange) dead(own, second int64, changed bool) bool {
 	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {
 		life := own
@@ -46,9 +47,9 @@ func (ch *defaultTTLChange) dead(own, second int64, changed bool) bool {
 	})
 }
 
-// Each change of the default by each kind of item, the second before, in and after the change and each
-// deadline: the present default counts from the last write on, backwards in time, and who was dead before
-// stays so.
+// TestTTLChangeOfDefault checks each change of the default TTL with each kind of item, around the change
+// and each expiry: the new default counts from the last write, also backwards in time, and expired items
+// stay expired.
 func TestTTLChangeOfDefault(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// changes reads a feed from a position to its end, in words, and returns where that is.
+// changes reads a change feed from a position to its end. It returns a short text for each change, and the
+// position at the end.
 func (b *testStore) changes(mode store.ChangeMode, from string) (words []string, end string) {
 	b.t.Helper()
 	req := store.ChangesRequest{Mode: mode, Start: store.ChangesStart{After: from}, MaxItems: -1}
@@ -44,8 +45,8 @@ func (b *testStore) showed(row string, got []string, want ...string) {
 	}
 }
 
-// The feed of latest versions has no deletes: what expires is passed over from that very second on, purged or
-// not.
+// TestTTLLatestFeed checks that the feed of latest versions does not return an item from the second of its
+// expiry on, whether it is purged or not, and that it contains no deletes.
 func TestTTLLatestFeed(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":5`, 1)
@@ -76,8 +77,9 @@ func TestTTLLatestFeed(t *testing.T) {
 	b.showed("after a soft delete", got)
 }
 
-// The feed of all versions shows an expiry as a delete with a mark of its own, once, when the item is purged
-// and not before; a create over a ghost purges it first. Other deletes have no such mark.
+// TestTTLAllVersionsFeed checks that the feed of all versions contains an expiry once, when the item is
+// purged, as a delete that is marked as an expiry. A create with the id of an expired item purges that
+// first.
 func TestTTLAllVersionsFeed(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)
@@ -118,8 +120,8 @@ func TestTTLAllVersionsFeed(t *testing.T) {
 	b.showed("a delete", got, "delete c")
 }
 
-// What an expiry tells: the key, the LSN of the version that expired, and, where the store is asked to, that
-// version.
+// TestTTLExpiryMetadata checks what an expiry in the feed of all versions contains: the key, the LSN of
+// the expired version and, with Options.TTLPreviousImage, that version.
 func TestTTLExpiryMetadata(t *testing.T) {
 	t.Parallel()
 	for _, keeps := range []bool{false, true} {

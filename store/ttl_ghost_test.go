@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
+// ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
 type ghostCase struct {
 	*ttlSuiteRig
 	pk        definition.PartitionKey
@@ -48,7 +48,7 @@ func (h *ghostCase) remove(match string) error {
 
 var errOldItem = errors.New("it is the old item still")
 
-// fresh refuses what is not a new item.
+// fresh returns err, or an error if it is the expired item and not a new one.
 func (h *ghostCase) fresh(it store.Item, err error) error {
 	if err == nil && (it.RID() == h.rid || it.ETag() == h.etag) {
 		return errOldItem
@@ -69,7 +69,7 @@ func (h *ghostCase) upsert(o store.WriteOptions) error {
 	return h.fresh(it, err)
 }
 
-// none refuses rows of a query, but for a count of 0.
+// none runs a query and returns an error if it has a row other than the count 0.
 func (h *ghostCase) none(text string) error {
 	page, _, err := h.c.Query(h.ctx,
 		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
@@ -79,7 +79,8 @@ func (h *ghostCase) none(text string) error {
 	return err
 }
 
-// batchExecution is a create and an operation on the ghost, of which nothing may be applied.
+// batch runs an atomic batch that includes an operation of the given kind on the expired item. It checks
+// that nothing takes effect, and returns the operation's error.
 func (h *ghostCase) batch(kind store.OperationKind) error {
 	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
@@ -102,7 +103,8 @@ func (h *ghostCase) batch(kind store.OperationKind) error {
 	return out.Results[1].Err
 }
 
-// ghostRows are the operations on a ghost, and how they are answered: with a code, or with success (0).
+// ghostRows are operations on an expired item with their expected results: an error code, or 0 for
+// success.
 var ghostRows = []struct {
 	name string
 	code fault.Code
@@ -186,8 +188,8 @@ var ghostRows = []struct {
 		func(h *ghostCase) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
-// Each operation on an item that has expired, in the very second and much later, whether it expired by its
-// own ttl or by the default: it is answered as if the item had never been.
+// TestTTLGhost checks that each operation on an item expired by its own ttl or by the default has the same
+// result as if the item had never existed, in the second of the expiry and much later.
 func TestTTLGhost(t *testing.T) {
 	t.Parallel()
 	for _, later := range []int64{0, 1, 3600} {
@@ -223,7 +225,7 @@ func TestTTLGhost(t *testing.T) {
 	}
 }
 
-// A ghost takes up space, and is counted as such, until it is purged.
+// TestTTLGhostTakesSpace checks that an expired item counts in the storage use until it is purged.
 func TestTTLGhostTakesSpace(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":5`, 1)
@@ -243,8 +245,8 @@ func TestTTLGhostTakesSpace(t *testing.T) {
 	}
 }
 
-// refreshes are the operations after which an item is as old as if it were new, and (false) those after which
-// it is not.
+// refreshes are operations on a live item. fresh says whether the operation restarts the item's time to
+// live.
 var refreshes = []struct {
 	name  string
 	fresh bool
@@ -313,8 +315,8 @@ func (h *ghostCase) within(atomic bool) error {
 	return err
 }
 
-// An item written in second 0 that lives 8 seconds, and what is done to it in second 3: a write of any kind
-// gives it its time anew, to second 10 and no further, all else leaves it as it is, to second 7.
+// TestTTLRefresh performs each operation in refreshes in second 3 on an item written in second 0 with a
+// ttl of 8, and checks that the item then lives through second 10 if it was written, and 7 if not.
 func TestTTLRefresh(t *testing.T) {
 	t.Parallel()
 	onFixtures(t, func(g *ttlSuiteRig) {
@@ -353,7 +355,7 @@ func TestTTLRefresh(t *testing.T) {
 	})
 }
 
-// Seconds are whole: an item that was written late in a second has less of its last one.
+// TestTTLWholeSeconds checks that an item written late in a second expires as if written at its beginning.
 func TestTTLWholeSeconds(t *testing.T) {
 	t.Parallel()
 	onFixtures(t, func(g *ttlSuiteRig) {
@@ -369,7 +371,7 @@ func TestTTLWholeSeconds(t *testing.T) {
 	})
 }
 
-// A write by a stored procedure counts like any other.
+// TestTTLRefreshByProcedure checks that a write by a stored procedure restarts an item's time to live.
 func TestTTLRefreshByProcedure(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":8`, 1)

@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// visibleItem is what a live item must show: its _ts and what its document says, "v" and "ttl", of which 0 is
-// none.
+// visibleItem is what reads must return of a live item: its _ts and the values "ttl" and "v" of its
+// document; 0 means that there is none.
 type visibleItem struct{ ts, ttl, v int64 }
 
-// visibilityCheck is one look at a container in every way that shows items. Each must show want and nothing
-// else; keys are those that are also asked for one by one.
+// visibilityCheck reads a container by every kind of read. Each must return exactly the items in want.
+// keys are the items that are also read one by one.
 type visibilityCheck struct {
 	ctx  context.Context
 	c    *store.Container
@@ -41,7 +41,8 @@ func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
 	return nil
 }
 
-// see notes an item.
+// see records an item that a read has returned, and fails if it is not expected, differs or is returned
+// twice.
 func (l *visibilityCheck) see(body jsondoc.Value, ts int64) error {
 	k := metamorphic.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
@@ -57,7 +58,7 @@ func (l *visibilityCheck) see(body jsondoc.Value, ts int64) error {
 	return nil
 }
 
-// all reports which live item has not shown.
+// all fails if the read has not returned all items in want.
 func (l *visibilityCheck) all() error {
 	for k, it := range l.want {
 		if !l.got[k] {

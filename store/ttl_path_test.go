@@ -21,7 +21,8 @@ import (
 
 const pathBegan = 1_700_000_000
 
-// based stores an item whose base is so many seconds from the beginning.
+// based stores an item whose time to live counts from its property base: base seconds after the beginning
+// of the test. more holds further members as JSON.
 func (b *testStore) based(id string, base int64, more string) {
 	b.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q,"pk":"p","base":%d%s}`, id, pathBegan+base, more)
@@ -30,7 +31,7 @@ func (b *testStore) based(id string, base int64, more string) {
 	}
 }
 
-// countFrom makes times to live count from a path.
+// countFrom sets the container's ttlPropertyPath and its default TTL.
 func (b *testStore) countFrom(path string, def ttl.Seconds) {
 	b.t.Helper()
 	d, err := b.db.Database("db")
@@ -51,7 +52,8 @@ func (b *testStore) wantIDs(what, want string) {
 	}
 }
 
-// The explanation says from when a time to live counts, and why.
+// TestExplainWithAPath checks that ExplainItem reports the time from which an item's time to live counts,
+// and why.
 func TestExplainWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -83,7 +85,7 @@ func TestExplainWithAPath(t *testing.T) {
 		inspect.SourceContainer)
 }
 
-// A dry run of a path reports what the change then does.
+// TestDryRunOfAPath checks that a dry run of a new ttlPropertyPath predicts the effects of the change.
 func TestDryRunOfAPath(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []int64{0, 1} { // looked at one by one, or taken for many
@@ -125,8 +127,8 @@ func TestDryRunOfAPath(t *testing.T) {
 	}
 }
 
-// What an item died of is told once, and it is moved where it belongs, though by its property it was over
-// before the log and the archive were there.
+// TestEventsAndArchiveWithAPath checks that an item that expires by a property is logged once and
+// archived, even if its expiry time lies before the log and the archive were set up.
 func TestEventsAndArchiveWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -176,7 +178,8 @@ func TestEventsAndArchiveWithAPath(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// A lease puts the end by a property off, and a change of the path does not save from it.
+// TestLeaseWithAPath checks that a lease suspends an expiry by a property, and that a change of the
+// ttlPropertyPath during the lease does not prevent the expiry after it.
 func TestLeaseWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -211,7 +214,8 @@ func TestLeaseWithAPath(t *testing.T) {
 	}
 }
 
-// An import with a remaining time to live is refused where its document says something else.
+// TestImportWithAPath checks that an import with a remaining time to live is refused if it contradicts the
+// property from which the time to live counts.
 func TestImportWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -236,7 +240,8 @@ func TestImportWithAPath(t *testing.T) {
 	b.wantIDs("after 15 seconds", "")
 }
 
-// A clock is not set back behind the last death, by whatever its item counted.
+// TestClockWithAPath checks that a clock cannot be set back behind the last expiry, for items whose time
+// to live counts from a property and for others.
 func TestClockWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100`, 1)
@@ -256,7 +261,7 @@ func TestClockWithAPath(t *testing.T) {
 	}
 }
 
-// A range is split while times to live begin to count from another property.
+// TestSplitWithAPath checks a split while the ttlPropertyPath of the container is being changed.
 func TestSplitWithAPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100`, 1)
@@ -295,8 +300,8 @@ func TestSplitWithAPath(t *testing.T) {
 	}
 }
 
-// Whatever a crash leaves of a change of the path, and of the work behind it, shows the same items, and the
-// work is done in the end.
+// TestPathSurvivesCrashes checks that the same items are visible after a crash at any step of a change of
+// the ttlPropertyPath and of the reindexing after it, and that the reindexing is completed in the end.
 func TestPathSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)

@@ -20,7 +20,7 @@ import (
 // has expired (ghost operations), of all when the default changes, and what the feeds show. Each row is
 // played in memory, on a disk that is opened anew now and then, and under each reaper.
 
-// ttlSuiteRig is a stage of the suite.
+// ttlSuiteRig is a store for the TTL tests, on one kind of disk and with one schedule of the reaper.
 type ttlSuiteRig struct {
 	*timelineRig
 	reaper  string
@@ -28,7 +28,7 @@ type ttlSuiteRig struct {
 	r       *rand.Rand
 }
 
-// onFixtures plays f on all grounds.
+// onFixtures runs f as a subtest on each kind of disk with each schedule of the reaper.
 func onFixtures(t *testing.T, f func(g *ttlSuiteRig)) {
 	t.Helper()
 	for i, reaper := range reapers {
@@ -56,7 +56,8 @@ func onFixtures(t *testing.T, f func(g *ttlSuiteRig)) {
 	}
 }
 
-// container makes the container "c", or another one.
+// container creates a container with the given default TTL; more holds further members of its definition
+// as JSON. If id is "c", it also becomes g.c.
 func (g *ttlSuiteRig) container(id string, def ttl.Seconds, more string) *store.Container {
 	g.t.Helper()
 	spec := specOf(g.t, more)
@@ -85,14 +86,14 @@ func (g *ttlSuiteRig) must(err error) {
 
 func (g *ttlSuiteRig) now() int64 { return g.clock.Now().Unix() - 1_700_000_000 }
 
-// until lets seconds pass, to a second that is counted from the beginning.
+// until advances the clock to a second, counted from the beginning of the test.
 func (g *ttlSuiteRig) until(second int64) {
 	g.t.Helper()
 	g.clock.Set(time.Unix(1_700_000_000+second, 0))
 	g.settle()
 }
 
-// settle lets the reaper do its work, or not, and now and then opens the store anew.
+// settle lets the reaper purge expired items if its schedule says so, and sometimes reopens the store.
 func (g *ttlSuiteRig) settle() {
 	g.t.Helper()
 	if g.durable && g.r.IntN(5) == 0 {
@@ -111,7 +112,7 @@ func (g *ttlSuiteRig) settle() {
 	}
 }
 
-// put upserts an item of the partition x.
+// put upserts an item in the partition "x" with the ttl own; 0: none.
 func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
 	_, _, err := c.Upsert(g.ctx, pk("x"),
@@ -121,7 +122,8 @@ func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.must(err)
 }
 
-// alive checks in every way that those items are alive, with the ttl and _ts that are given, and no others.
+// alive checks by every kind of read that of the ids in among exactly those in want are live items, with
+// the given ttl and with _ts counted from the beginning of the test. row names the case.
 func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string, want map[string]visibleItem) {
 	g.t.Helper()
 	var keys []metamorphic.ItemKey
@@ -138,13 +140,14 @@ func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string, want
 	}
 }
 
-// owns are the kinds of items by their own ttl: none, -1, 1, one that is shorter and one that is longer than
-// the default, the longest.
+// owns are the ttl values of the items in the tests: none (0), never (-1), the shortest, one shorter and
+// one longer than the default, and the longest.
 var owns = []int64{0, -1, 1, 4, 25, maxLife}
 
 const maxLife = int64(ttl.Max)
 
-// matrix is how many seconds each kind of item lives under a default; 0 is for ever.
+// matrix holds, for each default TTL, how many seconds an item with each ttl in owns lives; 0: it never
+// expires.
 var matrix = []struct {
 	def   int64 // 0 off
 	lives [6]int64
@@ -156,7 +159,8 @@ var matrix = []struct {
 	{maxLife, [6]int64{maxLife, 0, 1, 4, 25, maxLife}},
 }
 
-// The matrix of default and ttl, the second before each deadline, in it and after it.
+// TestTTLMatrix checks each combination of default TTL and ttl in matrix, in the second before each
+// expiry, in that second and after it.
 func TestTTLMatrix(t *testing.T) {
 	t.Parallel()
 	for _, row := range matrix {
@@ -184,7 +188,8 @@ func TestTTLMatrix(t *testing.T) {
 	}
 }
 
-// What is no time to live is refused, whatever the default and the operation, and nothing is changed.
+// TestTTLRefused checks that every kind of write with an invalid ttl fails and changes nothing, whatever
+// the default TTL.
 func TestTTLRefused(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
@@ -248,7 +253,8 @@ func TestTTLRefused(t *testing.T) {
 	}
 }
 
-// What a default may be, and what not: when a container is made, and when it is replaced.
+// TestTTLDefaults checks which default TTLs are accepted when a container is created and when it is
+// replaced.
 func TestTTLDefaults(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

@@ -21,16 +21,17 @@ import (
 
 var worldSeed = flag.Uint64("worlds.seed", 0, "run the world of this seed alone, under every reaper")
 
-// The reapers of a world: it has none, one that comes after each event, now and then, or some time after each
-// expiry.
+// reapers are the schedules of the reaper: it never runs, runs after each step, at random, or purges some
+// time after each expiry.
 var reapers = []string{"off", "each step", "random", "delayed"}
 
-// roundsEach is how many rounds of events a random world has, each followed by some seconds.
+// roundsEach is the number of rounds in a random timeline. Each round has several events and then some
+// seconds that pass.
 const roundsEach = 14
 
-// Whatever happens to an item, its container and the clock, and whenever the reaper comes by or the store is
-// opened anew: in every second reads, lists, queries, counts and the feed show those who are alive by a
-// simulation that goes second by second.
+// TestRandomTimelines performs random events on items, their container and the clock, with all schedules
+// of the reaper and with reopens. It checks in every second that reads, lists, queries, counts and the
+// change feed return the items that are live in a simulation.
 func TestRandomTimelines(t *testing.T) {
 	t.Parallel()
 	if *worldSeed != 0 {
@@ -48,7 +49,8 @@ func TestRandomTimelines(t *testing.T) {
 	t.Logf("%d timelines in %d worlds, from seed %d on", worlds*metamorphic.Partitions, worlds, first)
 }
 
-// runTimelines runs the worlds of some seeds in one store, the i-th of the test.
+// runTimelines plays n random timelines, with the seeds from first on, in one store. i is the number of
+// the store in the test, which determines its kind.
 func runTimelines(t *testing.T, first, n uint64, i int) {
 	t.Helper()
 	s := newTimelineRig(t, i%2 == 1)
@@ -73,7 +75,8 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 	}
 }
 
-// A timelineRig is a store on which worlds are played one after the other.
+// timelineRig is a store on which random timelines are played one after the other, with the simulation of
+// the current one.
 type timelineRig struct {
 	t      *testing.T
 	ctx    context.Context
@@ -119,15 +122,15 @@ func (s *timelineRig) open() error {
 	return err
 }
 
-// holdIndexer keeps a change of what times to live count from unfinished, so that items of several eras are
-// there.
+// holdIndexer stops the reindexer, so that a change of the ttlPropertyPath stays unfinished and there are
+// items indexed by several paths.
 func (s *timelineRig) holdIndexer() {
 	if s.release == nil {
 		s.release = s.db.HoldIndexer()
 	}
 }
 
-// sweep leaves the indexer where it is held.
+// sweep purges all expired items, also while holdIndexer has stopped the reindexer.
 func (s *timelineRig) sweep() (err error) {
 	if s.release != nil {
 		return s.db.SweepHeld(s.ctx)
@@ -160,8 +163,8 @@ func (s *timelineRig) close() {
 	}
 }
 
-// play lets a world pass in a new container, which it deletes afterwards, and returns where it parts from its
-// simulation.
+// play plays a random timeline w in a new container, which it deletes afterwards. It returns an error if
+// the store differs from the simulation.
 func (s *timelineRig) play(w metamorphic.TimelineContainer, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
@@ -208,7 +211,8 @@ func (s *timelineRig) play(w metamorphic.TimelineContainer, seed uint64, reaper 
 	return s.d.DeleteContainer(s.ctx, "c", store.WriteOptions{})
 }
 
-// step lets one event happen in both, and looks where seconds pass: before and after.
+// step performs one event on the store and on the simulation and compares the results. If the event lets
+// time pass, it compares all items before and after it.
 func (s *timelineRig) step(e metamorphic.TimelineEvent) error {
 	if e.Verb == metamorphic.Pass {
 		if err := s.look(); err != nil {
@@ -237,7 +241,8 @@ func (s *timelineRig) look() error {
 	return s.lookAhead(want)
 }
 
-// lookAhead asks the store when the items of the present world die, one by one and by a forecast.
+// lookAhead checks that ExplainItem and Forecast report the expiry times of the simulation. alive are the
+// live items.
 func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]visibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
@@ -272,7 +277,7 @@ func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]visibleItem) error
 	return err
 }
 
-// do lets an event happen in the store. Its answer is that of the simulation's Do.
+// do performs an event on the store, and returns its result in the same form as the simulation's Do.
 func (s *timelineRig) do(e metamorphic.TimelineEvent) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
@@ -317,7 +322,8 @@ func (s *timelineRig) do(e metamorphic.TimelineEvent) (answer string, err error)
 	return outcome(err)
 }
 
-// outcome is the word for a refusal that histories know; others are errors.
+// outcome returns "ok" for nil, and the name of the code for CodeNotFound and CodeConflict. Other errors
+// are returned unchanged.
 func outcome(err error) (string, error) {
 	switch {
 	case err == nil:
@@ -363,7 +369,7 @@ func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
 	return err
 }
 
-// document is what an event writes.
+// document returns the document that an event writes. began is the second in which the timeline began.
 func document(e metamorphic.TimelineEvent, began int64) []byte {
 	b := fmt.Appendf(nil, `{"id":%q,"pk":%q,`, e.ID, e.Partition)
 	if e.TTL != 0 {
@@ -378,7 +384,7 @@ func document(e metamorphic.TimelineEvent, began int64) []byte {
 	return fmt.Appendf(b, `"v":%d}`, e.V)
 }
 
-// patchTo sets what an event writes.
+// patchTo returns the patch that sets the values that an event writes. began is as in document.
 func patchTo(t *testing.T, e metamorphic.TimelineEvent, began int64) store.Patch {
 	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {

@@ -36,7 +36,8 @@ func (c *Container) Usage(ctx context.Context) (inspect.StorageUsage, error) {
 	return u, nil
 }
 
-// Statistics measures each partition range. Everything it measures is durable.
+// Statistics returns for each partition range its storage use and its largest partition keys. Everything
+// it measures is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
 	err = c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
 		list, err = inspect.MeasureRanges(state, r)

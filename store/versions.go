@@ -18,9 +18,9 @@ func (db *DB) ContinuousBackup() bool { return db.backup.Load() }
 // unchanged.
 func (db *DB) SetContinuousBackup(on bool) { db.backup.Store(on) }
 
-// trimVersions deletes the entries of a range's feed of all versions that are older than its retention. more
-// reports whether there are others that it could delete at once; next is the second at which there will be
-// more.
+// trimVersions deletes the entries of a range's feed of all versions that are older than its retention.
+// more reports whether further entries can be deleted now; next is the second at which the next entry
+// becomes too old.
 func (c *Container) trimVersions(ctx context.Context, st *container.State, s *container.Partition,
 	now int64) (more bool, next int64, err error) {
 	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyVersions, st.Retention(), now,

@@ -20,7 +20,7 @@ type WaitCondition uint8
 const (
 	// WaitExpired: the item is no longer visible.
 	WaitExpired WaitCondition = iota
-	// WaitPurged: the item's space is free.
+	// WaitPurged: the item is deleted from the engine, so that it takes no space any more.
 	WaitPurged
 	// WaitFeed: the change feed has a change of the item with an LSN above WaitRequest.After. Deletes and
 	// expiries are changes only if the container keeps all versions.

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// pendingWait is a Wait under way.
+// pendingWait is a call of Wait that is running in a goroutine.
 type pendingWait struct {
 	t    *testing.T
 	end  context.CancelFunc
@@ -35,7 +35,7 @@ func (b *testStore) waitFor(what store.WaitCondition, id string) *pendingWait {
 	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
 }
 
-// over waits for the end: it comes, or the test hangs.
+// over waits until the call of Wait has returned, and returns its result. The test hangs if it never does.
 func (w *pendingWait) over() store.WaitResult {
 	w.t.Helper()
 	<-w.done
@@ -46,7 +46,8 @@ func (w *pendingWait) over() store.WaitResult {
 	return w.out
 }
 
-// notYet ends a wait that must not be over.
+// notYet cancels the call of Wait, and checks that it had not returned before and that the item has the
+// given state.
 func (w *pendingWait) notYet(state inspect.ItemState) {
 	w.t.Helper()
 	w.end()
@@ -56,7 +57,8 @@ func (w *pendingWait) notYet(state inspect.ItemState) {
 	}
 }
 
-// Waits end by what they wait for: a clock that moves, a write, a purge, a change of the policy.
+// TestWait checks that Wait returns when its condition becomes true: by a clock move, a write, a purge or
+// a change of the expiry policy.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 2)
@@ -148,7 +150,8 @@ func TestWaitForFeed(t *testing.T) {
 	}
 }
 
-// A wait goes by the clock of its database, which may leave the server's at any time.
+// TestWaitByTheDatabasesClock checks that Wait uses the clock of its database, even if that stops
+// following the server's clock during the wait.
 func TestWaitByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -168,7 +171,7 @@ func TestWaitByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// The background's purge ends a wait: the reaper runs by the same clock.
+// TestWaitForTheReaper checks that a purge by the background reaper ends a wait for WaitPurged.
 func TestWaitForTheReaper(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1})
@@ -182,7 +185,7 @@ func TestWaitForTheReaper(t *testing.T) {
 	b.waitFor(store.WaitQuiet, "").over()
 }
 
-// What can never come about ends when there is nothing left to wait in.
+// TestWaitEndsWithTheContainer checks that Wait fails if its container is dropped or the store is closed.
 func TestWaitEndsWithTheContainer(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

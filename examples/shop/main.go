@@ -64,7 +64,7 @@ func connect(endpoint, key string) (*azcosmos.Client, error) {
 	return azcosmos.NewClientWithKey(endpoint, credential, nil)
 }
 
-// remind calls Round of a mailer again and again until ctx ends.
+// remind calls m.Round every ten seconds until ctx ends, and logs its errors.
 func remind(ctx context.Context, m *Mailer) {
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()

@@ -31,7 +31,8 @@ const (
 // ErrNoCart is returned if a customer has no cart, or if it has expired.
 var ErrNoCart = errors.New("there is no cart")
 
-// Cart is what a customer may buy. It expires an hour after its last change.
+// Cart holds the items that a customer has chosen but not bought yet. It expires an hour after its last
+// change.
 type Cart struct {
 	ID    string   `json:"id"`
 	User  string   `json:"user"`
@@ -46,12 +47,13 @@ type Order struct {
 	TTL   int      `json:"ttl"`
 }
 
-// Shop stores carts and orders.
+// Shop stores carts and orders in two containers of Cosmos DB.
 type Shop struct {
 	customers, abandoned *azcosmos.ContainerClient
 }
 
-// Open returns the shop in an account. It creates the containers that do not exist.
+// Open returns a shop that stores its data in the account of client. It creates the database and the
+// containers if they do not exist.
 func Open(ctx context.Context, client *azcosmos.Client) (*Shop, error) {
 	_, err := client.CreateDatabase(ctx, azcosmos.DatabaseProperties{ID: database}, nil)
 	if err != nil && statusOf(err) != http.StatusConflict {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// open returns a shop with a Mayfly server of its own, whose clock the test moves.
+// open starts a Mayfly server with a clock that the test can move, and returns a shop on it and the
+// server.
 func open(t *testing.T, opts ...mayflytest.Option) (*Shop, *mayflytest.Mayfly) {
 	t.Helper()
 	m := mayflytest.New(t, opts...)
@@ -124,7 +125,7 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 	want()
 }
 
-// TestBusyService tests that the SDK retries requests that the service refuses for a moment.
+// TestBusyService checks that the SDK repeats requests that the server throttles.
 func TestBusyService(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)

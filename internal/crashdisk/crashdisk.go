@@ -7,7 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Disk is a disk in memory. It is safe for concurrent use.
+// Disk is a file system in memory (a vfs.FS) whose state after a simulated crash can be copied at any time
+// with CrashClone. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
 	// held for writing by CrashClone, and for reading by operations that have more than one step
@@ -25,7 +26,7 @@ func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
 	return &Disk{MemFS: d.MemFS.CrashClone(cfg)}
 }
 
-// ReuseForWrite turns an old file into a new one: see vfs.FS.
+// ReuseForWrite renames the file oldname to newname and opens it to be overwritten: see vfs.FS.
 func (d *Disk) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	d.whole.RLock()
 	defer d.whole.RUnlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestBesideCrashes: nothing that a disk does waits forever for a crash, and each of its states can be had.
+// TestBesideCrashes runs CrashClone repeatedly while another goroutine uses the disk. It checks that
+// neither deadlocks, and that each clone can be used.
 func TestBesideCrashes(t *testing.T) {
 	d := New()
 	f, err := d.Create("0", vfs.WriteCategoryUnspecified)

@@ -24,7 +24,7 @@ func URL(t testing.TB) string {
 	return url
 }
 
-// prefix begins the names of all schemas.
+// prefix is the beginning of the names of all schemas that this package creates.
 const prefix = "mayfly_test_"
 
 // maxName is the maximum size of a name in PostgreSQL.
@@ -49,8 +49,9 @@ func New(t testing.TB) string {
 	return name
 }
 
-// Copy copies the committed tables of a schema of New or Copy to a new schema, in one snapshot, and returns
-// its name. Both are dropped together, so everything that a test closes after New is closed before.
+// Copy copies the committed tables of a schema that New or Copy has named to a new schema, in one
+// snapshot, and returns the new name. Both schemas are dropped when the test ends, after all cleanups that
+// were registered after New.
 func Copy(t testing.TB, from string) string {
 	t.Helper()
 	to := Beside(from)
@@ -72,8 +73,8 @@ func Beside(schema string) string {
 	return (schema[:nameSize] + "_" + strings.ToLower(rand.Text()))[:maxName]
 }
 
-// execute runs statements one after the other on a connection of their own. It can run after the end of the
-// test's context.
+// execute opens a connection and runs statements on it, one after the other. It can still be called after
+// t's context has ended.
 func execute(t testing.TB, url string, statements ...string) {
 	t.Helper()
 	ctx := context.Background()

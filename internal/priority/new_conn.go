@@ -14,8 +14,8 @@ import (
 // work for new connections, which includes TLS handshakes, is done by turns, and one processor remains for
 // the connections that are established.
 
-// NewConnTurns returns a TurnLimiter for the new connections of a server. Its clock is the system's, as that
-// of the connections' deadlines.
+// NewConnTurns returns a TurnLimiter for the new connections of a server. It uses the system clock,
+// because the connections' deadlines do.
 func NewConnTurns() *TurnLimiter {
 	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNewConnections: one new connection at a time is served until it waits for input, is established or
-// is closed; an established one is read without a turn.
+// TestNewConnections checks a TurnLimiter with one turn: one new connection at a time is served until it
+// waits for input, is established or is closed, and reads of an established one need no turn.
 func TestNewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurnsOf(1, ttl.NewManual(time.Unix(0, 0)))

@@ -81,8 +81,8 @@ func (w *LongOperation) lower() {
 	}
 }
 
-// end unlocks the goroutine from a thread whose priority has not been lowered. A lowered thread ends with
-// its goroutine.
+// end gives the thread back to the Go runtime if its priority has not been lowered. A thread with lowered
+// priority ends with the goroutine.
 func (w *LongOperation) end() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

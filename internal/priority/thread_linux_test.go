@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mine is the niceness of the calling thread.
+// mine returns the nice value of the calling thread.
 func mine(t *testing.T) int {
 	t.Helper()
 	kept, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())

@@ -12,15 +12,16 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A connection whose client sends without a pause never waits for input, so the goroutine that serves it
-// occupies a processor. Go looks for requests that have arrived on other connections only when a processor
-// has nothing else to run, or every 10 ms. Therefore few such goroutines run at a time, and one processor
-// remains for the other connections.
+// Limits of a TurnLimiter, which lets only a few connections be served at a time if their clients send
+// without a pause. Such a connection never waits for input, so its goroutine occupies a processor, and Go
+// looks for input of other connections only when a processor is idle, or every 10 ms. Therefore one
+// processor remains for the other connections.
 const (
-	// busyTime is how much longer a connection may have been served than it has waited for input, before it
-	// takes turns.
+	// busyTime is the balance from which on a connection needs a turn: the time that it has been served
+	// minus the time that it has waited for input, never below zero.
 	busyTime = 5 * time.Millisecond
-	// maxBusy limits what a connection must wait for input until it no longer takes turns.
+	// maxBusy is the maximum of the balance of a connection (the time served minus the time spent waiting
+	// for input), so that a short wait suffices to bring it below busyTime again.
 	maxBusy = 20 * time.Millisecond
 	// maxTurn is the time after which a turn ends, even if the goroutine is still busy or waits for something
 	// else.
@@ -45,7 +46,7 @@ func NewTurns(clock ttl.Clock) *TurnLimiter {
 	return NewTurnsOf(n, clock)
 }
 
-// NewTurnsOf returns a TurnLimiter that admits n at a time.
+// NewTurnsOf returns a TurnLimiter that gives out at most n turns at a time.
 func NewTurnsOf(n int, clock ttl.Clock) *TurnLimiter {
 	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
 }
@@ -116,7 +117,7 @@ func (x *TurnPermit) end() {
 	}
 }
 
-// Leave ends the turn, so that another connection is served. A turn that is nil has ended already.
+// Leave ends the turn, so that another connection is served. On a nil TurnPermit it does nothing.
 func (x *TurnPermit) Leave() {
 	if x != nil {
 		x.stop()

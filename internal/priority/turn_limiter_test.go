@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// delayedReader is the input of a connection: a read takes delay by the clock.
+// delayedReader is an endless input. Each read advances the clock by delay, as if it had waited for input.
 type delayedReader struct {
 	clock *ttl.VirtualClock
 	delay time.Duration
@@ -25,7 +25,7 @@ func (i *delayedReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTurns: a connection takes turns only if it is served for longer than it waits for input.
+// TestTurns checks that a connection needs turns only if it is served for longer than it waits for input.
 func TestTurns(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
@@ -65,7 +65,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd: a turn ends by time, so that a connection that waits for something else keeps nobody out.
+// TestTurnsEnd checks that a turn ends after maxTurn, so that a connection that waits for something other
+// than input does not block the others.
 func TestTurnsEnd(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
@@ -84,7 +85,8 @@ func TestTurnsEnd(t *testing.T) {
 	next.Leave()
 }
 
-// TestTurnsAlternate: two connections that send without a pause are served by turns.
+// TestTurnsAlternate checks that two connections whose clients send without a pause are served
+// alternately.
 func TestTurnsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := &TurnLimiter{semaphore.NewWeighted(1), ttl.SystemClock{}}
@@ -128,7 +130,8 @@ func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
 var _ io.Reader = endlessReader{}
 
-// TestTurnsLeaveAProcessor: without additional threads one processor is left.
+// TestTurnsLeaveAProcessor checks the number of turns that NewTurns allows: GOMAXPROCS-1, at least one,
+// and the number of processors if GOMAXPROCS is higher.
 func TestTurnsLeaveAProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for most, want := range map[int]int64{

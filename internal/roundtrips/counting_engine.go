@@ -231,14 +231,15 @@ func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
-// keyWriter has the methods of engine.Txn that txn overrides.
+// keyWriter has the methods of engine.Txn that set and delete keys, which the counting transaction
+// overrides.
 type keyWriter interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 	DeleteRange(r engine.Range)
 }
 
-// txn is the Txn of an Update. It also records which keys it has written.
+// txn is the transaction of an Update. It also records which keys it has written.
 type txn struct {
 	*reader
 	engine.TxnControl

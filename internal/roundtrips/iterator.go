@@ -10,7 +10,8 @@ import (
 // batchRow is a key and its value, as one row of a batch that an iterator has read.
 type batchRow struct{ key, value []byte }
 
-// iterator reads its rows in batches, as over a network.
+// iterator is an engine.Iterator that reads its rows in batches, as over a network, and counts each batch
+// as a round trip.
 type iterator struct {
 	e      *CountingEngine
 	r      *reader

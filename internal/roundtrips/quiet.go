@@ -33,7 +33,8 @@ func NewCountedTurn() *CountingLock {
 	return u
 }
 
-// Take waits for the calls of background work and keeps others from beginning until Give.
+// Take begins a counted operation: it waits until the running calls of background work have ended, and
+// makes new ones wait until Give.
 func (u *CountingLock) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // RoundTrip is one round trip in PostgreSQL's protocol: the messages that a client sends before it waits for
 // a response.
 type RoundTrip struct {
-	// Run holds the text of the statements that the exchange runs. It is empty if the exchange only
+	// Run holds the text of the statements that the round trip runs. It is empty if the round trip only
 	// prepares statements, which happens once per connection and statement.
 	Run []string
 }

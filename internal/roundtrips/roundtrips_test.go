@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
-// An engine that is counted is the engine that it was.
+// TestConformance runs the conformance tests of engines (package enginetest) on a CountingEngine over
+// Pebble in memory.
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 		fs := vfs.NewMem()

@@ -34,11 +34,13 @@ type exporter struct {
 	text     []string  // CSV columns whose texts are written unquoted
 	warnings io.Writer // output for warnings about items that an import would change
 	owners   int       // number of items with such a warning
-	// written is the number of items of the latest container that this command has written.
+	// written is the number of items that this command has written of the container that it exports at the
+	// moment or has exported last.
 	written int
 }
 
-// exportedFile is the result for one file, or for the standard output.
+// exportedFile is the JSON that the export command prints for one written file, or for the standard
+// output: the container and the number of its items.
 type exportedFile struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
@@ -140,7 +142,8 @@ var errExport = cli.Misuse(
 	"give --db and --container, or --db and a folder --to for all containers, or a folder " +
 		"--to for all databases")
 
-// files exports the container to the file, or each container of the database to its own file in the folder.
+// files exports the container to the file, or each container of the database to its own file in the
+// folder. Data for the standard output goes to out, and messages about finished files go to told.
 func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 	names, paths := []string{e.Container}, []string{e.to}
 	if e.Database == "" {
@@ -274,7 +277,8 @@ func (e *exporter) appendItem(dst []byte, row json.RawMessage, first bool) []byt
 	return appendExported(dst, row)
 }
 
-// warnAge warns about an item with a member that an import would take for the item's age.
+// warnAge prints a warning if an item has a member _mayfly of its own. An import reads that member as the
+// time at which the item was written.
 func (e *exporter) warnAge(row json.RawMessage) {
 	own := jsondoc.Of(row).Member("_mayfly")
 	if own.Kind() == jsondoc.Undefined || own.Member("deadLetterReason").Kind() != jsondoc.Undefined {

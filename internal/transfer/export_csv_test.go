@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNotCSV: an error names the item that cannot be a row.
+// TestNotCSV checks that writeCSV fails with the line and the id of a document that CSV cannot express.
 func TestNotCSV(t *testing.T) {
 	var no *csvExportError
 	spool := strings.NewReader(`{"id":"7"}` + "\n" + `{"id":"8","a.b":1}`)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFileNames: each container has a file name of its own that every operating system accepts.
+// TestFileNames checks that the containers of a database get different file names that every operating
+// system accepts.
 func TestFileNames(t *testing.T) {
 	odd := fileNames([]string{"con", "Nul.txt", "com1", "com10", "..", ".", ".git", "a."})
 	want := []string{"%con", "%Nul.txt", "%com1", "com10", "%2E%2E", "%2E", "%2Egit", "a%2E"}

@@ -31,7 +31,7 @@ const seedPath = "_mayfly/seed"
 // itemsFile is the name of the file with a container's documents.
 const itemsFile = "items.ndjson"
 
-// store exports all databases into the folder.
+// store exports all databases of the server as a seed (files with a server's content) into the folder.
 func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	if err := e.open(); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (e *exporter) open() error {
 	return os.WriteFile(mark, []byte("An export to this folder has not come to its end.\n"), 0o600)
 }
 
-// definitions writes the server's definitions, without documents. A continued export fails if objects whose
-// files exist already have been deleted since.
+// definitions writes the server's definitions (has) as files of the seed, without documents. A continued
+// export fails if the folder has a file of an object that has been deleted from the server since.
 func (e *exporter) definitions(has laboratory.SeedFiles) error {
 	for name := range has.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {

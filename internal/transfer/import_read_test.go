@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// endlessReader is an input that repeats a text and has no end; read is how much of it was taken.
+// endlessReader is an input that repeats a text without end. read is the number of bytes that were read.
 type endlessReader struct {
 	text string
 	read int
@@ -24,8 +24,8 @@ func (e *endlessReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestDocumentsWithoutEnd: a line, a row or an element that does not end is refused before it fills the
-// memory, and what is as long as it may be is not.
+// TestDocumentsWithoutEnd checks, for each format, that an endless line, row or element fails with
+// errTooLong before it fills the memory, and that a document just below the limit is accepted.
 func TestDocumentsWithoutEnd(t *testing.T) {
 	long := strings.Repeat("x", maxImportLine-64)
 	for _, c := range []struct{ format, begin, end string }{
@@ -58,7 +58,8 @@ func TestDocumentsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestNothingFollowsAnArray: what stands behind the array is not passed over in silence.
+// TestNothingFollowsAnArray checks that only blanks may follow the end of a JSON array: anything else is
+// an error.
 func TestNothingFollowsAnArray(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{}]\n \t\r\n": "EOF",
@@ -79,7 +80,7 @@ func TestNothingFollowsAnArray(t *testing.T) {
 	}
 }
 
-// TestPlacesOfErrors: an error has the line and the column at which a document ceases to be one.
+// TestPlacesOfErrors checks the line and the column in the errors for malformed JSON, JSON lines and CSV.
 func TestPlacesOfErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"f.json", "[\n {\"id\":\"1\",\n  \"user\":\"a\"},\n {\"id\":\"2\",\n" +
@@ -109,7 +110,8 @@ func TestPlacesOfErrors(t *testing.T) {
 	}
 }
 
-// TestPlacesOfElements: each element of an array has the place where it begins.
+// TestPlacesOfElements checks that each element of a JSON array is returned with the line and column at
+// which it begins.
 func TestPlacesOfElements(t *testing.T) {
 	long := strings.Repeat("\n", 1<<17)
 	source, end, err := openDocuments(strings.NewReader("[{}, {\n}\n,\n "+long+" {}]"), "f.json", "auto", nil)
@@ -125,7 +127,7 @@ func TestPlacesOfElements(t *testing.T) {
 	}
 }
 
-// TestColumnsOfManyLevels: a column deeper than a document is refused before a document is made of it.
+// TestColumnsOfManyLevels checks that a CSV column name with more than maxColumnLevels levels is refused.
 func TestColumnsOfManyLevels(t *testing.T) {
 	for levels, wrong := range map[int]bool{maxColumnLevels: false, maxColumnLevels + 1: true} {
 		text := strings.Repeat("a.", levels-1) + "b\n1\n"
@@ -139,8 +141,8 @@ func TestColumnsOfManyLevels(t *testing.T) {
 	}
 }
 
-// FuzzDocuments: whatever a file holds, it is read to its end or to an error with a place, and every document
-// is JSON.
+// FuzzDocuments checks that any input is read to its end or to an error, and that every document returned
+// is valid JSON.
 func FuzzDocuments(f *testing.F) {
 	f.Add("csv", "id,a.b,\"c\"\n1,2,{}\n")
 	f.Add("json", `[{"id":"1"}, {"id":"2","a":[1]}]`)

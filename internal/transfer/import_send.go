@@ -62,7 +62,8 @@ type importRequest struct {
 	done    chan struct{} // closed when results and err are set
 }
 
-// importWindow holds the running requests. It is used by one goroutine.
+// importWindow sends the requests of an import, several at a time: it holds the request that is being
+// filled and those whose results have not arrived. Only one goroutine uses it.
 type importWindow struct {
 	i       *importer
 	ctx     context.Context // ends when a request fails

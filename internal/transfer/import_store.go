@@ -141,7 +141,7 @@ func forgetParts(parts []seedFilePart) error {
 	return nil
 }
 
-// seedDiffError is the error for a seed that differs from the server's definitions. It has been printed.
+// seedDiffError reports that a seed differs from the server's definitions. The differences were printed.
 type seedDiffError struct{ refusal *cli.ResponseError }
 
 func (d *seedDiffError) Error() string {
@@ -151,8 +151,8 @@ func (d *seedDiffError) Error() string {
 
 func (d *seedDiffError) Unwrap() error { return d.refusal }
 
-// apply sends the definitions of the seed to the server, which fails if its own differ. Before it writes them,
-// apply records this in a file: after an interruption, differences may be replaced, as half-written ones.
+// apply sends the definitions of the seed to the server, and fails if its own differ. It first writes a
+// marker file, so that differences left by an interrupted import are replaced when it is continued.
 func (s *seedImport) apply(ctx context.Context, read *seed.Seed) error {
 	question := map[string]any{"files": read.Files(), "root": s.path}
 	if isFile(s.path) {
@@ -192,7 +192,7 @@ func (s *seedImport) definitionsNote() string {
 	return filepath.Join(s.path, "definitions")
 }
 
-// ask sends the definitions to the server, to be stored or only to be compared.
+// ask posts the seed's definitions (question) to the server, to be stored or only to be compared.
 func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 	req, err := s.Call(ctx, http.MethodPost, seedPath, question)
 	if err != nil {
@@ -342,7 +342,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 	return same
 }
 
-// compare counts a refused document that exists already, and reports one that conflicts with another.
+// compare counts a refused document that the server already has, and reports any other conflict.
 func (w *importWindow) compare(l inputDocument, refusal documentResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {

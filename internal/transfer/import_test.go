@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// TestImportEndsBetweenLines: an import that is broken off says how far it has come, and reads no further.
+// TestImportEndsBetweenLines checks that an import with a canceled context reads nothing, and that its
+// error contains the number of imported documents.
 func TestImportEndsBetweenLines(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -23,8 +24,8 @@ func TestImportEndsBetweenLines(t *testing.T) {
 	}
 }
 
-// TestStoppedImport: an import of a file that is broken off says once how far it has come, and how it goes
-// on.
+// TestStoppedImport checks the error of an import of a file that is canceled halfway: it names the cause
+// once, and says how to continue the import.
 func TestStoppedImport(t *testing.T) {
 	m := mayflytest.New(t)
 	m.Container("db/c", "/pk")
@@ -45,7 +46,8 @@ func TestStoppedImport(t *testing.T) {
 	}
 }
 
-// TestDocumentCount: the export's progress is shown of the documents that the container has.
+// TestDocumentCount checks that DocumentCount, from which the progress of an export is computed, returns
+// the number of documents in a container.
 func TestDocumentCount(t *testing.T) {
 	m := mayflytest.New(t)
 	m.Container("db/c", "/pk")
@@ -61,7 +63,7 @@ func TestDocumentCount(t *testing.T) {
 	}
 }
 
-// cancelingReader is a reader that ends a context when so many bytes have been read.
+// cancelingReader is a reader that cancels a context once left bytes have been read.
 type cancelingReader struct {
 	in     io.Reader
 	left   int

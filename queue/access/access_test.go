@@ -33,8 +33,8 @@ func reasonOf(err error) RefusalReason {
 	return 0
 }
 
-// signed makes a token of a resource that is escaped already, with the signature first as some clients have
-// it.
+// signed returns a shared access signature by key. escaped is the resource, already escaped, and end the
+// expiry time in seconds since 1970. The signature comes first, as some clients write it.
 func signed(key Key, escaped, end string) string {
 	mac := hmac.New(sha256.New, []byte(key.Text))
 	mac.Write([]byte(escaped + "\n" + end))

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ruleXML is a shared access rule as clients write it.
+// ruleXML returns a shared access rule in XML. rights are names separated by "+".
 func ruleXML(name, rights, primary, secondary string) string {
 	b := `<AuthorizationRule i:type="SharedAccessAuthorizationRule"><ClaimType>SharedAccessKey</ClaimType>` +
 		`<ClaimValue>None</ClaimValue><Rights>`
@@ -21,7 +21,8 @@ func ruleXML(name, rights, primary, secondary string) string {
 		secondary + "</SecondaryKey></AuthorizationRule>"
 }
 
-// accessRulesByPath are rules by the paths of entities in lower case.
+// accessRulesByPath maps the paths of entities, in lower case, to their shared access rules in XML. It
+// implements AccessRuleSource.
 type accessRulesByPath map[string]string
 
 func (e accessRulesByPath) AccessRules(path string) (entity string, rules []byte) {
@@ -34,7 +35,8 @@ func (e accessRulesByPath) AccessRules(path string) (entity string, rules []byte
 	return "", nil
 }
 
-// TestKeysOfEntities: a key of an entity's own is good for that entity, by its rights.
+// TestKeysOfEntities checks that a key of a queue or topic is valid for this entity and the paths below
+// it, with the rights of the key, and for no other entity.
 func TestKeysOfEntities(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	own := accessRulesByPath{"orders": ruleXML("own", "Send", "first", "second") + ruleXML("all",
@@ -89,7 +91,8 @@ func TestKeysOfEntities(t *testing.T) {
 	}
 }
 
-// TestParseRules: what is no rule is refused, and no key is told.
+// TestParseRules checks that ParseRules accepts valid rules and refuses malformed ones, with errors that
+// contain no key.
 func TestParseRules(t *testing.T) {
 	if keys, err := ParseRules([]byte(ruleXML("a", "Listen+Send", "1", "2") + ruleXML("b",
 		"Manage+Send+Listen", "3", ""))); err != nil ||

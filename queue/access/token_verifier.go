@@ -75,7 +75,7 @@ const (
 	Lacking                            // the key lacks the required right
 )
 
-// Error is the error for a key or token that is refused.
+// Error is the error for a key, a token or an operation that is refused.
 type Error struct {
 	Reason RefusalReason
 	Detail string // text for the client; contains no secret
@@ -83,7 +83,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Detail }
 
-// Password checks the name and text of a key sent by SASL PLAIN.
+// Password checks a key that a client has sent by SASL PLAIN, as its name and text, and returns the rights
+// of the key. It fails with an *Error.
 func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	k, known := g.keys[name]
 	switch {
@@ -97,10 +98,11 @@ func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	return GrantedRights{Key: name, Rights: k.Rights}, nil
 }
 
-// Open reports whether no key is required.
+// Open reports whether access is open to everybody, so that clients need no key: the mode is Off.
 func (g *TokenVerifier) Open() bool { return g.mode == Off }
 
-// Anonymous returns the grant of a client without a token.
+// Anonymous returns the rights of a client without a token: all rights in the mode Off, and none in the
+// other modes.
 func (g *TokenVerifier) Anonymous() GrantedRights {
 	if g.mode == Off {
 		return GrantedRights{Rights: All}
@@ -126,7 +128,8 @@ func (g *TokenVerifier) Allow(grant GrantedRights, path string, need Rights) err
 	return nil
 }
 
-// expired returns the error for a token that expired at a second since 1970. The text is the service's.
+// expired returns the error for a token that expired at the time at, in seconds since 1970. Its text is
+// that of Service Bus.
 func expired(at int64) *Error {
 	return &Error{Expired, "ExpiredToken: The token is expired. Expiration time: '" +
 		time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") + "'."}
@@ -155,8 +158,8 @@ func segments(path string) []string {
 	return strings.Split(path, "/")
 }
 
-// Renews returns the time at which a connection must check a grant again. In Strict mode this is when the
-// grant expires. The zero time means never.
+// Renews returns the time at which a connection must verify a grant again. In Strict mode this is when the
+// grant expires. In the other modes it is the zero time, which means never.
 func (g *TokenVerifier) Renews(grant GrantedRights) time.Time {
 	if g.mode != Strict || grant.Expires == 0 {
 		return time.Time{}

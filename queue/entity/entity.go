@@ -34,7 +34,7 @@ func (s Status) String() string {
 	return "Active"
 }
 
-// ParseStatus parses a status, or returns CodeArgument.
+// ParseStatus parses Service Bus's name of a status. It fails with CodeArgument for any other text.
 func ParseStatus(text string) (Status, error) {
 	for s := Active; s <= ReceiveDisabled; s++ {
 		if s.String() == text {

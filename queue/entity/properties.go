@@ -131,7 +131,8 @@ func (p *Properties) check(kind Kind, path string, basic bool) error {
 	return nil
 }
 
-// CheckImmutable fails with CodeArgument if an immutable property differs. The texts are the service's.
+// CheckImmutable fails with CodeArgument if an immutable property of p differs from that in old, the
+// properties before an update. The error text is that of Service Bus.
 func (p *Properties) CheckImmutable(kind Kind, path string, old *Properties) error {
 	text := "The value for the %s property of an existing " + kind.String() + " cannot be changed. "
 	switch {

@@ -39,7 +39,8 @@ func RuleValue(v any) rule.Value {
 	return value
 }
 
-// sampleOf returns a number of the same type as v, for encodeNumber. It returns nil if v has no type.
+// sampleOf returns a zero of the Go type that corresponds to the numeric type of v, for encodeNumber. It
+// returns nil if v has the default type (long or double) or is not a number.
 func sampleOf(v rule.Value) any {
 	switch v.Type() {
 	case rule.Int8:

@@ -2,7 +2,7 @@ package message
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// State is the state of a message.
+// State is the state of a message: active, deferred or scheduled.
 type State int32
 
 // The states of a message, as receivers see them.
@@ -31,7 +31,7 @@ type BrokerProperties struct {
 	// state Active. As in Service Bus, a peek shows both, and a receiver gets the zero only from partitioned
 	// entities with sessions.
 	ShowZeroOrigin, ShowActive bool
-	// OmitBody omits the body.
+	// OmitBody makes AppendWire leave out the body.
 	OmitBody bool
 }
 
@@ -68,7 +68,8 @@ func (m *Message) appendDelivery(dst []byte, b *BrokerProperties) []byte {
 	return o.CloseWith(dst, count)
 }
 
-// AppendBare encodes the message without header and annotations, for responses to requests.
+// AppendBare encodes the message without header and annotations, for messages that are responses of a
+// management node.
 func (m *Message) AppendBare(dst []byte) []byte {
 	return m.appendRest(m.appendProperties(dst, &BrokerProperties{ExpiresAt: Absent}), m.Body)
 }

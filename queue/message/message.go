@@ -41,7 +41,7 @@ const (
 	FieldFirstAcquirer
 	FieldPriority
 
-	// anyField is the set of all these fields, for a message without a header.
+	// anyField is the set of all HeaderFields, which is Header.Unset of a message without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )
 

@@ -12,7 +12,7 @@ import (
 
 var unexported = cmp.AllowUnexported(Message{})
 
-// section encodes one section.
+// section encodes a section of a message with its descriptor and content.
 func section(t testing.TB, descriptor uint64, v any) []byte {
 	t.Helper()
 	b, err := wire.Append(nil, wire.Described{Descriptor: descriptor, Value: v})
@@ -33,7 +33,7 @@ func parsed(t testing.TB, parts ...[]byte) *Message {
 	return m
 }
 
-// full is a message with something everywhere.
+// full returns an encoded message in which every section is present and every field has a value.
 func full(t testing.TB) []byte {
 	return join(
 		section(t, sectionHeader, wire.List{true, uint8(7), uint32(10_000), true}),
@@ -83,7 +83,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestStored: what was stored comes back whole, and the body and the footer byte for byte.
+// TestStored checks that ParseStored(AppendStored(m)) equals m for several messages, and that a stored
+// message that is cut off fails.
 func TestStored(t *testing.T) {
 	for name, m := range map[string]*Message{"full": parsed(t, full(t)), "empty": parsed(t),
 		"new": New([]byte("x"))} {
@@ -100,8 +101,8 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestWire: receivers get what the sender wrote, and what the broker knows under the types that clients
-// assert.
+// TestWire checks the sections that AppendWire writes for a receiver: the sender's values unchanged, and
+// the broker's annotations with the AMQP types that clients require.
 func TestWire(t *testing.T) {
 	m := parsed(t, full(t))
 	token := UUID{1}
@@ -286,7 +287,8 @@ func TestSetters(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing makes the parser panic, and what it reads is stored and sent so that it reads the same.
+// FuzzParse checks that no input makes the parsers panic, and that a parsed message is unchanged after it
+// was stored or sent.
 func FuzzParse(f *testing.F) {
 	f.Add(full(f))
 	f.Add(section(f, sectionData, join(section(f, sectionData, []byte("x")))))

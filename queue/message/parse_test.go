@@ -17,10 +17,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// untold is what the broker tells of a message without a lock or an end.
+// untold holds the broker properties of a message that is not locked and does not expire.
 var untold = &BrokerProperties{LockedUntil: Absent, ExpiresAt: Absent, TTL: Absent}
 
-// TestGolden: a message as it goes to a receiver, byte for byte.
+// TestGolden compares the encoding of a message for a receiver, byte for byte, with an expected one.
 func TestGolden(t *testing.T) {
 	m := New([]byte("hi"))
 	m.SetText(MessageID, "1")
@@ -47,7 +47,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestPlainDescriptors: sections come back under the descriptors that all clients know.
+// TestPlainDescriptors checks that sections whose descriptors are names or 8-byte numbers are written with
+// descriptors of one byte, which all clients can read.
 func TestPlainDescriptors(t *testing.T) {
 	want := join(section(t, sectionData, []byte("a")), section(t, sectionData, []byte("b")),
 		section(t, sectionFooter, wire.Map{}))
@@ -81,7 +82,8 @@ func TestPlainDescriptors(t *testing.T) {
 	}
 }
 
-// TestDepths: what a receiver could not read is refused, wherever it lies.
+// TestDepths checks that Parse refuses a value that a receiver could not decode, in any section and at any
+// depth.
 func TestDepths(t *testing.T) {
 	lie := []byte{0xc0, 2, 1, 0x50}      // a list of a ubyte that is not there
 	noText := []byte{0xa1, 1, 0xff}      // a string that is not UTF-8
@@ -113,7 +115,8 @@ func TestDepths(t *testing.T) {
 	}
 }
 
-// TestSameNames: the first of the same name counts, among few and among many.
+// TestSameNames checks that of several properties with one name only the first is kept, in small and in
+// large maps.
 func TestSameNames(t *testing.T) {
 	var sent wire.Map
 	var want []ApplicationProperty
@@ -141,7 +144,8 @@ func TestNullEmpties(t *testing.T) {
 	}
 }
 
-// TestNoRoomBehind: to append to the body leaves what was read as it is.
+// TestNoRoomBehind checks that appending to slices of a parsed message does not overwrite the bytes from
+// which it was parsed.
 func TestNoRoomBehind(t *testing.T) {
 	raw := full(t)
 	before := bytes.Clone(raw)
@@ -152,7 +156,7 @@ func TestNoRoomBehind(t *testing.T) {
 	}
 }
 
-// anyScalar makes a value of those that properties can have.
+// anyScalar returns a random value of a type that application properties can have.
 func anyScalar(r *rand.Rand) any {
 	n := r.Uint64() >> r.IntN(64)
 	return []any{nil, n%2 == 0, uint8(n), uint16(n), uint32(n), n, int8(n), int16(n), int32(n), int64(n),
@@ -161,7 +165,8 @@ func anyScalar(r *rand.Rand) any {
 		wire.Described{Descriptor: wire.Symbol("com.microsoft:timespan"), Value: int64(n)}}[r.IntN(20)]
 }
 
-// TestRandomMessages: what the sender wrote comes to the receiver as it was, through the store and the wire.
+// TestRandomMessages checks with random messages that a receiver gets what the sender wrote, after the
+// message has been stored and sent.
 func TestRandomMessages(t *testing.T) {
 	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)

@@ -27,8 +27,8 @@ func eachSection(t *testing.T, raw []byte, fn func(code uint64, value any)) {
 	}
 }
 
-// TestSectionOrder: clients for JavaScript write a footer before the body, one for Python delivery
-// annotations last.
+// TestSectionOrder checks that Parse accepts the sections of a message in any order: JavaScript clients
+// write a footer before the body, and a Python client writes delivery annotations last.
 func TestSectionOrder(t *testing.T) {
 	data := [][]byte{section(t, sectionData, []byte("a")), section(t, sectionData, []byte("b"))}
 	m := parsed(t,
@@ -46,8 +46,8 @@ func TestSectionOrder(t *testing.T) {
 	}
 }
 
-// TestKeysAreSymbols: a client for Java cannot read annotations and footers whose keys are strings, and
-// writes footers with such keys.
+// TestKeysAreSymbols checks that string keys of annotations and footers are sent to receivers as symbols,
+// because a Java client cannot read string keys there, although it writes them.
 func TestKeysAreSymbols(t *testing.T) {
 	sent := wire.Map{{Key: "k", Value: "v"}, {Key: wire.Symbol("s"), Value: int32(1)},
 		{Key: uint64(5), Value: true}}
@@ -73,7 +73,8 @@ func TestKeysAreSymbols(t *testing.T) {
 	}
 }
 
-// TestBinaryAnnotations: a client for Python passes the strings of a received message on as binaries.
+// TestBinaryAnnotations checks that partition keys sent as binaries are read as strings, because a Python
+// client forwards them in this form. Other binary annotations are unchanged.
 func TestBinaryAnnotations(t *testing.T) {
 	m := parsed(t, section(t, sectionAnnotations, wire.Map{
 		{Key: wire.Symbol(annPartitionKey), Value: []byte("p\u00e4")},
@@ -87,8 +88,8 @@ func TestBinaryAnnotations(t *testing.T) {
 	}
 }
 
-// TestReceivedAnnotations: of a plain message receivers are told neither the number of its first entry nor
-// its state.
+// TestReceivedAnnotations checks which broker annotations a receiver gets. The enqueued sequence number
+// and the state are omitted for an ordinary message, and sent for forwarded, scheduled and peeked ones.
 func TestReceivedAnnotations(t *testing.T) {
 	for name, c := range map[string]struct {
 		b    BrokerProperties
@@ -116,7 +117,7 @@ func TestReceivedAnnotations(t *testing.T) {
 	}
 }
 
-// TestOmittedBody: all but the body is told.
+// TestOmittedBody checks that OmitBody leaves out the body and no other section.
 func TestOmittedBody(t *testing.T) {
 	b := *untold
 	b.OmitBody = true
@@ -126,7 +127,8 @@ func TestOmittedBody(t *testing.T) {
 	}
 }
 
-// TestStoredBefore: what was stored before delivery annotations were kept is read.
+// TestStoredBefore checks that ParseStored reads version 1 of the stored format, which has no delivery
+// annotations, and refuses later versions than storedVersion.
 func TestStoredBefore(t *testing.T) {
 	m := parsed(t, full(t))
 	m.Delivery, m.Header.FirstAcquirer = nil, false
@@ -141,8 +143,8 @@ func TestStoredBefore(t *testing.T) {
 	}
 }
 
-// TestHeaderFields: fields of the header that the sender left out are null for a receiver, others are as
-// sent, also after the message was stored.
+// TestHeaderFields checks that header fields that the sender omitted are sent to receivers as null, and
+// the others as they were sent, also after the message was stored.
 func TestHeaderFields(t *testing.T) {
 	for _, sent := range []wire.List{nil, {}, {nil, nil}, {false}, {true, uint8(4)}, {nil, uint8(0)},
 		{false, uint8(9), uint32(5), false}, {nil, nil, nil, true}} {
@@ -170,7 +172,8 @@ func TestHeaderFields(t *testing.T) {
 	}
 }
 
-// TestNoDeliveryAnnotations: a receiver gets an empty map where there are none, and a peek nothing.
+// TestNoDeliveryAnnotations checks that for a message without delivery annotations a receiver gets an
+// empty map, and a peek gets no such section.
 func TestNoDeliveryAnnotations(t *testing.T) {
 	for _, peeked := range []bool{false, true} {
 		b := *untold

@@ -74,7 +74,7 @@ func (c *activeRequest) answerEntry(status int, it atomEntry) error {
 // maxPage is the maximal and default number of entries of a feed.
 const maxPage = 100
 
-// page parses $skip and $top.
+// page parses the query parameters $skip and $top, the first entry and the number of entries of a page.
 func (c *activeRequest) page() (skip, top int, err error) {
 	top = maxPage
 	for name, to := range map[string]*int{"$skip": &skip, "$top": &top} {

@@ -15,7 +15,7 @@ import (
 // Package inject implements fault rules; this file applies them to requests for messages. HTTP has no links,
 // so a fault that detaches a link drops the connection instead.
 
-// settleOperations maps the HTTP method of a request to the URL of a lock to the name of the operation in
+// settleOperations maps the HTTP method of a request for a locked message to the name of the operation in
 // fault rules.
 var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Complete,
 	http.MethodPut: inject.Abandon, http.MethodPost: inject.RenewLock}

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// fault lets the requests of a world fail once.
+// fault adds a fault rule to the server that applies once.
 func (w *testServer) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
@@ -18,7 +18,7 @@ func (w *testServer) fault(r inject.FaultRule) {
 	}
 }
 
-// dropped sends a request that gets no answer.
+// dropped sends a request and checks that the connection ends without a response.
 func (w *testServer) dropped(method, path, body string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.web.URL+path, strings.NewReader(body))
@@ -32,7 +32,7 @@ func (w *testServer) dropped(method, path, body string) {
 	}
 }
 
-// Requests about messages meet faults before they do anything, or behind it.
+// TestFaults checks that fault rules make requests for messages fail before or after the operation.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

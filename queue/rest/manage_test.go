@@ -68,7 +68,8 @@ func TestEntities(t *testing.T) {
 	w.must(405, "PUT", "/", "")
 }
 
-// TestMalformedEntries: what cannot be read is refused, and nothing is made of it.
+// TestMalformedEntries checks that malformed descriptions of entities and rules are refused and create
+// nothing.
 func TestMalformedEntries(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -134,7 +135,8 @@ func TestRules(t *testing.T) {
 	w.must(200, "GET", "/t/Subscriptions/s/Rules/named", "")
 }
 
-// TestTraps: what clients of the service take for granted, by its number in the notes on them.
+// TestTraps checks details of the responses on which Service Bus clients depend. Each subtest has the
+// number of one such detail.
 func TestTraps(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// testMemoryLimit counts what is taken of it; where it is full nobody gets any.
+// testMemoryLimit is a MemoryLimit that records how many bytes are and were at most taken. If full is set,
+// it gives out no memory.
 type testMemoryLimit struct {
 	taken, most atomic.Int64
 	full        atomic.Bool
@@ -33,8 +34,8 @@ func (r *testMemoryLimit) Give(n int64)                                 { r.take
 func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
 func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }
 
-// TestLargeBody: a message of 20 MB is sent and received where its queue takes it, and counts against the
-// room while it is under way.
+// TestLargeBody checks that a queue with a sufficient size limit accepts and returns a message of 20 MB,
+// which counts against Options.Memory only while it is sent or received.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// broker is the header of a message that was received.
+// broker returns the parsed BrokerProperties header of a response that contains a message.
 func (w *testServer) broker(a testResponse) (b receivedProperties) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(a.header.Get(brokerProperties)), &b); err != nil {
@@ -77,7 +77,8 @@ func TestSendAndSettle(t *testing.T) {
 	w.must(204, "DELETE", "/orders/$DeadLetterQueue/messages/head?timeout=0", "")
 }
 
-// TestGone: what is not there is gone for who sends and receives, as the service says it.
+// TestGone checks the status of message requests that fail: 410 for an entity that does not exist, 404 for
+// a message that does not exist, and others for invalid or forbidden requests.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -104,7 +105,8 @@ func TestGone(t *testing.T) {
 	w.must(201, "POST", "/small/messages", strings.Repeat("x", 250_000))
 }
 
-// TestHeaders: properties travel as headers, each in the form that tells its type.
+// TestHeaders checks that request headers become application properties, with types determined by the form
+// of each value, and that a received message has the properties as headers.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -224,7 +226,7 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-// TestWaiting: a receiver gets what comes while he waits.
+// TestWaiting checks that a receive that waits returns a message that is sent meanwhile.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -244,7 +246,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// waiting reports how often a receiver has come: that is activity of the queue.
+// waiting returns the time of the last access to an entity in milliseconds since 1970, or 0 before the
+// first. A receive that begins to wait sets it.
 func (w *testServer) waiting(path string) int64 {
 	w.t.Helper()
 	e, err := w.q.Get(w.t.Context(), path)
@@ -255,7 +258,8 @@ func (w *testServer) waiting(path string) int64 {
 	return e.Accessed.UnixMilli()
 }
 
-// TestKeys: a token lets in where its key has the right, on the path that it names and below, while it lasts.
+// TestKeys checks that a token is accepted only until it expires, for the rights of its key, and on the
+// path for which it was issued or below that.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	all := access.EmulatorKey()
@@ -303,7 +307,7 @@ func TestKeys(t *testing.T) {
 		"ServiceBusSupplementaryAuthorization", token(sender, "q", hour))
 }
 
-// FuzzRequests: whatever is sent is answered, and never by a defect.
+// FuzzRequests checks that no request causes a panic or a status of 500 or above.
 func FuzzRequests(f *testing.F) {
 	for _, s := range []string{
 		"PUT|/q|<entry><content><QueueDescription><LockDuration>PT1M</LockDuration></QueueDescription></content></entry>||",

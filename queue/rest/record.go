@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
-// record adds a finished request, or one whose connection was dropped, to the log of requests. It omits
-// health checks.
+// record adds the request to the log of requests, after its response was sent or its connection dropped.
+// It omits health checks.
 func (c *activeRequest) record() {
 	if c.o.Requests == nil || len(c.path) == 1 && c.segmentIs(0, "health") {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// The log of requests has what was sent and received over HTTP, but for keys and tokens.
+// TestRecorded checks that the log of requests contains the requests and the bodies of messages, and no
+// keys or tokens.
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

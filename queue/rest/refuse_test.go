@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNames: names that frameworks make reach their entities, in URLs, too, and others are refused in the
-// service's words.
+// TestNames checks that entities with unusual valid names, such as those that messaging frameworks
+// generate, can be created and addressed, and that invalid names are refused with Service Bus's error
+// texts.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -66,8 +67,8 @@ func TestNames(t *testing.T) {
 	w.put(400, "/t/Subscriptions/s/Rules/a~b", "RuleDescription", `<Filter i:type="FalseFilter"/>`)
 }
 
-// TestRightsToManage: a token without the right is refused in the service's words; that there is no such
-// entity is told to it.
+// TestRightsToManage checks that a token without the right Manage is refused with Service Bus's error
+// texts, except that a GET of an entity that does not exist succeeds with an empty feed.
 func TestRightsToManage(t *testing.T) {
 	t.Parallel()
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
@@ -135,7 +136,8 @@ func TestRightsToManage(t *testing.T) {
 	w.must(401, "GET", "/absent", "")
 }
 
-// TestKeysOfEntities: the keys of a queue's own rules open that queue, by their rights, and no other.
+// TestKeysOfEntities checks that a key defined by a queue's own shared access rules is valid for this
+// queue only, with the rights of its rule.
 func TestKeysOfEntities(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
@@ -164,7 +166,8 @@ func TestKeysOfEntities(t *testing.T) {
 	w.must(401, "POST", "/q/messages", "x")
 }
 
-// TestVersions: MaxMessageSizeInKilobytes came with the api-version 2021-05.
+// TestVersions checks that the element MaxMessageSizeInKilobytes is refused in and left out of requests
+// with an api-version before 2021-05.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -194,7 +197,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestTold: what the service tells of new entities, and of partitioned ones.
+// TestTold checks the values that Service Bus computes in the descriptions of new and of partitioned
+// entities: MaxSizeInMegabytes, SupportOrdering and AccessedAt.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
@@ -228,7 +232,8 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// TestLog: each request has a line at the level debug, with the text of a refusal and nothing secret.
+// TestLog checks that each request logs one line at level debug, with the text of an error and without
+// secrets.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

@@ -21,7 +21,7 @@ type Options struct {
 	Guard  *access.TokenVerifier
 	Wall   ttl.Clock    // real time, for waiting receivers; nil: the system clock
 	Logger *slog.Logger // nil discards
-	// Memory is the memory limit that messages count against; nil: no limit.
+	// Memory limits the memory that the bodies of all running requests take together; nil: no limit.
 	Memory MemoryLimit
 	// Faults holds the fault rules; nil: none.
 	Faults *inject.FaultRules
@@ -29,12 +29,12 @@ type Options struct {
 	Requests *requestlog.Log
 }
 
-// handler is the http.Handler of all requests.
+// handler is the http.Handler of the whole API: messages and management.
 type handler struct {
 	o Options
 }
 
-// New returns a handler of all requests.
+// New returns the HTTP handler of Service Bus's HTTP API: messages, and the management of entities.
 func New(o Options) http.Handler {
 	if o.Wall == nil {
 		o.Wall = ttl.SystemClock{}

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// TestRuleValues: what a client has written in a rule is told as it was written: clients compare it.
+// TestRuleValues checks that the values in filters and actions are returned with the types and texts that
+// the client sent, because clients compare them.
 func TestRuleValues(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

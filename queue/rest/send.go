@@ -20,7 +20,8 @@ const contentBatch = "application/vnd.microsoft.servicebus.json"
 // because the JSON of a batch also contains names, and escapes characters of the messages.
 const envelope = 2
 
-// send stores the message or the batch in the body.
+// send stores the message or the batch of messages in the body of the request to the queue or topic of the
+// path.
 func (c *activeRequest) send(path string) error {
 	if err := c.allow(path, access.Send); err != nil {
 		return err

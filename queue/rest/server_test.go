@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testServer is a server over queues in memory, whose clock stands until it is moved.
+// testServer is a REST server over queues in memory, with a clock that only advance moves.
 type testServer struct {
 	t     *testing.T
 	h     *host.Host
@@ -63,7 +63,7 @@ func newTestServer(t *testing.T, o access.Options) *testServer {
 	return w
 }
 
-// advance moves the clock and lets the reaper go round.
+// advance moves the clock by d and lets the reaper purge what has expired.
 func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
 	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d}); err != nil {
@@ -74,14 +74,14 @@ func (w *testServer) advance(d time.Duration) {
 	}
 }
 
-// testResponse is what came back.
+// testResponse is the response to a request of a test, with its body as text.
 type testResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// do sends a request; headers are names and values in turns.
+// do sends a request and returns the response. headers are alternately names and values.
 func (w *testServer) do(method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	url := path
@@ -108,7 +108,7 @@ func (w *testServer) do(method, path, body string, headers ...string) testRespon
 	return testResponse{res.StatusCode, res.Header, string(b)}
 }
 
-// must sends a request that is to be answered with a status.
+// must sends a request, checks that the response has the given status, and returns it.
 func (w *testServer) must(status int, method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	a := w.do(method, path, body, headers...)
@@ -129,7 +129,8 @@ func (w *testServer) must(status int, method, path, body string, headers ...stri
 	return a
 }
 
-// put makes or changes an entity: elements are what is inside of its description.
+// put sends a PUT that creates or changes an entity or a rule, and checks the status of the response. kind
+// is the name of the description element, and elements is the XML inside of it.
 func (w *testServer) put(status int, path, kind, elements string, headers ...string) testResponse {
 	w.t.Helper()
 	return w.must(status, http.MethodPut, path,
@@ -143,7 +144,7 @@ func (w *testServer) queue(path, elements string) {
 	w.put(201, path, "QueueDescription", elements)
 }
 
-// atomDocument is an entry or feed that came back.
+// atomDocument is a parsed ATOM entry or feed of a response.
 type atomDocument struct {
 	XMLName xml.Name
 	ID      string `xml:"id"`
@@ -167,7 +168,7 @@ func (w *testServer) parse(a testResponse) atomDocument {
 	return p
 }
 
-// description is the description in an entry.
+// description returns the element that describes the entity or rule in the ATOM entry of a response.
 func (w *testServer) description(a testResponse) *xmlNode {
 	w.t.Helper()
 	p := w.parse(a)

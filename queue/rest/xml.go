@@ -161,5 +161,5 @@ func appendNodes(b []byte, list []xmlNode) []byte {
 	return b
 }
 
-// stamp formats a time as ATOM entries contain it.
+// stamp formats a time in the format of times in ATOM entries.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }

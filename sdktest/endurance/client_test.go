@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// answerTime is how long an answer may take.
+// answerTime is the maximum time in which the server must answer a request.
 const answerTime = 40 * time.Second
 
 // client sends requests to one server.
@@ -39,14 +39,15 @@ func newClient(base, auth string) *client {
 	return &client{http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}, base, auth}
 }
 
-// httpResponse is an answer with its body; a body that ends early is an error.
+// httpResponse is a complete HTTP response with its body.
 type httpResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do sends a request; headers are pairs.
+// do sends a request and returns the response. headers are alternately names and values. A body that ends
+// early is an error.
 func (c *client) do(ctx context.Context, method, path, body string, headers ...string) (a httpResponse,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -69,7 +70,7 @@ func (c *client) do(ctx context.Context, method, path, body string, headers ...s
 	return a, err
 }
 
-// want is do for a request that must succeed.
+// want sends a request like do, and fails the test unless the response has the given status.
 func (c *client) want(t *testing.T, status int, method, path, body string, headers ...string) httpResponse {
 	t.Helper()
 	a, err := c.do(t.Context(), method, path, body, headers...)

@@ -31,7 +31,8 @@ const (
 	senders = 2
 )
 
-// enduranceTest is a server that is used and killed.
+// enduranceTest is one run of TestEndurance: a server that is killed repeatedly, the clients that use it,
+// and the models of its documents and messages.
 type enduranceTest struct {
 	t       *testing.T
 	s       *sdktest.Server
@@ -41,7 +42,7 @@ type enduranceTest struct {
 	queue   *queueModel
 }
 
-// processMetrics is what was measured at the end of one life of the process.
+// processMetrics holds the measurements of one server process, taken just before it is killed.
 type processMetrics struct {
 	start                     time.Duration // until it was ready
 	goroutines, files, memory int
@@ -49,8 +50,9 @@ type processMetrics struct {
 	ghosts                    int
 }
 
-// TestEndurance compares every answer with a model, kills the server at intervals, and fails if what a
-// process takes at the end of its life grows from one life to the next.
+// TestEndurance runs a server, kills and restarts it at intervals, and compares every response with a
+// model. It fails if the memory, disk space or other resources used by a process at its end grow from
+// process to process.
 func TestEndurance(t *testing.T) {
 	r := newEnduranceTest(t)
 	began := time.Now()
@@ -105,7 +107,8 @@ func newEnduranceTest(t *testing.T) *enduranceTest {
 	return r
 }
 
-// faults makes one operation in a hundred fail, before and after it was done.
+// faults adds fault rules to the server. Each of them affects one request in a hundred: errors before or
+// after the operation, delays, and dropped connections. n varies the seed of the rules.
 func (r *enduranceTest) faults(n int) {
 	for i, fault := range []string{`"fault":"503"`, `"fault":"408","when":"after"`, `"fault":"latency","latencyMs":50`,
 		`"fault":"drop","when":"after"`} {
@@ -113,7 +116,8 @@ func (r *enduranceTest) faults(n int) {
 	}
 }
 
-// work uses the server for some time, measures it and kills it under the clients.
+// work lets the clients use the server for the time d, measures the process and kills it while the clients
+// are running.
 func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	defer cancel()
@@ -150,7 +154,8 @@ func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 	return l
 }
 
-// measure asks the server and the system what the process takes.
+// measure returns the resources that the server process uses, as reported by the server and the operating
+// system.
 func (r *enduranceTest) measure() (l processMetrics) {
 	a := r.c.want(r.t, 200, "GET", "_mayfly/metrics", "")
 	for line := range strings.Lines(string(a.body)) {
@@ -171,7 +176,7 @@ func (r *enduranceTest) measure() (l processMetrics) {
 	return l
 }
 
-// memory is the resident memory of a process in KB; 0 where the system does not tell.
+// memory returns the resident memory of a process in KB, or 0 if the operating system does not report it.
 func memory(pid int) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "VmRSS:")
@@ -180,7 +185,7 @@ func memory(pid int) int {
 	return n
 }
 
-// folder is how many bytes the files of a folder have.
+// folder returns the total size of the files in a folder in bytes.
 func folder(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil {
@@ -203,7 +208,8 @@ func (r *enduranceTest) counts() map[string]int {
 	return sum
 }
 
-// report fails the test by what writers and receivers have found.
+// report fails the test for each deviation from the model that the writers and the clients of the queue
+// have recorded.
 func (r *enduranceTest) report() {
 	for _, w := range r.writers {
 		for _, text := range w.wrong {
@@ -217,7 +223,8 @@ func (r *enduranceTest) report() {
 	r.queue.wrong = nil
 }
 
-// end compares all documents and messages with the model, and checks the folder.
+// end starts the server once more without faults, compares all documents and messages with the model,
+// stops it, and runs the command check on its data folder.
 func (r *enduranceTest) end() {
 	t := r.t
 	must(t, r.s.Start(t.Context()))
@@ -246,7 +253,8 @@ func (r *enduranceTest) end() {
 	}
 }
 
-// judge compares the lives after the first two, in which the data grows, with the last ones.
+// judge fails the test if the last third of the server processes used more resources on average than the
+// first third. It leaves out the first two, during which the data still grows.
 func (r *enduranceTest) judge(lives []processMetrics) {
 	if len(lives) < 5 {
 		r.t.Logf("%d lives are too few to judge", len(lives))

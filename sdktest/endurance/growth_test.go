@@ -27,7 +27,7 @@ const (
 	growthReads = 2000
 )
 
-// growthMetrics is what was measured at one size.
+// growthMetrics holds the measurements of a server with n documents.
 type growthMetrics struct {
 	n                             int
 	imported                      float64 // documents a second
@@ -40,8 +40,9 @@ type growthMetrics struct {
 	beside                        []time.Duration
 }
 
-// TestGrowth measures a server with data of several sizes, and fails where a figure that should not depend on
-// the size does: reads, indexed queries, the change of a TTL, and memory when idle.
+// TestGrowth measures servers with data of several sizes. It fails if a figure that should not depend on
+// the size does: the time of a start, of reads, of indexed queries and of a change of the default TTL, and
+// the memory when idle.
 func TestGrowth(t *testing.T) {
 	var rows []growthMetrics
 	for _, text := range strings.Split(*documents, ",") {
@@ -73,7 +74,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// at returns a percentile; list is sorted.
+// at returns a percentile (0 to 99) of the sorted durations in list.
 func at(list []time.Duration, percent int) time.Duration { return list[len(list)*percent/100] }
 
 func table(rows []growthMetrics) string {
@@ -196,7 +197,7 @@ func (r *growthMetrics) purge(t *testing.T, c *client) {
 	slices.Sort(r.beside)
 }
 
-// purgedItems is how many items the server has purged since its start.
+// purgedItems returns how many expired items the server has purged since its start.
 func purgedItems(t *testing.T, c *client) int {
 	sum := 0.0
 	for line := range strings.Lines(string(c.want(t, 200, "GET", "_mayfly/metrics", "").body)) {
@@ -209,7 +210,7 @@ func purgedItems(t *testing.T, c *client) int {
 	return int(sum)
 }
 
-// fill imports n documents by the command.
+// fill stores n documents in the server by the command mayfly import.
 func fill(t *testing.T, s *sdktest.Server, n int) {
 	cmd := exec.Command(binary, "import", "-", "--url", s.URL("http"), "--db", "d", "--container", "c", "--format", "ndjson", "--parallel", "8")
 	cmd.Dir = t.TempDir()
@@ -236,7 +237,8 @@ func fill(t *testing.T, s *sdktest.Server, n int) {
 	}
 }
 
-// peak is the most memory that a process has had, in KB; 0 where the system does not tell.
+// peak returns the maximum resident memory that a process has had, in KB, or 0 if the operating system
+// does not report it.
 func peak(pid int) int {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")

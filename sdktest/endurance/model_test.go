@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// documentState is what one document may be: absent, or a value that was written in [from, to] and lives for
-// ttl seconds after that (-1: for ever).
+// documentState is a possible state of a document: absent if value is 0, or else written with this value
+// at a time between from and to (seconds since 1970), with a ttl in seconds (-1: never expires).
 type documentState struct {
 	value    int // 0: absent
 	from, to int64
 	ttl      int
 }
 
-// may reports whether a read in [begun, ended] may find the document, and may not find it. A second more is
-// allowed, because the server counts in whole seconds.
+// may reports whether a read between the times begun and ended may find the document (present), and
+// whether it may find none (absent). It tolerates a second, because the server counts in whole seconds.
 func (s documentState) may(begun, ended int64) (present, absent bool) {
 	switch {
 	case s.value == 0:
@@ -33,18 +33,20 @@ func (s documentState) may(begun, ended int64) (present, absent bool) {
 	return begun < s.to+life+1, ended >= s.from+life-1
 }
 
-// modelDocument is what its only writer knows of a document.
+// modelDocument is the model of a document, kept by its only writer: the last acknowledged state, and the
+// state after a write whose result is unknown.
 type modelDocument struct {
 	id      string
 	acked   documentState
 	pending *documentState // what a write would have made of it whose answer never came or was a failure
 }
 
-// maxDocuments is how many documents a writer has: old ones are written again, so that the data does not
-// grow.
+// maxDocuments is the number of different documents of a writer. The writer overwrites old documents, so
+// that the data does not grow.
 const maxDocuments = 300
 
-// writer changes and reads the documents of its own partition key.
+// writer writes and reads the documents of one partition key, which no other writer uses, and compares the
+// responses with its model.
 type writer struct {
 	name   string
 	c      *client
@@ -69,7 +71,7 @@ func (w *writer) fault(format string, args ...any) {
 
 func now() int64 { return time.Now().Unix() }
 
-// step does one random operation. It returns an error if there was no answer.
+// step performs one random operation. It returns an error if no response arrives.
 func (w *writer) step(ctx context.Context) error {
 	var d *modelDocument
 	if len(w.docs) < maxDocuments && w.rng.IntN(3) == 0 {
@@ -96,8 +98,8 @@ func (w *writer) step(ctx context.Context) error {
 	return w.count(ctx)
 }
 
-// failed reports whether an answer is one of an injected fault or of a server without room, after which
-// nobody knows whether the operation was done.
+// failed reports whether a response has the status of an injected fault or of an overloaded server. It is
+// then unknown whether the operation was performed.
 func failed(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGone, 449:
@@ -106,7 +108,9 @@ func failed(status int) bool {
 	return false
 }
 
-// change does a write that makes next of a document, and takes its time from the answer.
+// change sends a request that writes the document d, and updates the model: to the state next if the write
+// succeeds. If its result is unknown, next is a pending state. what names the operation in counts and
+// errors.
 func (w *writer) change(ctx context.Context, d *modelDocument, next documentState, what, method, path,
 	body string, headers ...string) error {
 	next.from = now()
@@ -167,7 +171,8 @@ func (w *writer) delete(ctx context.Context, d *modelDocument) error {
 	return w.change(ctx, d, documentState{}, "delete", "DELETE", items+"/"+d.id, "")
 }
 
-// read reads a document and compares it with what it may be; that settles a write without an answer.
+// read reads a document and records an error if its model does not allow the result. The result also
+// decides whether a write with an unknown result was performed.
 func (w *writer) read(ctx context.Context, d *modelDocument) error {
 	begun := now()
 	a, err := w.c.do(ctx, "GET", items+"/"+d.id, "", w.key()...)
@@ -218,7 +223,8 @@ func (w *writer) read(ctx context.Context, d *modelDocument) error {
 	return nil
 }
 
-// count compares a query with how many documents there may be.
+// count counts the writer's documents by a query, and records an error if the model does not allow the
+// number.
 func (w *writer) count(ctx context.Context) error {
 	begun := now()
 	a, err := w.c.do(ctx, "POST", items, `{"query":"SELECT VALUE COUNT(1) FROM c WHERE c[\"value\"] > 0"}`,

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// queueModel is what clients know of the messages of a queue.
+// queueModel is the model of the messages in a queue, shared by all senders and receivers.
 type queueModel struct {
 	mu        sync.Mutex
 	next      int
@@ -26,7 +26,7 @@ func newQueueModel() *queueModel {
 	return &queueModel{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
 }
 
-// send sends a message of its own number.
+// send sends a message with a new id, and records it in the model if the server acknowledges it.
 func (l *queueModel) send(ctx context.Context, c *client) error {
 	l.mu.Lock()
 	l.next++
@@ -44,7 +44,8 @@ func (l *queueModel) send(ctx context.Context, c *client) error {
 	return nil
 }
 
-// receive takes a message and completes it; more is false if there was none.
+// receive receives a message, completes it and records that in the model. more is false if there was no
+// message.
 func (l *queueModel) receive(ctx context.Context, c *client) (more bool, err error) {
 	a, err := c.do(ctx, "POST", "q/messages/head?timeout=1", "")
 	if err != nil || a.status != http.StatusCreated {
@@ -74,7 +75,8 @@ func (l *queueModel) receive(ctx context.Context, c *client) (more bool, err err
 	return true, nil
 }
 
-// lost is the messages that were acknowledged and cannot have been completed.
+// lost returns the ids of the messages that the server has acknowledged but that no receiver can have
+// completed.
 func (l *queueModel) lost() (ids []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,7 @@
 package main
 
-// others are the scenarios about users, scripts and encryption, for which the SDK for Go has no calls.
+// others lists the scenarios about users, scripts and encryption, which are skipped, because the SDK for
+// Go has no calls for them.
 var others = []scenario{
 	without("procedure-lifecycle", scripts),
 	without("procedure-execute", scripts),

@@ -114,7 +114,7 @@ var threeLevels = azcosmos.PartitionKeyDefinition{
 
 var places = [][]string{{"de", "berlin", "a"}, {"de", "berlin", "b"}, {"de", "bonn", "a"}, {"fr", "paris", "a"}, {"fr", "berlin", "a"}}
 
-// atlas creates a container with a hierarchical partition key and two documents under each key.
+// atlas creates a container partitioned by country, city and street, with two documents under each key.
 func (t *ScenarioRun) atlas() ScenarioContainer {
 	c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 	for _, p := range places {

@@ -58,7 +58,7 @@ type ScenarioRun struct {
 	http   []*http.Transport
 }
 
-// one runs a scenario, deletes its database afterwards, and returns why the scenario failed.
+// one runs the scenario s and deletes its database afterwards. The error says why the scenario failed.
 func one(f settings, s scenario) (err error) {
 	t := &ScenarioRun{settings: f, name: s.name, ctx: context.Background()}
 	defer func() {
@@ -281,7 +281,7 @@ func (c ScenarioContainer) read(pk any, id string) Object {
 	return c.t.doc(res.Value)
 }
 
-// gone ends the scenario as a failure if the document exists.
+// gone ends the scenario as a failure unless a read of the document fails with the status 404.
 func (c ScenarioContainer) gone(pk any, id string) {
 	_, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.fails(err, 404)
@@ -309,7 +309,7 @@ func (c ScenarioContainer) rows(text string, pk azcosmos.PartitionKey, o *azcosm
 	return rows
 }
 
-// refused returns the error of the first page of a query.
+// refused requests the first page of a query that must fail, and returns the error.
 func (c ScenarioContainer) refused(text string, pk azcosmos.PartitionKey) error {
 	_, err := c.NewQueryItemsPager(text, pk, nil).NextPage(c.t.ctx)
 	return err

@@ -157,7 +157,8 @@ func (c ScenarioContainer) interrupted(query string, pk azcosmos.PartitionKey) (
 	return ids
 }
 
-// over is a scenario that restarts the server, by "stop" or "kill", and continues with the same client.
+// over is a scenario that restarts the server while a client is connected, and checks that this client can
+// continue. how is "stop" or "kill".
 func (t *ScenarioRun) over(how string) {
 	c := t.twenty(azcosmos.ContainerProperties{})
 	m := twentieth(7)
@@ -174,14 +175,14 @@ func (t *ScenarioRun) over(how string) {
 	c.create(Object{"id": "new", "pk": "p2"})
 }
 
-// recreations are the ways in which another client deletes the container and creates it again, in the order
-// in which the scenarios use them.
+// recreations lists how the container is deleted and created again by another client, in order: the query
+// parameters of the request, such as the number of partition key ranges.
 var recreations = []string{
 	"ranges=1", "ranges=2", "ranges=4", "ranges=1", "ranges=4&whole=true", "ranges=2&whole=true", "ranges=4", "ranges=1&whole=true",
 }
 
-// recreated returns the ids of the items that a scenario writes to the container after recreating it for the
-// given time (round).
+// recreated returns the ids of the seven items that a scenario writes after the container was recreated
+// for the round-th time.
 func recreated(round int) []string {
 	ids := make([]string, 7)
 	for i := range ids {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// own sends a request to Mayfly's own API. It uses no TLS, even if endpoint is an https URL: the server
-// accepts both on its port.
+// own sends a request to Mayfly's own HTTP API (/_mayfly), and fails unless the status is 200. It uses no
+// TLS, even if endpoint is an https URL: the server accepts both on its port.
 func own(method, endpoint, path, body string) error {
 	req, err := http.NewRequest(method, strings.Replace(endpoint, "https:", "http:", 1)+path, strings.NewReader(body))
 	if err != nil {
@@ -41,7 +41,7 @@ func (c ScenarioContainer) split() {
 	c.t.must(own(http.MethodPost, c.t.endpoint, "_mayfly/dbs/"+c.t.name+"/colls/"+c.ID()+"/split", `{"range": "0"}`))
 }
 
-// restart ends the server, by "stop" or "kill", and returns when the next one is ready.
+// restart ends the server, by "stop" or "kill", starts it again and returns when it is ready.
 func (t *ScenarioRun) restart(how string) {
 	t.check(t.control != "", "needs -control")
 	t.must(own(http.MethodPost, t.control, how, ""))

@@ -29,7 +29,8 @@ const (
 	CodeNotGrouped       = "SC2102"
 	CodeOrderNotGrouped  = "SC2103" // an ORDER BY expression that is not a GROUP BY key
 	CodeAggregateInWhere = "SC2104"
-	// A GROUP BY key that contains no property, and a GROUP BY key that contains an aggregate or a subquery.
+	// CodeKeyWithoutProperty is the code for a GROUP BY key that contains no property, and for one that
+	// contains an aggregate or a subquery.
 	CodeKeyWithoutProperty = "SC2110"
 	CodeKeyOfMany          = "SC2111"
 	CodeManyRows           = "SC2201" // a scalar subquery that can have several rows
@@ -66,7 +67,8 @@ type ErrorFormat uint8
 
 // The two formats of query errors.
 const (
-	// {"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
+	// Located is the format with positions:
+	//	{"errors":[{"severity":"Error","location":{...},"code":"SC2001","message":"..."}]}
 	Located  ErrorFormat = iota
 	Unplaced             // {"Errors":["..."]}
 )
@@ -101,7 +103,7 @@ type errorLocation struct {
 	End   int `json:"end"`
 }
 
-// diagnostic is one error in the JSON form of the style Located.
+// diagnostic is one error in the JSON of the format Located.
 type diagnostic struct {
 	Severity string         `json:"severity"`
 	Location *errorLocation `json:"location,omitempty"`
@@ -157,8 +159,8 @@ type CursorError struct {
 
 func (e *CursorError) Error() string { return "Invalid Continuation Token: " + e.Reason }
 
-// MemoryError reports a query whose intermediate results need too much memory: the rows of DISTINCT, GROUP BY
-// and lists.
+// MemoryError reports a query that needs more memory than allowed for the rows that one of its clauses
+// must keep, such as DISTINCT or GROUP BY.
 type MemoryError struct {
 	Clause string // the clause that needed the memory
 	Max    int    // bytes allowed
@@ -192,7 +194,7 @@ func (e *BusyError) Error() string {
 		" and the like. Please retry after some time."
 }
 
-// Plain returns an error with a message only, in the style that has no positions (Unplaced).
+// Plain returns an error with a message only, in the format that has no positions (Unplaced).
 func Plain(message string) *Error { return &Error{Message: message, Style: Unplaced} }
 
 // SyntaxError converts an error of package syntax to an *Error.
@@ -206,7 +208,7 @@ func SyntaxError(err error) error {
 	return &Error{Message: err.Error(), Style: Unplaced, Err: err}
 }
 
-// Place sets Line and Col from Start.
+// Place sets Line and Col from the offset Start in text, the text of the query.
 func (e *Error) Place(text string) {
 	e.Line, e.Col = 1, 1
 	at := 0
@@ -221,8 +223,8 @@ func (e *Error) Place(text string) {
 	}
 }
 
-// TimeError reports a query that exceeded its time limit. The run is ended at any point, also inside a row or
-// a function.
+// TimeError reports a query that exceeded its time limit. The limit interrupts the run at any point, even
+// while a row or a function is evaluated.
 type TimeError struct {
 	Limit time.Duration // the time limit
 }
