@@ -16,7 +16,8 @@ import (
 // out twice.
 
 const (
-	// size in bytes of the messages that one receive returns; a single message may be larger
+	// maxReceived is the maximum size in bytes of the messages that one receive returns together; a single
+	// message may be larger.
 	maxReceived = 4 << 20
 	maxLook     = 256 // messages that a receive claims at a time
 	maxPurge    = 32  // expired messages that a receive purges

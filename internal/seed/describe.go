@@ -153,8 +153,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// desiredContainer adds to the description the file that defines a container, in the form of a seed. named
-// says that the name of the folder is not the container's id, so that the file must contain the id.
+// container adds to the description the file at path that defines the container c. named says that the
+// name of the folder is not the container's id, so that the file must contain the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}

@@ -200,8 +200,8 @@ func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desir
 	return r.place.Wrap("", err)
 }
 
-// described returns a resource as a Description contains it: without members that seeds do not support, and
-// with names in links.
+// described returns the body of a resource in the form that Describe writes: without members that seeds do
+// not support, and with names instead of resource ids in links.
 func (p *seedApplier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {

@@ -306,7 +306,7 @@ func (r *reader) isContainer(dir string) (bool, error) {
 	return false, nil
 }
 
-// containerFolder reads the folder of a container: desiredContainer.yaml, documents, and scripts.
+// containerFolder reads the folder of a container: container.yaml, documents, and scripts.
 func (r *reader) containerFolder(d *desiredDatabase, dir, id string) error {
 	files, _, err := r.list(dir)
 	if err != nil {

@@ -18,9 +18,10 @@ import (
 type DocumentInfo struct {
 	Title, Text string
 	Types       []TypeMapping
-	// Closed reports whether the structs of a package allow no additional members.
+	// Closed reports whether the schemas of the structs in a package forbid members that the structs do
+	// not have.
 	Closed func(pkgPath string) bool
-	// Prefixes are removed from the names of types.
+	// Prefixes are removed from the names of Go types to get the names of their schemas in the document.
 	Prefixes []string
 }
 

@@ -48,7 +48,8 @@ type QueryBlock struct {
 	FirstKey int // number of the block's first GROUP BY key, counted over the whole query
 	Grouped  bool
 	Aggs     []AggregateCall
-	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
+	// keepsFirstRID says that the select list may use the property _rid although it is no GROUP BY key.
+	// Its value is the _rid of the first item of each group. It is set for GROUP BY with ORDER BY.
 	keepsFirstRID bool
 	FirstRID      syntax.Expr // that _rid, if it is in the list
 	Star          bool
