@@ -279,8 +279,8 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	}
 }
 
-// TestSources checks that OpenDefinitions reads the definitions of a seed without its documents, and that
-// Sources returns the documents with their positions.
+// TestSources checks that OpenDefinitions reads the definitions of a seed but not its documents, and that
+// Sources says where the documents are.
 func TestSources(t *testing.T) {
 	s, err := OpenDefinitions("testdata/shop")
 	if err != nil {
