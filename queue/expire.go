@@ -42,7 +42,8 @@ const (
 	maxMoved = 4 << 20
 )
 
-// sweeper lets the reaper sweep the message stores.
+// sweeper implements ttl.Sweeper, through which the reaper purges expired messages and makes other changes
+// that are due.
 type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.

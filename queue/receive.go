@@ -120,7 +120,8 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*messageClaim, 
 	return list, nil
 }
 
-// readyPrefix returns the key prefix of the messages that the receiver reads.
+// readyPrefix returns the prefix of the index keys in which the receiver looks for available messages:
+// those of its session, or those of messages without a session.
 func (r *Receiver) readyPrefix() []byte {
 	if r.lock != nil {
 		return r.s.ReadyPrefix(r.lock.id)

@@ -66,7 +66,8 @@ type Response struct {
 // that the following requests need not wait for its response.
 func (w *Response) Authorized() { w.c.trust(w.turn) }
 
-// ResponseHead is the description of a response. Fields with the zero value are omitted.
+// ResponseHead is everything in a response except its body: the status, and the values that are sent as
+// tokens. Fields with the zero value are omitted.
 type ResponseHead struct {
 	Status, Substatus int
 

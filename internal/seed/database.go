@@ -20,13 +20,13 @@ type desiredDatabase struct {
 	keys       []desiredResource // keys for client-side encryption
 }
 
-// desiredUser is a user with its permissions.
+// desiredUser is a user with its permissions, as a seed defines it.
 type desiredUser struct {
 	desiredResource
 	permissions []desiredResource
 }
 
-// desiredResource is a script, a user or a permission.
+// desiredResource is a script, a user or a permission, as a seed defines it.
 type desiredResource struct {
 	place tree.FilePosition
 	kind  store.ResourceKind

@@ -99,7 +99,8 @@ func (d *describer) file(path string, content map[string]any) error {
 	return nil
 }
 
-// notes lists what the server has and a seed cannot express.
+// notes adds to ServerDescription.Left what concerns the whole server and cannot be expressed by a seed,
+// such as snapshots.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
 		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
