@@ -68,8 +68,8 @@ func TestServersCompete(t *testing.T) {
 	}
 }
 
-// TestServersWake checks that a receiver that waits on one server wakes up when another server sends a
-// message or deletes the queue.
+// TestServersWake checks that a receiver that waits for a message or a session on one server wakes up when
+// another server sends a message or deletes the queue.
 func TestServersWake(t *testing.T) {
 	t.Parallel()
 	plain := func(*entity.Properties) {}
@@ -113,8 +113,8 @@ func TestServersWake(t *testing.T) {
 	}
 }
 
-// TestServersChange lets two servers create, update and delete subscriptions of a topic at the same time,
-// and checks that both have the same subscriptions afterwards.
+// TestServersChange lets two servers create and delete subscriptions of a topic, and update the topic, at
+// the same time, and checks that both have the same subscriptions afterwards.
 func TestServersChange(t *testing.T) {
 	t.Parallel()
 	const each = 15

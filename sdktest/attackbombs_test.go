@@ -196,8 +196,8 @@ func TestAttackByFiles(t *testing.T) {
 	}
 }
 
-// TestAttackByFilters creates subscription rules whose filters are very long, deeply nested or slow. The
-// server must refuse them, or they may slow down only their own topic.
+// TestAttackByFilters creates subscription rules whose filters are very long, deeply nested or slow, and
+// sends messages to their topic. The server must refuse invalid rules, and serve other clients meanwhile.
 func TestAttackByFilters(t *testing.T) {
 	b := startBus(t, "--memory")
 	a := &attackedServer{t: t, s: b.Server}

@@ -221,8 +221,8 @@ func (c *rawAMQP) attach(handle uint32, name string) error {
 		Target: &frame.Target{Address: "$cbs", HasAddress: true}, InitialDeliveryCount: frame.Some(0)}, nil)
 }
 
-// TestAttackByIdleBusConnections opens many idle connections without a key to a server with few file
-// descriptors, and checks that Service Bus clients can still connect.
+// TestAttackByIdleBusConnections opens many idle connections without a key to the Service Bus port of a
+// server with few file descriptors, and checks that the port still answers a request.
 func TestAttackByIdleBusConnections(t *testing.T) {
 	port, err := FreePort()
 	must(t, err)

@@ -219,8 +219,8 @@ func TestTTLWritesRestart(t *testing.T) {
 	}
 }
 
-// TestTTLGhost checks that an expired item does not exist for any operation, whether it has been purged or
-// not.
+// TestTTLGhost checks that an expired item does not exist for any operation: replaces and deletes of it
+// fail, and creates and upserts make a new item.
 func TestTTLGhost(t *testing.T) {
 	s, db := ttlServer(t, "--memory")
 	c := newContainer(t, db, azcosmos.ContainerProperties{

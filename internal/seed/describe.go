@@ -215,7 +215,8 @@ func resourceMembers(kind store.ResourceKind) []string {
 	return []string{"id", "body"}
 }
 
-// resources describes scripts and similar resources. where names their owner in error texts.
+// resources returns the resources of one kind, for example the triggers of a container, as objects in the
+// form of a seed. where names their owner in error texts.
 func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
 	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
