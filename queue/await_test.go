@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestAwait: who waits is told of what comes, of an entity that goes, and of the end of his own patience.
+// TestAwait checks when Queues.Await returns: after the change that it waits for, after the entity was
+// deleted, and when its context ends.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

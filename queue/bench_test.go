@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// fill sends messages to a queue, some at once.
+// fill sends n messages to a queue, up to 500 per call of Send. The functions in set change each message.
 func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 	w.t.Helper()
 	const some = 500
@@ -24,7 +24,8 @@ func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 	}
 }
 
-// TestMemory: what a queue keeps in memory does not depend on how many messages it has.
+// TestMemory receives from a queue with many messages, and checks that the numbers of claims and timers in
+// memory stay small.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	const many = metamorphic.QueueMessages
@@ -70,8 +71,8 @@ func BenchmarkSendParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkReceive receives and completes one by one, out of a queue of so many, half of them locked by
-// another.
+// BenchmarkReceive measures receiving and completing one message at a time from a queue with 1,000 or
+// 100,000 messages, half of which another receiver has locked.
 func BenchmarkReceive(b *testing.B) {
 	for _, many := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(many), func(b *testing.B) {

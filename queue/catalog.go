@@ -9,13 +9,14 @@ import (
 // hostTenant implements host.Tenant, through which the host opens queues and topics on an engine.
 type hostTenant struct{ q *Queues }
 
-// KeySpace implements host.Tenant.
+// KeySpace implements host.Tenant: it returns the ranges of keys and the kinds of catalog records that
+// belong to queues and topics.
 func (hostTenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: "queues", Kinds: string([]byte{record.KindEntity, record.KindRule}),
 		First: 0x40, Last: 0x7F}
 }
 
-// Scopes implements host.Tenant.
+// Scopes implements host.Tenant: it returns the engine scopes of all queues and topics.
 func (hostTenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 	err = host.ScanRecords(r, record.KindEntity, func(_ []byte, rec record.EntityRecord) error {
 		if rec.Topic == 0 {

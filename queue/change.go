@@ -8,7 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Update replaces the properties of an entity; see Change.
+// Update replaces the properties of an entity. If a property has changed, all locks on the entity's
+// messages are lost. Errors: CodeEntityNotFound, CodeArgument for an immutable property,
+// CodeArgumentOutOfRange.
 func (q *Queues) Update(ctx context.Context, path string, p entity.Properties) (entity.Entity, error) {
 	return q.Change(ctx, path, func(now *entity.Properties) error {
 		*now = p

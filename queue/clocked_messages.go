@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// clockedMessages implements host.ClockedData: the times of all messages come from the server's clock.
+// clockedMessages implements host.ClockedData, through which the host moves the clock: it gives the host
+// access to the times stored with messages and entities. All of them come from the server's clock.
 type clockedMessages struct{ m *dataset }
 
 // Clocks implements host.ClockedData. All times of messages come from the server's clock, so it returns no
@@ -47,8 +48,9 @@ func (d clockedMessages) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired implements host.ClockedData: it returns the time of an expiry after to of a message that has not
-// been purged yet. The clock must not be set back before it, or the message would become live again.
+// Expired implements host.ClockedData: it returns the expiry time of a message that expired after the time
+// to and has not been purged yet. The clock must not be set back before the expiry time, or the message
+// would become live again.
 func (d clockedMessages) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestClockBack: a clock goes back neither behind what is stored nor behind a death, purged or not.
+// TestClockBack checks that the clock cannot be set back before a stored time, nor before the expiry of a
+// message, whether that message has been purged or not.
 func TestClockBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -31,8 +31,9 @@ type takenScopeLSN struct {
 	lsn uint64       // the LSN that the transaction has taken
 }
 
-// useScope takes an LSN in the engine scope of a queue or topic, once per transaction. If LSNs were taken in
-// between by others, it makes the scope's counters in memory invalid.
+// useScope takes an LSN in the engine scope of a queue or topic, once per transaction. If something other
+// than this server's transactions on messages has taken an LSN there since the last one, it makes the
+// scope's counters in memory invalid.
 func (w *messageTx) useScope(top *entityState) {
 	for _, u := range w.scopes {
 		if u.top == top {

@@ -15,8 +15,8 @@ import (
 
 var errRefused = errors.New("refused")
 
-// TestKeptCounters: the counters in memory are those of the engine, also behind a transaction that has failed
-// when it was complete, and behind the deletion of an entity.
+// TestKeptCounters checks that the cached counters of a message store agree with the engine after a
+// transaction has failed, and that they are not used after the queue was deleted.
 func TestKeptCounters(t *testing.T) {
 	volatile(t)
 	w := newTestHost(t, Options{})
@@ -60,7 +60,8 @@ func TestKeptCounters(t *testing.T) {
 	}
 }
 
-// TestTripsOfSoleServer counts what operations read and write if one server has the engine alone.
+// TestTripsOfSoleServer counts the accesses to the engine in each operation, if only one server has the
+// engine open: a send or a settlement is one transaction without separate reads.
 func TestTripsOfSoleServer(t *testing.T) {
 	volatile(t)
 	e, err := testdisk.NewCrashable(t).Open(t.Context())

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestCrashWhileExpiring cuts the disk off while messages become dead letters, are activated and are
-// settled: each is in one place at any moment.
+// TestCrashWhileExpiring simulates crashes while messages expire, are activated and are abandoned. After
+// each crash every message must exist exactly once, in the queue or in its dead-letter queue.
 func TestCrashWhileExpiring(t *testing.T) {
 	t.Parallel()
 	const messages = 200
@@ -72,7 +72,8 @@ func TestCrashWhileExpiring(t *testing.T) {
 	w.expectNothingLost(w.fs.CrashClone(vfs.CrashCloneCfg{}), messages)
 }
 
-// expectNothingLost opens what a crash has left, and counts what is there, before and after a sweep.
+// expectNothingLost opens the disk of a crashed server, and checks that each of the messages exists
+// exactly once, in the queue or in its dead-letter queue, before and after a run of the reaper.
 func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
 	w.t.Helper()
 	c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
@@ -104,7 +105,8 @@ func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
 	c.check()
 }
 
-// TestFailure: what the engine refuses leaves a message with who had it.
+// TestFailure checks that the holder of a message keeps its lock if the engine fails to store a
+// settlement, unless the lock has lapsed in the meantime.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	volatile(t)
@@ -133,7 +135,7 @@ func beginSettle(s memoryLocks, token message.UUID) (*messageClaim, error) {
 	return s.beginSettle(token, now)
 }
 
-// endSettle ends a settlement that the engine has refused.
+// endSettle ends a settlement with the error that the disk is full.
 func endSettle(s memoryLocks, c *messageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

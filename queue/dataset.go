@@ -55,11 +55,16 @@ type entityState struct {
 	rules      atomic.Pointer[record.RuleList] // of a subscription
 	updated    atomic.Int64
 	accessed   atomic.Int64 // the last activity
-	// uses until this millisecond need not be stored; see storeUses
+	// covered is the millisecond up to which uses of the entity need not be stored, since the engine
+	// already says that this server may use the entity until then. It is used if several servers share the
+	// engine.
 	covered atomic.Int64
-	// another server may use the entity until this millisecond
+	// elsewhere is the latest millisecond until which another server has recorded that it may use the
+	// entity.
 	elsewhere atomic.Int64
-	// of a queue or topic: the mark of its scope; see version.go
+	// version is the version of the queue's or topic's records in memory. A transaction compares it with
+	// the version that the engine has for its scope. If they differ, another server has changed the
+	// entity.
 	version           atomic.Uint64
 	children          atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
 	changes           host.Notifier                  // of changes of its messages
@@ -126,8 +131,9 @@ func (m *dataset) Stop() {
 	}
 }
 
-// Leave implements host.TenantLifecycle: when the instance closes, it stores when each entity was last used.
-// If several servers share the engine, storeUses does that instead.
+// Leave implements host.TenantLifecycle: when the instance closes, it stores when each entity was last
+// used. If several servers share the engine, it does nothing, because these times are stored during
+// operation.
 func (m *dataset) Leave(ctx context.Context) error {
 	if m.shared {
 		return nil

@@ -20,9 +20,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestAcknowledgedSurvives: what anybody has been told survives a crash, on a disk whose syncs take long
-// enough for others to see what is not durable yet. Senders, receivers of both modes and a reaper work side
-// by side.
+// TestAcknowledgedSurvives simulates crashes while senders, receivers of both modes and the reaper work,
+// and checks that no acknowledged operation is lost. Syncs of the disk are slow, so that operations see
+// changes that are not durable yet.
 func TestAcknowledgedSurvives(t *testing.T) {
 	mem := testdisk.NewCrashable(t)
 	w := newWorldOn(t, slowly(mem), Options{})
@@ -64,7 +64,7 @@ func TestAcknowledgedSurvives(t *testing.T) {
 	working.Wait()
 }
 
-// slowly is a file system with slow syncs.
+// slowly makes the syncs of a disk slow.
 func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
@@ -76,7 +76,8 @@ func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	}))
 }
 
-// messagePresence is what is known of a message.
+// messagePresence says whether a message must exist after a crash: there, missing, or unknown while an
+// operation on it is in progress.
 type messagePresence uint8
 
 const (
@@ -85,8 +86,8 @@ const (
 	missing
 )
 
-// messageObservations is what clients know. The mutex is held while an operation begins or ends, and while
-// the disk is copied.
+// messageObservations records, for each message by its text, whether it must exist after a crash. The
+// mutex is held while an observation is recorded and while the disk is copied.
 type messageObservations struct {
 	*testHost
 	mu    sync.Mutex
@@ -99,7 +100,7 @@ func (l *messageObservations) note(text string, f messagePresence) {
 	l.facts[text] = f
 }
 
-// isThere notes that a message was there, unless more is known by now.
+// isThere records that a message exists, unless something has been recorded about it already.
 func (l *messageObservations) isThere(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,14 +109,16 @@ func (l *messageObservations) isThere(text string) {
 	}
 }
 
-// The queues: messages of one are received in PeekLock, of the other in ReceiveAndDelete.
+// The names of the two queues of the test. Messages of the first are received in PeekLock mode, those of
+// the second in ReceiveAndDelete mode.
 const (
 	locked  = "locked"
 	deleted = "deleted"
 	atOnce  = 4 // messages that one receive asks for
 )
 
-// sendAll sends to both queues, and knows afterwards that the messages are there.
+// sendAll sends messages to both queues one by one, and records each as existing after Send has returned.
+// i is the number of the sender.
 func (l *messageObservations) sendAll(ctx context.Context, i int) {
 	for n := 0; n < 150 && ctx.Err() == nil; n++ {
 		for _, q := range []string{locked, deleted} {
@@ -133,7 +136,8 @@ func (l *messageObservations) sendAll(ctx context.Context, i int) {
 	}
 }
 
-// lockAll receives, and completes some.
+// lockAll receives messages in PeekLock mode until ctx ends, settles them in random ways, and records the
+// completed ones as missing.
 func (l *messageObservations) lockAll(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
@@ -157,7 +161,7 @@ func (l *messageObservations) lockAll(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// deleteAll receives what is gone then.
+// deleteAll receives messages in ReceiveAndDelete mode until ctx ends, and records them as missing.
 func (l *messageObservations) deleteAll(ctx context.Context) {
 	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
@@ -172,7 +176,8 @@ func (l *messageObservations) deleteAll(ctx context.Context) {
 	}
 }
 
-// verify opens what a crash has left, and compares it with what was known.
+// verify opens the disk of a crashed server and compares the messages on it with facts, which says for
+// each message whether it must exist.
 func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messagePresence) {
 	c := &testHost{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
@@ -202,7 +207,7 @@ func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messa
 	c.check()
 }
 
-// TestUndurable: nobody is told of a message before it is durable.
+// TestUndurable checks that a receive or a peek does not return a message before the message is durable.
 func TestUndurable(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}

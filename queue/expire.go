@@ -37,11 +37,13 @@ const (
 	// lazyAfter is the number of milliseconds after the last receive during which a store is still swept,
 	// with Options.LazyExpiry.
 	lazyAfter = 60_000
-	// maxMoved is the size of messages in bytes after which a transaction moves no more of them.
+	// maxMoved limits the size of a transaction: once it has moved messages of this size in bytes, it
+	// moves no further ones.
 	maxMoved = 4 << 20
 )
 
-// sweeper lets the reaper sweep the message stores.
+// sweeper implements ttl.Sweeper, through which the reaper purges expired messages and makes other changes
+// that are due.
 type sweeper struct{ m *dataset }
 
 // Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.

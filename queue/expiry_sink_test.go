@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// bequeath passes on what has died, as another tenant does in its purge. fn ends the transaction's part of
-// that tenant.
+// bequeath sends expired items to the queue or topic with this name, as the purge of the document store
+// does. It returns how many of them the entity has taken. fn runs at the end of the transaction; if it
+// fails, nothing is stored.
 func (w *testHost) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()
 	to, err := w.h.Instance().Sink("another", sinkKind, name)
@@ -66,7 +67,8 @@ func TestHeir(t *testing.T) {
 	}
 }
 
-// TestHeirRefuses: nothing dies whose expiry sink does not take it.
+// TestHeirRefuses checks the error for expired items that a queue or topic cannot take, for example
+// because it is full, and that no message is stored if the purge fails.
 func TestHeirRefuses(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -101,7 +103,7 @@ func TestHeirRefuses(t *testing.T) {
 	w.expect("news/Subscriptions/all", "{}")
 }
 
-// TestHeirForwards: what has died goes on where its expiry sink forwards.
+// TestHeirForwards checks that a queue with ForwardTo forwards the expired items that it receives.
 func TestHeirForwards(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -113,7 +115,8 @@ func TestHeirForwards(t *testing.T) {
 	w.expect("to", "{}")
 }
 
-// TestHeirTakesPieces: a purge that is too large is several ones.
+// TestHeirTakesPieces checks that one transaction takes only as many expired items as its size limit
+// allows.
 func TestHeirTakesPieces(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

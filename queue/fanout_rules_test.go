@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// sql, action and correlation make parts of rules that must be right.
+// sql returns a SQL filter. It fails the test if text is invalid.
 func sql(t testing.TB, text string) rule.Filter {
 	t.Helper()
 	f, err := rule.SQL(text)
@@ -43,7 +43,7 @@ func correlation(t testing.TB, c rule.CorrelationFilter) rule.Filter {
 	return f
 }
 
-// rules puts rules in the place of those that a subscription has.
+// rules replaces all rules of a subscription by those in list.
 func (w *testHost) rules(subscription string, list ...entity.Rule) {
 	w.t.Helper()
 	have, err := w.q.Rules(w.ctx, subscription, 0, 1000)
@@ -67,7 +67,7 @@ func with(name string, value any) func(*message.Message) {
 
 const sub = "t/Subscriptions/s"
 
-// TestRules: cases 120 and 121, and each kind of filter. The rules are the same after a restart.
+// TestRules checks which filters match a message, for each kind of filter, also after a restart.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -124,7 +124,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestRuleCopies: case 120. All rules without an action give one copy, each with one gives its own.
+// TestRuleCopies checks how many copies of a message a subscription gets: one for all matching rules
+// without an action, and one for each matching rule with an action.
 func TestRuleCopies(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -149,8 +150,9 @@ func TestRuleCopies(t *testing.T) {
 	}
 }
 
-// TestRuleFails: what an action cannot be run on is a dead letter of the subscription where that wants it.
-// Other rules, and other subscriptions, do not mind.
+// TestRuleFails checks that a message for which a rule's action fails is dead-lettered in its subscription
+// if DeadLetterOnFilterErrors is set, and dropped otherwise. Other rules and subscriptions get their
+// copies.
 func TestRuleFails(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []bool{true, false} {
@@ -177,7 +179,8 @@ func TestRuleFails(t *testing.T) {
 	}
 }
 
-// TestRulesLater: rules concern what comes later, also what is scheduled already.
+// TestRulesLater checks that a changed rule applies to messages published after the change, including
+// messages that were scheduled before it and become active later.
 func TestRulesLater(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -199,7 +202,8 @@ func TestRulesLater(t *testing.T) {
 	w.shows(sub, "A D E F")
 }
 
-// BenchmarkFanOut publishes to a topic with so many correlation filters, of which one wants the message.
+// BenchmarkFanOut measures finding the one matching rule for a message among up to 100,000 correlation
+// filters of a topic's subscriptions.
 func BenchmarkFanOut(b *testing.B) {
 	for _, filters := range []int{10, 1000, 100_000} {
 		b.Run(fmt.Sprint(filters), func(b *testing.B) {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// topic makes a topic with subscriptions, each with the properties of a plain one but for a change.
+// topic creates a topic with this default time to live, and a subscription for each name in the map. The
+// function of a name, unless nil, changes the default properties of that subscription.
 func (w *testHost) topic(name string, ttl time.Duration, subscriptions map[string]func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(entity.Topic)
@@ -33,7 +34,8 @@ func defaultTTL(d time.Duration) func(*entity.Properties) {
 	return func(p *entity.Properties) { p.DefaultTTL = d }
 }
 
-// TestPublish: cases 22 to 24. A copy lives no longer than its topic and its subscription let it.
+// TestPublish checks that a copy in a subscription expires after the shortest of three times to live: that
+// of the message, and the defaults of the topic and of the subscription.
 func TestPublish(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -62,7 +64,8 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestPublishScheduled: case 32. What is scheduled waits in the topic, and lives from its moment on.
+// TestPublishScheduled checks that a scheduled message stays in its topic until its time has come, and
+// that its time to live begins then.
 func TestPublishScheduled(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -83,7 +86,7 @@ func TestPublishScheduled(t *testing.T) {
 	w.shows("t", "")
 }
 
-// TestPublishToChains: topics are forwarded to, and subscriptions forward.
+// TestPublishToChains checks forwarding from a queue to a topic, and from a subscription to a queue.
 func TestPublishToChains(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -112,7 +115,7 @@ func TestPublishToChains(t *testing.T) {
 	}
 }
 
-// TestPublishToNobody: what no subscription wants is accepted.
+// TestPublishToNobody checks that a topic accepts a message that matches no subscription, and drops it.
 func TestPublishToNobody(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -124,7 +127,7 @@ func TestPublishToNobody(t *testing.T) {
 	w.send("empty", msg("A"))
 }
 
-// TestTopicFull: what lies in its subscriptions fills a topic.
+// TestTopicFull checks that messages in a topic's subscriptions count against the size limit of the topic.
 func TestTopicFull(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -150,8 +153,8 @@ func TestTopicFull(t *testing.T) {
 	}
 }
 
-// TestPublishLarge: copies that are too many for one transaction arrive one time each, whatever crashes
-// between the transactions.
+// TestPublishLarge publishes messages whose copies do not fit into one transaction. Even if the server
+// crashes between the transactions, each subscription gets each message exactly once.
 func TestPublishLarge(t *testing.T) {
 	racetest.Sequential(t)
 	clockMovedAfterCrash(t)

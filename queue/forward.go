@@ -23,8 +23,8 @@ const (
 	maxHops = 4
 	// maxForward is how many messages one forwarding transaction moves.
 	maxForward = 64
-	// maxForwardSteps is the maximal number of forwarding transactions that a call which sends messages
-	// runs. It leaves the other messages to the timers.
+	// maxForwardSteps is the maximal number of forwarding transactions in one call that sends messages.
+	// The timers forward the messages that are left.
 	maxForwardSteps = 64
 )
 

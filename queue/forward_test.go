@@ -22,7 +22,7 @@ func deadTo(to string) func(*entity.Properties) {
 	return func(p *entity.Properties) { p.ForwardDeadLettersTo = to }
 }
 
-// chain makes queues of which each forwards to the next one: q1, q2, ...
+// chain creates queues q1 to qn. Each but the last forwards its messages to the next one.
 func (w *testHost) chain(n int) {
 	w.t.Helper()
 	w.queue(fmt.Sprintf("q%d", n))
@@ -59,7 +59,8 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestForwardHops: case 122. The fifth hop is refused, in the queue that the fourth one has led to.
+// TestForwardHops checks that a message is forwarded at most four times, and that the fifth forwarding
+// dead-letters it in the queue in which it then is.
 func TestForwardHops(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -78,7 +79,8 @@ func TestForwardHops(t *testing.T) {
 	w.dead("ring", "C:MaxTransferHopCountExceeded")
 }
 
-// TestForwardRefused: what the target does not take is a dead letter of the source.
+// TestForwardRefused checks that a message is dead-lettered in its source queue if the target of the
+// forwarding does not accept it, and with which reason.
 func TestForwardRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -124,8 +126,8 @@ func withStatus(s entity.Status) func(*entity.Properties) {
 	return func(p *entity.Properties) { p.Status = s }
 }
 
-// TestForwardLater: what is there already goes on when its entity begins to forward, and who has received
-// from it does no more.
+// TestForwardLater turns forwarding on for a queue that has messages: these are forwarded, and the
+// receivers of the queue end and lose their locks.
 func TestForwardLater(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -144,8 +146,9 @@ func TestForwardLater(t *testing.T) {
 	}
 }
 
-// TestForwardDeadLetters: dead letters go on, and tell where they have died; those that nobody takes are dead
-// letters of a transfer.
+// TestForwardDeadLetters checks that ForwardDeadLettersTo moves dead letters to another queue, where they
+// name their source, and that dead letters which that queue cannot accept move to the transfer dead-letter
+// queue.
 func TestForwardDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -180,7 +183,8 @@ func TestForwardDeadLetters(t *testing.T) {
 	}
 }
 
-// TestForwardLockedDeadLetter: a dead letter that somebody has locked goes on when the lock is over.
+// TestForwardLockedDeadLetter checks that a dead letter which a receiver has locked is forwarded as soon
+// as its lock ends.
 func TestForwardLockedDeadLetter(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -216,7 +220,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 	w.expect("errors", "B")
 }
 
-// TestForwardToDeduped: the target knows duplicates of what is forwarded to it.
+// TestForwardToDeduped checks that the target of a forwarding with duplicate detection drops duplicates.
 func TestForwardToDeduped(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -227,7 +231,8 @@ func TestForwardToDeduped(t *testing.T) {
 	w.expect("to", "A B")
 }
 
-// TestForwardToSessions: what has no session is a dead letter of the entity that requires one.
+// TestForwardToSessions checks that a message without a session id is dead-lettered in the target of the
+// forwarding if the target requires sessions.
 func TestForwardToSessions(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -240,7 +245,7 @@ func TestForwardToSessions(t *testing.T) {
 	}
 }
 
-// TestForwardInTransaction: what a transaction sends goes on when it is committed.
+// TestForwardInTransaction checks that a message sent in a transaction is forwarded after the commit.
 func TestForwardInTransaction(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -254,8 +259,8 @@ func TestForwardInTransaction(t *testing.T) {
 	w.expect("to", "A")
 }
 
-// TestCrashWhileForwarding cuts the disk off while messages are forwarded through a chain: each is in one
-// place at any moment, and all arrive.
+// TestCrashWhileForwarding simulates crashes while messages are forwarded through a chain of queues. After
+// each crash, all messages must reach the last queue, each once and in order.
 func TestCrashWhileForwarding(t *testing.T) {
 	t.Parallel()
 	const messages = 150

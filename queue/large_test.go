@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestLargeMessages: a message of 20 MB is published to several subscriptions, received, dead-lettered and
-// received again, whole.
+// TestLargeMessages publishes a message of 20 MB to two subscriptions, receives it, dead-letters it and
+// receives it again, and checks that its body is unchanged.
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -70,7 +70,8 @@ func TestLargeMessages(t *testing.T) {
 	tx.Rollback()
 }
 
-// testMemoryLimit is a room of so many bytes.
+// testMemoryLimit is a MemoryLimit for tests. free is the number of bytes that are available; waited
+// counts the calls of TakeLarge.
 type testMemoryLimit struct{ free, waited int64 }
 
 func (s *testMemoryLimit) TryTake(n int64) bool {
@@ -83,7 +84,7 @@ func (s *testMemoryLimit) TryTake(n int64) bool {
 
 func (s *testMemoryLimit) Give(n int64) { s.free += n }
 
-// TakeLarge gives what is there and counts.
+// TakeLarge takes n bytes at once, even if fewer are free, and counts the call.
 func (s *testMemoryLimit) TakeLarge(_ context.Context, n int64) error {
 	s.waited++
 	s.free -= n
@@ -92,8 +93,9 @@ func (s *testMemoryLimit) TakeLarge(_ context.Context, n int64) error {
 
 func (s *testMemoryLimit) GiveLarge(n int64) { s.free += n }
 
-// TestReceiveHasRoom: messages that are received count against the room until they are released, no more are
-// received than it has room for, and a message that is larger than all of it passes alone.
+// TestReceiveHasRoom checks that received messages count against the memory limit of their receiver until
+// they are released, that a receive returns only as many messages as fit, and that a message larger than
+// the limit is received alone.
 func TestReceiveHasRoom(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

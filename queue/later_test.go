@@ -23,7 +23,7 @@ func session(id string) ReceiverOptions { return ReceiverOptions{Session: &Sessi
 
 func nextSession() ReceiverOptions { return ReceiverOptions{Session: &SessionRequest{Next: true}} }
 
-// TestScheduled are the cases of scheduled messages.
+// TestScheduled checks scheduled messages: when they become active, in which order, and when they expire.
 func TestScheduled(t *testing.T) {
 	t.Parallel()
 	m, s := time.Minute, time.Second
@@ -124,7 +124,7 @@ func both(t *testing.T, name string, play func(w *testHost)) {
 	}
 }
 
-// TestDeferred are the cases of deferred messages.
+// TestDeferred checks deferred messages: how they are received, counted, settled and expired.
 func TestDeferred(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
@@ -215,7 +215,8 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// TestDuplicates: what was accepted within the window is accepted and dropped.
+// TestDuplicates checks that a queue with duplicate detection accepts and drops a message whose id it has
+// accepted within the window.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -237,7 +238,8 @@ func TestDuplicates(t *testing.T) {
 	w.expect("q", "X+1 Y")
 }
 
-// TestScheduledNumbers: each message that is scheduled has a number of its own, whatever becomes of it.
+// TestScheduledNumbers checks that Schedule returns a different sequence number for each message, even for
+// duplicates, which are dropped, and for messages that are due already.
 func TestScheduledNumbers(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -269,8 +271,8 @@ func TestScheduledNumbers(t *testing.T) {
 	w.expect("t/Subscriptions/s", "A")
 }
 
-// TestStaysScheduled: receivers are told that a message was scheduled, through topics, too, but not behind
-// a forward.
+// TestStaysScheduled checks that a message that was scheduled is received with the state Scheduled, also
+// from a subscription, but not after it was forwarded. Peek shows it as active.
 func TestStaysScheduled(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -301,7 +303,8 @@ func TestStaysScheduled(t *testing.T) {
 	}
 }
 
-// TestBatchDelete: the oldest go, but for locked and scheduled ones.
+// TestBatchDelete checks that DeleteMessages deletes the messages enqueued before a time, except those
+// that are locked or scheduled.
 func TestBatchDelete(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -322,7 +325,8 @@ func TestBatchDelete(t *testing.T) {
 	w.expect("q", "A D")
 }
 
-// TestReceiveNumber: one message out of the middle is locked, once, and comes back to its place.
+// TestReceiveNumber checks that ReceiveNumber locks the message with this sequence number, fails if the
+// message is locked, scheduled or missing, and that a released message is available in its old place.
 func TestReceiveNumber(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -360,8 +364,8 @@ func TestReceiveNumber(t *testing.T) {
 	w.fails(err, entity.CodeNotAllowed)
 }
 
-// TestDropLocks: with the option the messages of a receiver that is gone are there again at once, else
-// their locks last.
+// TestDropLocks checks that the locks of a closed receiver end at once with Options.DropLocksOnDisconnect,
+// and remain valid without it.
 func TestDropLocks(t *testing.T) {
 	t.Parallel()
 	for _, drop := range []bool{false, true} {
@@ -379,7 +383,8 @@ func TestDropLocks(t *testing.T) {
 	}
 }
 
-// TestLazyExpiry: what has expired lies where it is until somebody receives.
+// TestLazyExpiry checks that, with Options.LazyExpiry, the reaper leaves expired messages in place until a
+// client receives from the queue.
 func TestLazyExpiry(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{LazyExpiry: true})

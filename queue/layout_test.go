@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// TestLayout pins the keys on disk, and the headers of messages.
+// TestLayout checks the exact keys and message headers in the engine. They are a format on disk and must
+// not change.
 func TestLayout(t *testing.T) {
 	t.Parallel()
 	volatile(t)

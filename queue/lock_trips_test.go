@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestTripsOfLocks counts the round trips to a shared engine.
+// TestTripsOfLocks counts the round trips to the engine of each operation on locked messages, if several
+// servers share the engine.
 func TestTripsOfLocks(t *testing.T) {
 	testdisk.Pebble(t, "the trips of a database are counted on its connections")
 	t.Parallel()

@@ -6,5 +6,6 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The tests run side by side, so that only after all of them a goroutine that is left belongs to none.
+// TestMain runs the tests, and then checks that no goroutine is left. Single tests cannot check this,
+// because they run in parallel.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -42,7 +42,8 @@ func TestParseAddress(t *testing.T) {
 	}
 }
 
-// FuzzParseAddress: the canonical spelling of an address is the same address.
+// FuzzParseAddress checks that an address which was parsed and printed is parsed to the same address
+// again.
 func FuzzParseAddress(f *testing.F) {
 	f.Add("sb://h/t/subscriptions/s/$deadletterqueue/$management")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -155,7 +156,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLife: an entity is made, changed, listed and deleted, and what was made is there after a restart.
+// TestLife creates, updates, lists and deletes entities, and checks that they exist after a restart.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -221,7 +222,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestIdle: what is use of an entity, and what is not.
+// TestIdle checks which operations count as activity of an entity, so that AutoDeleteOnIdle begins anew.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -278,15 +279,15 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// idle are the properties of an entity that is deleted after five minutes.
+// idle returns the default properties of an entity of this kind, with an AutoDeleteOnIdle of five minutes.
 func idle(kind entity.Kind) entity.Properties {
 	p := entity.Defaults(kind)
 	p.AutoDeleteOnIdle = 5 * time.Minute
 	return p
 }
 
-// TestIdleUntilScheduled: a scheduled message keeps its entity until it has arrived, and from then on the
-// time runs.
+// TestIdleUntilScheduled checks that the idle time of a queue with a scheduled message begins when the
+// message becomes active.
 func TestIdleUntilScheduled(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -304,7 +305,8 @@ func TestIdleUntilScheduled(t *testing.T) {
 	}
 }
 
-// TestIdleEndsReceivers: the idler deletes what is over, and who has it open learns of it.
+// TestIdleEndsReceivers checks that a queue that has been idle for too long is deleted in the background,
+// and that its open receivers end with CodeEntityNotFound.
 func TestIdleEndsReceivers(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

@@ -21,7 +21,8 @@ func attempts(n int32) func(*entity.Properties) {
 	return func(p *entity.Properties) { p.MaxDeliveryCount = n }
 }
 
-// TestMessages are the rows of the state machine, each by its name.
+// TestMessages checks what becomes of messages in a queue: each subtest is one case of expiry, locking or
+// settlement.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := time.Second

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestMillionScheduled: a million messages that are due in one second all arrive, in the order of their
-// numbers, and none before.
+// TestMillionScheduled schedules a million messages for the same second, and checks that all of them
+// become active at that time, in the order of their sequence numbers, and none before.
 func TestMillionScheduled(t *testing.T) {
 	t.Parallel()
 	const many, batch = 1_000_000, 1000

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// settleSome settles one that is locked, or one whose lock is lost.
+// settleSome settles a random locked message in a random way, or checks that a lock token that has ended
+// is refused.
 func (p *modelRun) settleSome() {
 	a := entity.Address{Entity: "q"}
 	how := Settlement{Outcome: SettlementOutcome(p.r.IntN(5))}
@@ -31,7 +32,7 @@ func (p *modelRun) settleSome() {
 	p.settled(m, how)
 }
 
-// settled is what a settlement does to the model.
+// settled applies a settlement to the model.
 func (p *modelRun) settled(m *modelMessage, how Settlement) {
 	p.lost = append(p.lost, m.token)
 	switch how.Outcome {
@@ -48,7 +49,7 @@ func (p *modelRun) settled(m *modelMessage, how Settlement) {
 	}
 }
 
-// transact settles and sends in one transaction, or gives that up.
+// transact settles and sends messages in one transaction, and commits it or rolls it back.
 func (p *modelRun) transact() {
 	tx, err := p.q.Begin(p.ctx)
 	p.must(err)
@@ -87,7 +88,7 @@ func (p *modelRun) renewSome() {
 	p.logf("renew %d", m.seq)
 }
 
-// deferredSome receives a deferred message by its number.
+// deferredSome receives a deferred message by its sequence number, and compares it with the model.
 func (p *modelRun) deferredSome() {
 	for _, m := range p.model.ordered(p.model.msgs) {
 		holder := p.model.sessions[m.session]
@@ -159,7 +160,7 @@ func (p *modelRun) sweepAll() {
 	p.compareDead("after a sweep", p.testHost, p.model)
 }
 
-// deadSome takes what is dead.
+// deadSome runs the reaper, receives all dead letters, and compares their number with the model.
 func (p *modelRun) deadSome() {
 	p.sweepAll()
 	list := p.take(
@@ -173,7 +174,7 @@ func (p *modelRun) deadSome() {
 	clear(p.model.dead)
 }
 
-// sessionSome opens a session, renews its lock or closes it.
+// sessionSome opens a session, renews its lock, or closes it.
 func (p *modelRun) sessionSome() {
 	if !p.bySession() {
 		return

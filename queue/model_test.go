@@ -19,8 +19,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestHistories plays random histories on a queue and on its model. After each step a crash is played, too:
-// what is on disk then must be the model without its locks.
+// TestHistories makes random operations on a queue and on a model of it, and compares the two after each
+// operation. It also simulates a crash after each operation, and compares what is on disk with the model
+// without its locks.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	const steps = 100
@@ -41,7 +42,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// modelRun is one history.
+// modelRun is one run of TestHistories: a queue, the model of it, and the log of the operations so far.
 type modelRun struct {
 	*testHost
 	r     *rand.Rand
@@ -66,7 +67,7 @@ func newModelRun(t *testing.T, seed uint64, bySession bool) *modelRun {
 	return p
 }
 
-// props draws properties that can be changed.
+// props returns random values of the properties that can be changed after the queue was created.
 func (p *modelRun) props() entity.Properties {
 	props := standard()
 	props.LockDuration = time.Duration(5+p.r.IntN(20)) * time.Second
@@ -94,7 +95,7 @@ func (p *modelRun) openPlain() {
 	p.must(err)
 }
 
-// step does one thing, and compares.
+// step makes one random operation, and compares the queue with the model.
 func (p *modelRun) step() {
 	acts := []func(){p.sendSome, p.sendSome, p.sendSome, p.receiveSome, p.receiveSome, p.receiveSome,
 		p.settleSome, p.settleSome, p.settleSome, p.renewSome, p.deferredSome, p.cancelSome, p.advanceSome,
@@ -114,7 +115,7 @@ func (p *modelRun) step() {
 	}
 }
 
-// settleDown lets happen what is due.
+// settleDown makes the changes that are due: locks lapse and scheduled messages become active.
 func (p *modelRun) settleDown() {
 	m, err := p.q.dataset()
 	p.must(err)
@@ -170,7 +171,8 @@ func (p *modelRun) sendSome() {
 	p.sent(list, twins)
 }
 
-// sent is what sending does to the model.
+// sent adds the messages that were sent to the model. twins are the same messages in the form of the
+// model.
 func (p *modelRun) sent(list []*message.Message, twins []modelMessage) {
 	for i, tm := range twins {
 		id := list[i].Text(message.MessageID)
@@ -178,7 +180,7 @@ func (p *modelRun) sent(list []*message.Message, twins []modelMessage) {
 	}
 }
 
-// receiveSome receives, and compares with what must come.
+// receiveSome receives messages, and compares them with those that the model says are available.
 func (p *modelRun) receiveSome() {
 	r, session, holder := p.plain, "", (*modelSession)(nil)
 	if p.bySession() {
@@ -202,7 +204,8 @@ func (p *modelRun) receiveSome() {
 	p.took(list, want, mode, holder)
 }
 
-// took compares what was received, and locks it in the model.
+// took compares the received messages list with those of the model, want, and locks these in the model or,
+// in ReceiveAndDelete mode, deletes them.
 func (p *modelRun) took(list []Delivery, want []*modelMessage, mode ReceiveMode, holder *modelSession) {
 	p.logf("receive %s in mode %d", texts(list), mode)
 	if len(list) != len(want) {
@@ -244,7 +247,7 @@ func (p *modelRun) lockedOnes() (list []*modelMessage) {
 	return list
 }
 
-// changeProperties ends all locks.
+// changeProperties gives the queue random properties, which ends all locks.
 func (p *modelRun) changeProperties() {
 	p.sweepAll()
 	props := p.props()
@@ -283,8 +286,8 @@ func (p *modelRun) restart() {
 	p.openPlain()
 }
 
-// crash opens what a crash would leave, and compares. A copy of a database takes long: one of ten crashes is
-// enough there.
+// crash opens a copy of the disk, as after a crash of the server, and compares it with the model. On
+// PostgreSQL, where a copy takes long, it does so only once in ten calls.
 func (p *modelRun) crash() {
 	if testdisk.Postgres(p.t) && p.r.IntN(10) > 0 {
 		return
@@ -301,7 +304,8 @@ func (p *modelRun) crash() {
 	c.check()
 }
 
-// compare compares the messages of a queue, but for those that have expired.
+// compare compares the messages of the queue with those of the model, except expired ones. when is a text
+// for the error message.
 func (p *modelRun) compare(when string, w *testHost, tw *queueModel) {
 	p.t.Helper()
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
@@ -334,7 +338,8 @@ func (p *modelRun) compare(when string, w *testHost, tw *queueModel) {
 	}
 }
 
-// compareDead compares the dead letters.
+// compareDead compares the dead letters of the queue with those of the model. when is a text for the error
+// message.
 func (p *modelRun) compareDead(when string, w *testHost, tw *queueModel) {
 	p.t.Helper()
 	list, err := w.q.Peek(

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestNames: what frameworks call their entities is a name, at both ends of a segment and of the whole path.
+// TestNamesOfFrameworks checks that entities and rules can have the unusual names that frameworks such as
+// MassTransit use, for example with dots, dashes or underscores at the ends.
 func TestNamesOfFrameworks(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -38,7 +39,8 @@ func TestNamesOfFrameworks(t *testing.T) {
 	}
 }
 
-// TestNamesRefused: what cannot be a name is refused with the service's text.
+// TestNamesRefused checks that invalid names of entities and rules are refused with Service Bus's error
+// text.
 func TestNamesRefused(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -78,7 +80,8 @@ func TestNamesRefused(t *testing.T) {
 	}
 }
 
-// TestDefaultRuleName: the first rule's name has no case, and is told as it was written.
+// TestDefaultRuleName checks that the name of a subscription's first rule is found regardless of case, and
+// returned as it was written.
 func TestDefaultRuleName(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

@@ -97,7 +97,7 @@ func (s *messageStore) browse(ctx context.Context, o *PeekOptions) (list []store
 	return list, err
 }
 
-// maxDeleted is the maximal number of messages that one call deletes.
+// maxDeleted is the maximal number of messages that one call of DeleteMessages deletes.
 const maxDeleted = 4000
 
 // DeleteMessages deletes the oldest messages that were enqueued before a time, at most most, and returns how

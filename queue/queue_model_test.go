@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// queueModel is what a queue must be, as a map: no keys, no counters, no passes.
+// queueModel is a simple model of a queue, with which TestHistories compares the real one: maps of its
+// messages, dead letters and sessions.
 type queueModel struct {
 	now, started int64
 	last         int64
@@ -44,7 +45,8 @@ func newQueueModel(p entity.Properties, now int64) *queueModel {
 		dead: map[int64]*modelMessage{}, seen: map[string]int64{}, sessions: map[string]*modelSession{}}
 }
 
-// clone is the model as it is after a crash: without locks, unless these are stored in keys.
+// clone returns the model of the queue after a crash: without locks, or with them if stored is set,
+// because they are then stored in the engine.
 func (w *queueModel) clone(stored bool) *queueModel {
 	c := *w
 	if stored {
@@ -94,7 +96,8 @@ func (w *queueModel) expired(m *modelMessage, at int64) bool {
 	return m.state == layout.Active && w.deadline(m) <= at
 }
 
-// send sends a message, and tells its number; 0: a duplicate, which has one where it is scheduled.
+// send adds a message with this message id to the model, and returns its sequence number. A duplicate is
+// dropped: send returns 0 for it or, if it is scheduled, a sequence number that no message has.
 func (w *queueModel) send(m modelMessage, id string) int64 {
 	if w.props.RequiresDuplicateDetection {
 		if at, ok := w.seen[id]; ok && w.now < at+w.props.DuplicateDetectionWindow.Milliseconds() {
@@ -115,7 +118,7 @@ func (w *queueModel) send(m modelMessage, id string) int64 {
 	return m.seq
 }
 
-// deferred sets a locked message aside.
+// deferred defers a locked message. If it has reached MaxDeliveryCount, it is dead-lettered instead.
 func (w *queueModel) deferred(m *modelMessage) {
 	m.unlock()
 	if m.count++; m.count >= w.props.MaxDeliveryCount {
@@ -125,7 +128,9 @@ func (w *queueModel) deferred(m *modelMessage) {
 	m.state = layout.Deferred
 }
 
-// fail gives a message back whose delivery has failed.
+// fail ends the lock of a message that was not settled, and counts a failed delivery if counts is set. The
+// message becomes available again, unless it has expired by the millisecond at or has reached
+// MaxDeliveryCount.
 func (w *queueModel) fail(m *modelMessage, at int64, counts bool) {
 	m.unlock()
 	if counts {
@@ -155,7 +160,7 @@ func (w *queueModel) deadLetter(m *modelMessage, reason string) {
 	w.dead[m.seq] = m
 }
 
-// advance lets the time pass.
+// advance sets the time of the model. Locks lapse, and scheduled messages become active.
 func (w *queueModel) advance(now int64) {
 	w.now = now
 	for _, m := range w.ordered(w.msgs) {
@@ -184,7 +189,8 @@ func (w *queueModel) advance(now int64) {
 	}
 }
 
-// endSession ends the lock of a session.
+// endSession ends the lock of a session and of its messages. If it has lapsed, their deliveries count as
+// failed.
 func (w *queueModel) endSession(s *modelSession, lapsed bool) {
 	delete(w.sessions, s.id)
 	for _, m := range w.ordered(w.msgs) {
@@ -199,7 +205,7 @@ func (w *queueModel) endSession(s *modelSession, lapsed bool) {
 	}
 }
 
-// purge is what a sweep does.
+// purge removes the expired messages that are not locked, as the reaper does.
 func (w *queueModel) purge() {
 	for _, m := range w.ordered(w.msgs) {
 		if !m.locked() && w.expired(m, w.now) {
@@ -208,7 +214,7 @@ func (w *queueModel) purge() {
 	}
 }
 
-// available are the messages that can be received now, of a session.
+// available returns the messages of a session that can be received now. Without sessions, session is "".
 func (w *queueModel) available(session string) (list []*modelMessage) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.state == layout.Active && !m.locked() && !w.expired(m, w.now) && m.session == session {
@@ -218,7 +224,7 @@ func (w *queueModel) available(session string) (list []*modelMessage) {
 	return list
 }
 
-// nextSession is the session that is free and has the oldest message; ok is false where there is none.
+// nextSession returns the unlocked session with the oldest message. ok is false if there is none.
 func (w *queueModel) nextSession() (id string, ok bool) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.state == layout.Active && !w.expired(m, w.now) && w.sessions[m.session] == nil {
@@ -228,7 +234,8 @@ func (w *queueModel) nextSession() (id string, ok bool) {
 	return "", false
 }
 
-// lines are the messages that must be there: what has expired, and may be purged, is not among them.
+// lines returns one line of text for each message that the queue and the dead-letter queue must have.
+// Expired messages that are not locked are omitted, because they may have been purged.
 func (w *queueModel) lines() (main, dead []string) {
 	for _, m := range w.ordered(w.msgs) {
 		if m.locked() || !w.expired(m, w.now) {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestCompeting: receivers compete for what senders send, locks lapse, and each message is completed once.
+// TestCompeting lets receivers compete for messages while senders send and locks lapse, and checks that
+// each message is completed exactly once.
 func TestCompeting(t *testing.T) {
 	t.Parallel()
 	const senders, each = 3, 60
@@ -68,7 +69,8 @@ type competingConsumers struct {
 	done      func()
 }
 
-// receive settles in all ways, and lets some locks lapse.
+// receive receives messages until ctx ends, and settles them in random ways. Some it does not settle, so
+// that their locks lapse.
 func (c *competingConsumers) receive(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: "q"}
 	rec, err := c.q.OpenReceiver(ctx, a, ReceiverOptions{})
@@ -108,7 +110,8 @@ func (c *competingConsumers) complete(text string) {
 	}
 }
 
-// TestIdleReceivers: those who wait cost nothing but their caller, and each message wakes one.
+// TestIdleReceivers lets 10,000 receivers wait for one message each, sends 50 messages, and checks that
+// exactly 50 receivers get one.
 func TestIdleReceivers(t *testing.T) {
 	t.Parallel()
 	receivers := 10_000
@@ -152,8 +155,8 @@ func TestIdleReceivers(t *testing.T) {
 	}
 }
 
-// TestOutOfOrder: dead letters come in any order of their numbers, while others receive them and give them
-// back. None of them is passed by.
+// TestOutOfOrder dead-letters messages in random order while other receivers receive and abandon dead
+// letters, and checks that these receivers get every dead letter.
 func TestOutOfOrder(t *testing.T) {
 	t.Parallel()
 	const messages, workers = 300, 4

@@ -16,7 +16,8 @@ import (
 // out twice.
 
 const (
-	// size in bytes of the messages that one receive returns; a single message may be larger
+	// maxReceived is the maximum size in bytes of the messages that one receive returns together; a single
+	// message may be larger.
 	maxReceived = 4 << 20
 	maxLook     = 256 // messages that a receive claims at a time
 	maxPurge    = 32  // expired messages that a receive purges
@@ -119,7 +120,8 @@ func (r *Receiver) claimNext(ctx context.Context, n int) (list []*messageClaim, 
 	return list, nil
 }
 
-// readyPrefix returns the key prefix of the messages that the receiver reads.
+// readyPrefix returns the prefix of the index keys in which the receiver looks for available messages:
+// those of its session, or those of messages without a session.
 func (r *Receiver) readyPrefix() []byte {
 	if r.lock != nil {
 		return r.s.ReadyPrefix(r.lock.id)

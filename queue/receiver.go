@@ -39,9 +39,9 @@ type ReceiverOptions struct {
 
 // MemoryLimit is a memory limit in bytes, shared by all clients of a server.
 type MemoryLimit interface {
-	// TryTake takes n bytes and reports whether they were available.
+	// TryTake takes n bytes from the limit, and reports whether they were available. It does not wait.
 	TryTake(n int64) bool
-	// Give returns n bytes.
+	// Give gives back n bytes that TryTake took.
 	Give(n int64)
 	// TakeLarge waits for n bytes until ctx ends. Callers that wait for large messages are served in order.
 	TakeLarge(ctx context.Context, n int64) error

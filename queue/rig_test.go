@@ -16,10 +16,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// start is when the clocks of these tests begin.
+// start is the time of the server's clock at the beginning of each test.
 var start = time.UnixMilli(1_700_000_000_500).UTC()
 
-// testHost is a host with queues alone, over a disk in memory and a clock that the test moves.
+// testHost is a server for tests that has only queues and topics: a host on a disk in memory, with a clock
+// that the test moves. Its methods fail the test if an operation fails.
 type testHost struct {
 	t    testing.TB
 	ctx  context.Context
@@ -28,9 +29,9 @@ type testHost struct {
 	opts Options
 	q    *Queues
 	h    *host.Host
-	// tidy has the reaper work after each move of the clock.
+	// tidy makes the method at run the reaper after it has moved the clock.
 	tidy bool
-	// auto lets the reaper work in the background.
+	// auto lets the reaper run in the background. Otherwise it runs only when the test calls it.
 	auto bool
 }
 
@@ -50,7 +51,7 @@ func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *testHost {
 	return w
 }
 
-// check checks what is stored.
+// check fails the test if stored keys of queues and topics contradict each other.
 func (w *testHost) check() {
 	w.t.Helper()
 	w.must(w.q.Check(context.Background(), func(err error) bool {
@@ -91,7 +92,7 @@ func (w *testHost) must(err error) {
 	}
 }
 
-// fails expects an error of a code.
+// fails fails the test unless err is an *entity.Error with this code.
 func (w *testHost) fails(err error, code entity.ErrorCode) {
 	w.t.Helper()
 	if err == nil || entity.ErrorCodeOf(err) != code {
@@ -99,14 +100,15 @@ func (w *testHost) fails(err error, code entity.ErrorCode) {
 	}
 }
 
-// standard are the properties of a plain queue.
+// standard returns the properties of a queue with common values: locks of one minute, ten deliveries, and
+// no expiry.
 func standard() entity.Properties {
 	return entity.Properties{LockDuration: time.Minute, MaxDeliveryCount: 10, DefaultTTL: entity.Forever,
 		AutoDeleteOnIdle: entity.Forever, DuplicateDetectionWindow: 10 * time.Minute,
 		MaxSizeMB: 1024, MaxMessageKB: 256}
 }
 
-// create, change and remove are what is done to entities.
+// create creates an entity.
 func (w *testHost) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
@@ -142,7 +144,7 @@ func (w *testHost) update(name string, change ...func(*entity.Properties)) {
 	w.change(name, p)
 }
 
-// at moves the clock to so long after the start.
+// at sets the server's clock to the time d after start. If tidy is set, it then runs the reaper.
 func (w *testHost) at(d time.Duration) {
 	w.t.Helper()
 	to := start.Add(d)
@@ -160,7 +162,7 @@ func (w *testHost) sweep() int {
 	return n
 }
 
-// msg makes a message: its text, and what is set of it.
+// msg returns a message whose body and message id are text. Each function in set changes the message.
 func msg(text string, set ...func(*message.Message)) *message.Message {
 	m := message.New([]byte(text))
 	m.SetText(message.MessageID, text)
@@ -182,7 +184,7 @@ func due(d time.Duration) func(*message.Message) {
 	return func(m *message.Message) { m.SetScheduled(start.Add(d).UnixMilli()) }
 }
 
-// address is that of an entity, by its path.
+// address returns the address of the queue, topic or subscription with this path.
 func address(path string) entity.Address { return entity.Address{Entity: path} }
 
 func (w *testHost) send(queue string, list ...*message.Message) {
@@ -190,7 +192,8 @@ func (w *testHost) send(queue string, list ...*message.Message) {
 	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
 
-// texts are messages in short: "A" or, with failed deliveries, "A+1".
+// texts returns the bodies of messages, separated by blanks. A message with n failed deliveries is
+// followed by +n, as in "A B+1".
 func texts(list []Delivery) string {
 	var words []string
 	for _, d := range list {
@@ -211,7 +214,7 @@ func (w *testHost) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 	return r
 }
 
-// take receives what there is.
+// take opens a receiver, receives up to 100 available messages without waiting, and closes the receiver.
 func (w *testHost) take(a entity.Address, o ReceiverOptions) []Delivery {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
@@ -222,13 +225,14 @@ func (w *testHost) take(a entity.Address, o ReceiverOptions) []Delivery {
 	return list
 }
 
-// lock receives what there is in PeekLock.
+// lock receives the available messages of a queue in PeekLock mode, without waiting.
 func (w *testHost) lock(queue string) []Delivery {
 	w.t.Helper()
 	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
-// expect receives and compares.
+// expect receives the available messages of a queue in PeekLock mode, and fails the test unless their
+// texts (see the function texts) are want.
 func (w *testHost) expect(queue, want string) []Delivery {
 	w.t.Helper()
 	list := w.lock(queue)
@@ -238,7 +242,8 @@ func (w *testHost) expect(queue, want string) []Delivery {
 	return list
 }
 
-// dead compares what the dead letters are, with their reasons.
+// dead fails the test unless want lists the messages in the queue's dead-letter queue, as text:reason,
+// separated by blanks.
 func (w *testHost) dead(queue, want string) {
 	w.t.Helper()
 	list, err := w.q.Peek(
@@ -256,7 +261,8 @@ func (w *testHost) dead(queue, want string) {
 	}
 }
 
-// shows compares what a peek shows.
+// shows peeks all messages of a queue, and fails the test unless their texts (see the function texts) are
+// want.
 func (w *testHost) shows(queue, want string) []Delivery {
 	w.t.Helper()
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
@@ -272,24 +278,25 @@ func (w *testHost) settle(queue string, d Delivery, s Settlement) {
 	w.must(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil))
 }
 
-// loses expects that the lock of a message is lost.
+// loses tries to settle a message, and fails the test unless the error is CodeMessageLockLost.
 func (w *testHost) loses(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.fails(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil), entity.CodeMessageLockLost)
 }
 
-// textOf is the body of a message.
+// textOf returns the body of a message as a string.
 func textOf(d Delivery) string {
 	data, _ := d.Message.Data()
 	return string(data)
 }
 
-// property makes an application property.
+// property returns an application property with a string value.
 func property(name, value string) message.ApplicationProperty {
 	return message.ApplicationProperty{Name: name, Value: wire.AppendString(nil, value)}
 }
 
-// propertyOf is an application property of a message, in short.
+// propertyOf returns the string value of a message's application property. It returns "<nil>" if the
+// property is missing or is not a string.
 func propertyOf(d Delivery, name string) string {
 	if text, ok := wire.Text(d.Message.Get(name)); ok {
 		return text
@@ -297,7 +304,7 @@ func propertyOf(d Delivery, name string) string {
 	return "<nil>"
 }
 
-// lined puts lines below each other.
+// lined joins strings with line breaks.
 func lined(list []string) string { return strings.Join(list, "\n") }
 
 func tokensOf(list []Delivery) (tokens []message.UUID) {

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestServersCompete: receivers of two servers get each message once.
+// TestServersCompete receives the messages of a queue on two servers at the same time, and checks that
+// each message is received once.
 func TestServersCompete(t *testing.T) {
 	t.Parallel()
 	const messages = 1000
@@ -67,7 +68,8 @@ func TestServersCompete(t *testing.T) {
 	}
 }
 
-// TestServersWake: who waits on one server is woken by what another server does.
+// TestServersWake checks that a receiver that waits for a message or a session on one server wakes up when
+// another server sends a message or deletes the queue.
 func TestServersWake(t *testing.T) {
 	t.Parallel()
 	plain := func(*entity.Properties) {}
@@ -111,7 +113,8 @@ func TestServersWake(t *testing.T) {
 	}
 }
 
-// TestServersChange: two servers change entities at the same time, and agree on them afterwards.
+// TestServersChange lets two servers create and delete subscriptions of a topic, and update the topic, at
+// the same time, and checks that both have the same subscriptions afterwards.
 func TestServersChange(t *testing.T) {
 	t.Parallel()
 	const each = 15
@@ -158,8 +161,8 @@ func TestServersChange(t *testing.T) {
 	}
 }
 
-// TestServerKilled: what a server has locked when it ends comes back once the locks lapse, as failed
-// deliveries.
+// TestServerKilled ends a server that has locked messages. Another server must receive these messages
+// after their locks have lapsed, with one failed delivery.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	const messages = 200

@@ -34,9 +34,9 @@ func newServersOfOneDatabase(t *testing.T) (a, b *testHost) {
 	return a, b
 }
 
-// TestWaitsOfOneDatabase: a receiver that waits on one server gets a message that is sent on another one,
-// and a receiver that waits for a session gets the session. Half of the waits end within 100 ms. Without
-// notifications a server looks once a second, so half of them would take more than 400 ms.
+// TestWaitsOfOneDatabase checks that a receiver that waits on one server gets a message sent on another
+// server soon: half of the waits must end within 100 ms, since PostgreSQL notifies the servers of changes.
+// Without notifications a server looks once a second, and half of the waits would take more than 400 ms.
 func TestWaitsOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	const waits = 50
@@ -74,8 +74,8 @@ func TestWaitsOfOneDatabase(t *testing.T) {
 	}
 }
 
-// waitForOne opens a receiver and waits for a message. It returns the text of the message, or that of an
-// error.
+// waitForOne opens a receiver, waits for one message, and returns its text. If a step fails, it returns
+// the text of the error.
 func (w *testHost) waitForOne(queue string, o ReceiverOptions) string {
 	r, err := w.q.OpenReceiver(w.ctx, address(queue), o)
 	if err != nil {

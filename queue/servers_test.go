@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sharedEngineHandle is one server's door to an engine that several servers share.
+// sharedEngineHandle is the engine through which one of several servers accesses the engine that they
+// share.
 type sharedEngineHandle struct {
 	engine.Engine
 	engine.Getter
@@ -22,7 +23,7 @@ type sharedEngineHandle struct {
 
 func (sharedEngineHandle) Shared() bool { return true }
 
-// newServers returns two servers over one engine, with one clock.
+// newServers returns two servers that share one engine and one clock.
 func newServers(t *testing.T, o Options) (a, b *testHost) {
 	t.Helper()
 	disk := testdisk.NewCrashable(t)
@@ -49,10 +50,11 @@ func newServers(t *testing.T, o Options) (a, b *testHost) {
 	return a, b
 }
 
-// pass moves the clock of all servers.
+// pass moves the clock of all servers of the test forward by d.
 func (w *testHost) pass(d time.Duration) { w.base.Advance(d) }
 
-// TestServers: what one server does to messages and entities holds for the next operation of another.
+// TestServers checks that what one server does to messages and entities takes effect for the next
+// operation of another server.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	q, s := entity.Address{Entity: "q"}, time.Second

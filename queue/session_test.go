@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestSessions are the cases of sessions.
+// TestSessions checks sessions: their locks, the order of their messages, and their state.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}

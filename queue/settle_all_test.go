@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// uncertainEngine is an engine whose transactions are committed and fail all the same.
+// uncertainEngine is an engine whose transactions return an error although they are committed, while lost
+// is set.
 type uncertainEngine struct {
 	testdisk.Engine
 	shared bool
@@ -31,8 +32,8 @@ func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(e
 	return at, err
 }
 
-// TestUncertainSettlement: if it is unknown whether settlements were stored, all of them fail with that, and
-// none is tried again.
+// TestUncertainSettlement checks that all settlements of a transaction fail with CodeStorage, and are not
+// tried again, if the engine does not report whether the transaction was committed.
 func TestUncertainSettlement(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		inner, err := testdisk.NewCrashable(t).Open(t.Context())
@@ -60,7 +61,7 @@ func TestUncertainSettlement(t *testing.T) {
 	}
 }
 
-// TestSettleAll: a settlement that is refused does not affect the others.
+// TestSettleAll checks that, of several settlements in one call, a refused one does not affect the others.
 func TestSettleAll(t *testing.T) {
 	w := newTestHost(t, Options{})
 	w.queue("q")

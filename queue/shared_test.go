@@ -8,20 +8,22 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// storedLocksTested reports whether the tests run with locks in keys, as in an engine that several servers
-// share: MAYFLY_TEST_SHARED=1, or PostgreSQL.
+// storedLocksTested reports whether the tests run with locks that are stored in the engine, as when
+// several servers share it: with MAYFLY_TEST_SHARED=1, or on PostgreSQL.
 func storedLocksTested(t testing.TB) bool {
 	return os.Getenv("MAYFLY_TEST_SHARED") != "" || testdisk.Postgres(t)
 }
 
-// sharedEngine is an engine in memory that says that other servers have it open.
+// sharedEngine is an engine in memory that reports that other servers have it open as well. Locks are
+// therefore stored in it.
 type sharedEngine struct{ testdisk.Engine }
 
 func (sharedEngine) Shared() bool { return true }
 
 var _ engine.SharedEngine = sharedEngine{}
 
-// volatile skips a test of locks that are in memory.
+// volatile skips a test that needs locks in memory if the tests run with locks that are stored in the
+// engine.
 func volatile(t *testing.T) {
 	t.Helper()
 	if storedLocksTested(t) {

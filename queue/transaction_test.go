@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestTransaction: sends and settlements happen together, or not at all.
+// TestTransaction checks that the sends and settlements of a transaction take effect together, or not at
+// all.
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}

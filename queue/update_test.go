@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestUpdateOfNothing: an update whose properties are those that the entity has touches no lock and no link.
+// TestUpdateOfNothing checks that an update which changes no property ends neither locks nor receivers.
 func TestUpdateOfNothing(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -50,7 +50,7 @@ func TestUpdateOfNothing(t *testing.T) {
 	w.loses("q", third[0], Settlement{Outcome: Complete})
 }
 
-// TestImmutable: what cannot be changed is refused in the service's words.
+// TestImmutable checks that a change of an immutable property is refused with Service Bus's error text.
 func TestImmutable(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -82,7 +82,8 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// TestPartitionedSize: a partitioned entity has the size of its 16 partitions, told and taken back.
+// TestPartitionedSize checks that the maximum size of a partitioned entity is 16 times the requested size,
+// and that an update with that size is accepted and leaves it unchanged.
 func TestPartitionedSize(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -111,7 +112,8 @@ func TestPartitionedSize(t *testing.T) {
 	w.fails(err, entity.CodeArgumentOutOfRange)
 }
 
-// TestMessageSizes: an entity takes the Standard tier's message size, or one of the Premium tier.
+// TestMessageSizes checks which values of MaxMessageSizeInKilobytes are accepted: the 256 KB of the
+// Standard tier, and the range of the Premium tier.
 func TestMessageSizes(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -131,7 +133,8 @@ func TestMessageSizes(t *testing.T) {
 	}
 }
 
-// TestAccessed: a queue or topic has had no use until somebody uses it; an update is none.
+// TestAccessed checks the time of the last access to an entity: a new queue or topic has none, an update
+// is no access, and a send is one.
 func TestAccessed(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -156,7 +159,8 @@ func TestAccessed(t *testing.T) {
 	}
 }
 
-// TestTargetsAsWritten: what an entity forwards to is told as it was written.
+// TestTargetsAsWritten checks that ForwardTo and ForwardDeadLettersTo are returned as the client wrote
+// them, except for slashes at the ends and the case of scheme and host.
 func TestTargetsAsWritten(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -180,7 +184,8 @@ func TestTargetsAsWritten(t *testing.T) {
 	w.fails(err, entity.CodeArgument)
 }
 
-// TestForwardToItself: an update may forward an entity to itself; hops end that.
+// TestForwardToItself checks that an existing queue may forward its messages to itself, and that the limit
+// of four forwardings then dead-letters a message.
 func TestForwardToItself(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -197,7 +202,8 @@ func TestForwardToItself(t *testing.T) {
 	w.shows("q", "")
 }
 
-// TestForwardSessions: an entity with sessions may forward its messages; those of a session keep their order.
+// TestForwardSessions checks that a queue with sessions can forward its messages, and that the messages of
+// each session keep their order.
 func TestForwardSessions(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -232,8 +238,8 @@ func TestForwardSessions(t *testing.T) {
 	w.expect("end", "E")
 }
 
-// TestIdleWhileForwarding: a queue keeps the AutoDeleteOnIdle that it was given, which has no effect while it
-// forwards; a subscription tells the longest.
+// TestIdleWhileForwarding checks that an entity which forwards its messages is not deleted as idle. A
+// queue returns the AutoDeleteOnIdle that was set, and a subscription returns the maximum.
 func TestIdleWhileForwarding(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -260,7 +266,7 @@ func TestIdleWhileForwarding(t *testing.T) {
 	w.fails(err, entity.CodeEntityNotFound)
 }
 
-// TestEmptySession: an empty session id goes with any partition key.
+// TestEmptySession checks that a message with an empty session id may have any partition key.
 func TestEmptySession(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -271,7 +277,8 @@ func TestEmptySession(t *testing.T) {
 	w.expect("q", "A")
 }
 
-// TestRuleTexts: a rule that is missing, or there already, is told as the service tells it.
+// TestRuleTexts checks that the errors for missing rules, and for rules and subscriptions that exist
+// already, have Service Bus's texts.
 func TestRuleTexts(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
@@ -297,7 +304,8 @@ func TestRuleTexts(t *testing.T) {
 	}
 }
 
-// TestDeadLetterSource: where a message died is told in lower case, as the service tells it.
+// TestDeadLetterSource checks that a forwarded dead letter contains the name of its source queue in lower
+// case, as in Service Bus.
 func TestDeadLetterSource(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})

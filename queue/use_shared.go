@@ -16,9 +16,10 @@ import (
 // time, which they read in the transaction that deletes the entity. So an entity is deleted up to useAhead
 // too late, but never too early.
 
-// useAhead is how far, in milliseconds, the stored time until which a server may use an entity without
-// storing it again lies ahead. It is longer than retryIdle, the time between two checks of an entity that is
-// in use, and shorter than any AutoDeleteOnIdle.
+// useAhead is the length, in milliseconds, of the time for which one stored use of an entity is valid: a
+// server that uses the entity stores a time so far in the future, and until then need not store its
+// further uses. It is longer than retryIdle, the time between two checks of an entity that is in use, and
+// shorter than any AutoDeleteOnIdle.
 const useAhead = 3 * retryIdle / 2
 
 // errInUse is returned by a transaction that was to delete an idle entity and found that it is in use.

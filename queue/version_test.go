@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestRereadOfAnOlderState lets a server read the records of entities in a snapshot, while it learns from a
-// newer one which subscriptions another server has created and deleted.
+// TestRereadOfAnOlderState lets a server read the records of a topic from a snapshot, after it has learned
+// of newer changes by another server. The older records must not undo these changes.
 func TestRereadOfAnOlderState(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, Options{})

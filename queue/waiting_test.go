@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestWaiting: who waits is woken, first come first served, by whatever brings a message.
+// TestWaiting checks that a waiting receiver wakes up for everything that makes a message or a session
+// available: a send, a lapsed lock, or the due time of a scheduled message.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
@@ -67,7 +68,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// waitUntil returns when somebody waits in a store.
+// waitUntil returns as soon as a receiver waits for messages of the store with this address.
 func waitUntil(w *testHost, a entity.Address) {
 	w.t.Helper()
 	s, err := w.q.store(w.ctx, a)
@@ -84,7 +85,8 @@ func waitUntil(w *testHost, a entity.Address) {
 
 func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 
-// TestEnded: receivers end with what they receive from.
+// TestEnded checks with which error receivers end when their queue is deleted or disabled, or the server
+// stops.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

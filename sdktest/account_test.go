@@ -15,14 +15,14 @@ func quoteJSON(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestWrongKey: a client with another key gets nothing.
+// TestWrongKey checks that a client with another master key than the server's is refused with 401.
 func TestWrongKey(t *testing.T) {
 	s := start(t, "--memory", "--key", "b3RoZXIga2V5")
 	_, err := connect(t, s, "http").CreateDatabase(t.Context(), azcosmos.DatabaseProperties{ID: "db"}, nil)
 	wantStatus(t, err, 401)
 }
 
-// TestConnectionString: the string that the server prints is all that a client needs.
+// TestConnectionString checks that the Go SDK can connect with an account's connection string alone.
 func TestConnectionString(t *testing.T) {
 	s := start(t, "--memory")
 	client, err := azcosmos.NewClientFromConnectionString("AccountEndpoint="+s.URL("http")+";AccountKey="+EmulatorKey+";", nil)
@@ -30,7 +30,7 @@ func TestConnectionString(t *testing.T) {
 	newContainer(t, newDatabase(t, client, "db"), azcosmos.ContainerProperties{ID: "c"})
 }
 
-// TestFeeds: databases and containers by query.
+// TestFeeds queries the list of databases and the list of a database's containers.
 func TestFeeds(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	for i := range 3 {
@@ -100,8 +100,8 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// TestFeedRanges: the ranges are made with the container, cover the key space without a gap, and are as many
-// as the throughput asks for.
+// TestFeedRanges checks the feed ranges of new containers: their number depends on the throughput, and
+// together they cover the key space without a gap.
 func TestFeedRanges(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	db := newDatabase(t, client, "db")

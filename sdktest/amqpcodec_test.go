@@ -16,11 +16,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// untold is what a broker tells of a message that is not locked and does not expire.
+// untold holds the broker's properties of a message that is not locked and does not expire.
 var untold = &message.BrokerProperties{LockedUntil: message.Absent, ExpiresAt: message.Absent,
 	TTL: message.Absent}
 
-// amqpScalar makes one of the values that both sides know as properties.
+// amqpScalar returns a random value of a random type that both the SDK's AMQP library and this project
+// support in properties.
 func amqpScalar(r *rand.Rand) any {
 	n := r.Uint64() >> r.IntN(64)
 	return []any{n%2 == 0, uint8(n), uint16(n), uint32(n), n, int8(n), int16(n), int32(n), int64(n),
@@ -56,7 +57,7 @@ func amqpProperties(r *rand.Rand) *amqp.MessageProperties {
 	return p
 }
 
-// amqpMessage makes a message at random, as their type has it.
+// amqpMessage returns a random message of the SDK's AMQP library.
 func amqpMessage(r *rand.Rand) *amqp.Message {
 	m := &amqp.Message{Properties: amqpProperties(r),
 		Header: &amqp.MessageHeader{Durable: r.IntN(2) == 0, FirstAcquirer: r.IntN(2) == 0,
@@ -87,7 +88,7 @@ func amqpMessage(r *rand.Rand) *amqp.Message {
 	return m
 }
 
-// read is a message as they read it.
+// read decodes a message with the SDK's AMQP library.
 func read(t *testing.T, raw []byte) *amqp.Message {
 	t.Helper()
 	m := &amqp.Message{}
@@ -97,8 +98,9 @@ func read(t *testing.T, raw []byte) *amqp.Message {
 	return m
 }
 
-// TestMessagesOfGo: messages that the SDK's library writes come back to it as they were, with what the broker
-// tells in the types that the SDK asserts.
+// TestMessagesOfGo encodes random messages with the SDK's AMQP library, decodes, stores and encodes them
+// with this project's code, and decodes them with the library again. They must be unchanged, and the
+// broker's annotations must have the types that the SDK expects.
 func TestMessagesOfGo(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -151,7 +153,8 @@ func TestMessagesOfGo(t *testing.T) {
 	}
 }
 
-// compareWithGo compares what we have read of a message with what they have written.
+// compareWithGo compares a message as this project has decoded it with the message that the SDK's AMQP
+// library has encoded.
 func compareWithGo(t *testing.T, ours *message.Message, sent *amqp.Message) {
 	t.Helper()
 	for slot, want := range map[message.PropertyField]*string{message.To: sent.Properties.To,
@@ -171,7 +174,7 @@ func compareWithGo(t *testing.T, ours *message.Message, sent *amqp.Message) {
 	}
 }
 
-// TestBatchesOfGo: an envelope that their library writes is the messages that are in it.
+// TestBatchesOfGo checks that a batch which the SDK's AMQP library has encoded is split into its messages.
 func TestBatchesOfGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	envelope := &amqp.Message{
@@ -201,7 +204,8 @@ func TestBatchesOfGo(t *testing.T) {
 	}
 }
 
-// TestValuesForGo: what we write as the body of an answer is what they read.
+// TestValuesForGo encodes AMQP values with this project's code, as in the body of a response, and checks
+// which Go values the SDK's AMQP library decodes from them.
 func TestValuesForGo(t *testing.T) {
 	for _, c := range []struct{ ours, theirs any }{
 		{wire.Map{{Key: "sequence-numbers", Value: wire.Longs([]int64{1, 2})}},
@@ -228,7 +232,7 @@ func TestValuesForGo(t *testing.T) {
 	}
 }
 
-// readAtRisk is what they read; they do not survive any bytes.
+// readAtRisk decodes a message with the SDK's AMQP library. If the library panics, it returns an error.
 func readAtRisk(raw []byte) (m *amqp.Message, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -239,7 +243,8 @@ func readAtRisk(raw []byte) (m *amqp.Message, err error) {
 	return m, m.UnmarshalBinary(raw)
 }
 
-// FuzzMessagesOfGo: of any bytes that both sides read, they read the same from us as from the sender.
+// FuzzMessagesOfGo decodes random bytes with the SDK's AMQP library and with this project's code. If both
+// succeed, the library must decode the same message from what this project encodes.
 func FuzzMessagesOfGo(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 30 {

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// fakeBroker is the least that a client takes for a broker: one connection and one session; it hands each
-// message that comes to the receiver that asks next. It is there for the frames alone.
+// fakeBroker is a minimal AMQP server with one connection and one session. It gives each message that a
+// client sends to the next receiver. It tests package frame against the SDK's AMQP library.
 type fakeBroker struct {
 	conn    net.Conn
 	payload []byte          // of the message that is coming, or waits
@@ -30,7 +30,7 @@ func (p *fakeBroker) write(channel uint16, b frame.Body, payload []byte) error {
 	return err
 }
 
-// serve answers until the client closes the connection.
+// serve handles the frames of the client until the client closes the connection.
 func (p *fakeBroker) serve() error {
 	r := frame.NewReader(p.conn, 65536)
 	if h, err := r.ProtocolHeader(); err != nil || h != frame.HeaderSASL() {
@@ -115,7 +115,7 @@ func (p *fakeBroker) answer(channel uint16, body frame.Body, payload []byte) err
 	return nil
 }
 
-// attach takes every link but those to "missing".
+// attach accepts a link. It refuses a link to the address "missing" with the error amqp:not-found.
 func (p *fakeBroker) attach(channel uint16, b *frame.Attach) error {
 	if target, ok := b.Target.(*frame.Target); ok && target.Address == "missing" {
 		p.refused[b.Handle] = true
@@ -141,7 +141,8 @@ func (p *fakeBroker) attach(channel uint16, b *frame.Attach) error {
 		LinkCredit: frame.Some(10)}, nil)
 }
 
-// deliver sends the message that waits, in pieces that fit into the smallest frames.
+// deliver sends the last received message to a receiver's link, split into frames of at most 400 bytes of
+// payload.
 func (p *fakeBroker) deliver(channel uint16, handle uint32) error {
 	m, err := message.Parse(p.payload)
 	if err != nil {
@@ -163,7 +164,8 @@ func (p *fakeBroker) deliver(channel uint16, handle uint32) error {
 	return nil
 }
 
-// TestFramesOfGo: the SDK's library and our frames get through a connection, from its first byte to its last.
+// TestFramesOfGo connects the SDK's AMQP library to a server that uses package frame, and sends and
+// receives messages until the connection is closed.
 func TestFramesOfGo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

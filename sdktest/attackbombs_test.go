@@ -16,10 +16,12 @@ import (
 	"time"
 )
 
-// bombMB is what a server or a command may take more beside a small text that stands for a large one.
+// bombMB is the number of megabytes by which the memory of a server or command may grow while it processes
+// a small input that would expand to a large one.
 const bombMB = 600
 
-// withoutGrowth fails the test if the server takes much more memory at the end of fn than before.
+// withoutGrowth calls fn, and fails the test if the server then uses over bombMB megabytes more memory
+// than before.
 func (a *attackedServer) withoutGrowth(fn func()) {
 	a.t.Helper()
 	before := residentKB(a.t, a.s)
@@ -29,7 +31,8 @@ func (a *attackedServer) withoutGrowth(fn func()) {
 	}
 }
 
-// Bodies that are deep, long or wide cost no more than their bytes.
+// TestAttackByJSON sends JSON that is deeply nested, very long, or has very many members. The server must
+// refuse it or process it in time, without much more memory.
 func TestAttackByJSON(t *testing.T) {
 	a := attacked(t)
 	defer a.neighbour()()
@@ -64,7 +67,8 @@ func TestAttackByJSON(t *testing.T) {
 	})
 }
 
-// A query whose text is long, deep or has many parts ends in time or is refused.
+// TestAttackBySQL sends queries whose text is very long, deeply nested, or has very many parts. Each must
+// end in time or be refused.
 func TestAttackBySQL(t *testing.T) {
 	a := attacked(t)
 	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"q","pk":"x","s":"`+strings.Repeat("a", 1000)+`","n":1}`, key("x")...)
@@ -103,7 +107,8 @@ func TestAttackBySQL(t *testing.T) {
 	}
 }
 
-// Bytes that a small body would expand to are never made: a body with an encoding is refused.
+// TestAttackByCompression sends small compressed bodies that would expand to a gigabyte. The server must
+// refuse them without expanding them.
 func TestAttackByCompression(t *testing.T) {
 	a := attacked(t)
 	bomb := gzipped(t, []byte(`{"id":"z","pk":"x","v":"`), 1<<30)
@@ -118,7 +123,7 @@ func TestAttackByCompression(t *testing.T) {
 	})
 }
 
-// gzipped is a prefix and n bytes of one kind, compressed.
+// gzipped returns prefix and n bytes "x", compressed with gzip.
 func gzipped(t *testing.T, prefix []byte, n int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -134,7 +139,8 @@ func gzipped(t *testing.T, prefix []byte, n int) []byte {
 	return b.Bytes()
 }
 
-// Files that stand for far more than their bytes make a command fail in time and with bounded memory.
+// TestAttackByFiles calls commands with small files that would expand to very large data, such as YAML
+// with nested aliases. They must fail in time and with little memory.
 func TestAttackByFiles(t *testing.T) {
 	s := start(t, "--memory")
 	a := &attackedServer{t: t, s: s}
@@ -190,7 +196,8 @@ func TestAttackByFiles(t *testing.T) {
 	}
 }
 
-// Rules of subscriptions that are long, deep or slow are refused, or slow their own topic alone.
+// TestAttackByFilters creates subscription rules whose filters are very long, deeply nested or slow, and
+// sends messages to their topic. The server must refuse invalid rules, and serve other clients meanwhile.
 func TestAttackByFilters(t *testing.T) {
 	b := startBus(t, "--memory")
 	a := &attackedServer{t: t, s: b.Server}
@@ -238,7 +245,8 @@ func TestAttackByFilters(t *testing.T) {
 	}
 }
 
-// Requests whose bodies come a byte at a time, or not at all, keep nobody out.
+// TestAttackBySlowWriters opens hundreds of connections whose requests arrive one byte at a time or not at
+// all. Other clients must still be served.
 func TestAttackBySlowWriters(t *testing.T) {
 	a := attacked(t)
 	var open []io.WriteCloser

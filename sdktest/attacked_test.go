@@ -28,10 +28,11 @@ const (
 	neighbourTime = 10 * time.Second // for one answer to the neighbour
 )
 
-// strictKey is a key of Service Bus that no attacker has.
+// strictKey is a Service Bus key, as an argument of --servicebus-key, that the attackers of the tests do
+// not use.
 const strictKey = "root:Manage+Send+Listen:nobody-knows-this"
 
-// attackedServer is a server that is attacked.
+// attackedServer is a server that a test attacks while an innocent client uses it as well.
 type attackedServer struct {
 	t      *testing.T
 	s      *Server
@@ -40,7 +41,8 @@ type attackedServer struct {
 	share  float64       // of the processors that the test had before the attack
 }
 
-// attacked starts a server with a container "v" of one range to attack and one "quiet" beside it.
+// attacked starts a server with two containers: "v", which the test attacks, and "quiet", which only
+// innocent clients use.
 func attacked(t *testing.T, args ...string) *attackedServer {
 	t.Helper()
 	a := &attackedServer{t: t, s: start(t, append([]string{"--memory", "--virtual-clock"}, args...)...)}
@@ -48,7 +50,8 @@ func attacked(t *testing.T, args ...string) *attackedServer {
 	return a
 }
 
-// prepare creates the containers of a server that is attacked.
+// prepare creates the database and the containers of the test. At the end of the test it fails if the
+// server has had a panic.
 func (a *attackedServer) prepare() {
 	a.t.Helper()
 	a.client.Transport = &http.Transport{MaxIdleConnsPerHost: 16}
@@ -65,7 +68,7 @@ func (a *attackedServer) prepare() {
 	a.want(201, "POST", "dbs/d/colls/quiet/docs", `{"id":"1","pk":"a"}`)
 }
 
-// dial connects to the server.
+// dial opens a TCP connection to the server's HTTP port.
 func (a *attackedServer) dial() net.Conn {
 	a.t.Helper()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port))
@@ -73,7 +76,7 @@ func (a *attackedServer) dial() net.Conn {
 	return c
 }
 
-// dialDirect connects to direct mode.
+// dialDirect opens a TLS connection to the server, as clients of direct mode do.
 func (a *attackedServer) dialDirect() net.Conn {
 	a.t.Helper()
 	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", a.s.Port), &tls.Config{InsecureSkipVerify: true})
@@ -81,7 +84,8 @@ func (a *attackedServer) dialDirect() net.Conn {
 	return c
 }
 
-// ask sends a request with the key; headers are pairs. An answer that does not come in time is an error.
+// ask sends a request with the master key, and returns the status and the body of the response. headers
+// are names and values in turn. It returns an error if the response has not arrived when ctx ends.
 func (a *attackedServer) ask(ctx context.Context, method, path, body string,
 	headers ...string) (status int, answer []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.s.URL("http")+path, strings.NewReader(body))
@@ -105,7 +109,8 @@ func (a *attackedServer) ask(ctx context.Context, method, path, body string,
 	return res.StatusCode, answer, err
 }
 
-// does sends a request and returns its answer, which must come in time.
+// does sends a request with the master key, and returns the status and the body of the response. It fails
+// the test if the response does not arrive in time.
 func (a *attackedServer) does(method, path, body string, headers ...string) (int, string) {
 	a.t.Helper()
 	ctx, cancel := context.WithTimeout(a.t.Context(), attackTime)
@@ -126,7 +131,7 @@ func (a *attackedServer) want(status int, method, path, body string, headers ...
 	return answer
 }
 
-// refused wants a failure that is the client's and no defect.
+// refused sends a request, and fails the test unless the status is 4xx or 503.
 func (a *attackedServer) refused(method, path, body string, headers ...string) {
 	a.t.Helper()
 	if got, answer := a.does(method, path, body, headers...); got < 400 || got >= 500 && got != http.StatusServiceUnavailable {
@@ -136,7 +141,7 @@ func (a *attackedServer) refused(method, path, body string, headers ...string) {
 
 func key(pk string) []string { return []string{"x-ms-documentdb-partitionkey", `["` + pk + `"]`} }
 
-// hangsUp sends a request and goes after a while.
+// hangsUp sends a request, and closes the connection after the given time if there is no response yet.
 func (a *attackedServer) hangsUp(after time.Duration, method, path, body string, headers ...string) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), after)
 	defer cancel()
@@ -150,10 +155,10 @@ func (a *attackedServer) procedure(id, body string) {
 	a.want(201, "POST", "dbs/d/colls/v/sprocs", string(text))
 }
 
-// judge compares the reads beside an attack with those in quiet: 99 of 100 are to come within three times as
-// long. Figures of so few milliseconds say little on a machine that does other things, or whose processors
-// the attack has to itself. So the ratio is judged only above a bound that only waiting passes, and only if
-// the processors were free for this test before the attack.
+// judge compares the latencies of an innocent client's reads during an attack (reads) with those before it
+// (before). It fails the test if the 99th percentile has more than tripled. It does not fail if the
+// percentile is below a bound that only waiting exceeds, nor if other programs used the processors before
+// the attack, since such figures say little.
 func (a *attackedServer) judge(reads, before []time.Duration) {
 	beside, quiet := reads[len(reads)*99/100], before[len(before)*99/100]
 	a.t.Logf("99 of 100 reads beside it came within %v, %.1f times as long as in quiet (%v)",
@@ -168,11 +173,12 @@ func (a *attackedServer) judge(reads, before []time.Duration) {
 	a.t.Errorf("99 of 100 reads beside it came within %v, those in quiet within %v", beside, quiet)
 }
 
-// freeShare is the share of the processors from which a ratio is judged.
+// freeShare is the share of the processors that the test must get before an attack, so that the latencies
+// during the attack are judged.
 const freeShare = 0.85
 
-// processorShare is the share of the processors that busy goroutines get for a moment: 1 if nothing else
-// runs.
+// processorShare measures which share of the processors this process gets if it keeps all of them busy for
+// 200 milliseconds: 1 if no other program runs.
 func processorShare() float64 {
 	var spun atomic.Int64
 	var work sync.WaitGroup
@@ -193,13 +199,13 @@ func processorShare() float64 {
 	return used.Seconds() / (time.Since(from).Seconds() * float64(processors))
 }
 
-// The work of a neighbour.
+// The kinds of requests that an innocent client sends during an attack.
 const (
 	reads  = "read of another container"
 	writes = "write to another key"
 )
 
-// latencyRecorder is how long the answers to a neighbour took.
+// latencyRecorder records how long requests took, by kind of request.
 type latencyRecorder struct {
 	sync.Mutex
 	of map[string][]time.Duration
@@ -211,14 +217,14 @@ func (k *latencyRecorder) note(what string, d time.Duration) {
 	k.of[what] = append(k.of[what], d)
 }
 
-// kinds is of how many kinds of work something has been noted.
+// kinds returns the number of kinds of requests of which at least one latency has been recorded.
 func (k *latencyRecorder) kinds() int {
 	k.Lock()
 	defer k.Unlock()
 	return len(k.of)
 }
 
-// next returns what has been noted, in order, and begins anew.
+// next returns the latencies recorded since the last call, sorted, by kind of request.
 func (k *latencyRecorder) next() map[string][]time.Duration {
 	k.Lock()
 	defer k.Unlock()
@@ -230,9 +236,9 @@ func (k *latencyRecorder) next() map[string][]time.Duration {
 	return of
 }
 
-// neighbour works for quietTime while nothing else happens, and on beside an attack until the function that
-// it returns is called, which reports how long the answers took. Both times it does the same: a client that
-// pauses between two requests waits longer for each than one that never does.
+// neighbour starts an innocent client, which reads and writes every few milliseconds, and returns after
+// quietTime. The caller then attacks the server, and calls end, which stops the client and compares its
+// latencies during the attack with those before it.
 func (a *attackedServer) neighbour() (end func()) {
 	a.share = processorShare()
 	var stop atomic.Bool

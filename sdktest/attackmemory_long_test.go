@@ -19,18 +19,20 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// burstBound is what a neighbour may have to wait beside hundreds of large reads that begin at once.
+// burstBound is the latency up to which an innocent client's reads are accepted during an attack by
+// hundreds of large reads that begin at once.
 const burstBound = 250 * time.Millisecond
 
-// memoryAttack is a way to make a server hold memory, connections or descriptors.
+// memoryAttack is an attack that makes a server hold memory, connections or file descriptors.
 type memoryAttack struct {
 	name   string
 	mostMB int // that the server may take more at its peak
 	run    func(t *testing.T, a *attackedServer, bus string) (open []io.Closer)
 }
 
-// memoryAttacks are those without a key, which may cost next to nothing, and those with one, which may cost
-// what requests may hold together, and what the runtime has not collected yet.
+// memoryAttacks returns the attacks with the memory that each may cost: very little for clients without a
+// key; for clients with a key as much as the limit for all requests together, and garbage that has not
+// been collected yet.
 func memoryAttacks() []memoryAttack {
 	const withoutKey, withKey = 120, 1200
 	return []memoryAttack{
@@ -121,8 +123,9 @@ func memoryAttacks() []memoryAttack {
 	}
 }
 
-// TestAttackMemory: each attack costs a bounded part of the memory, its connections are gone after it, and a
-// neighbour goes on.
+// TestAttackMemory checks, for each attack of memoryAttacks, that the server's memory stays within the
+// limit of the attack, that the connections are closed afterwards, and that an innocent client is served
+// meanwhile.
 func TestAttackMemory(t *testing.T) {
 	for _, c := range memoryAttacks() {
 		t.Run(c.name, func(t *testing.T) {
@@ -165,7 +168,8 @@ func TestAttackMemory(t *testing.T) {
 	}
 }
 
-// resident is the memory of the process, in KB; 0 where it cannot be told.
+// resident returns the resident memory of the server's process in KB, or 0 if the system does not report
+// it.
 func (a *attackedServer) resident() (kb int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.s.cmd.Process.Pid))
 	if err != nil {
@@ -177,7 +181,8 @@ func (a *attackedServer) resident() (kb int) {
 	return kb
 }
 
-// descriptors is how many files and connections the process has; 0 where it cannot be told.
+// descriptors returns the number of open file descriptors of the server's process, or 0 if the system does
+// not report it.
 func (a *attackedServer) descriptors() int {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", a.s.cmd.Process.Pid))
 	if err != nil {
@@ -186,7 +191,8 @@ func (a *attackedServer) descriptors() int {
 	return len(list)
 }
 
-// rawAMQP is a connection of AMQP with one session, whose client has shown no key and reads nothing on.
+// rawAMQP is an AMQP connection with one session, of a client that has not authenticated and reads
+// nothing.
 type rawAMQP struct{ net.Conn }
 
 func dialAMQP(t *testing.T, address string) *rawAMQP {
@@ -209,13 +215,14 @@ func (c *rawAMQP) say(b frame.Body, payload []byte) error {
 	return err
 }
 
-// attach attaches a link to the node for tokens.
+// attach attaches a link to $cbs, the node to which clients send their tokens.
 func (c *rawAMQP) attach(handle uint32, name string) error {
 	return c.say(&frame.Attach{Name: name, Handle: handle, Source: &frame.Source{Address: "me", HasAddress: true},
 		Target: &frame.Target{Address: "$cbs", HasAddress: true}, InitialDeliveryCount: frame.Some(0)}, nil)
 }
 
-// TestAttackByIdleBusConnections: idle connections without a key do not shut Service Bus out.
+// TestAttackByIdleBusConnections opens many idle connections without a key to the Service Bus port of a
+// server with few file descriptors, and checks that the port still answers a request.
 func TestAttackByIdleBusConnections(t *testing.T) {
 	port, err := FreePort()
 	must(t, err)

@@ -24,8 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// A webhook leads to no address that is not allowed: not by its spelling, not by its name, and not by a
-// redirect of an endpoint that is allowed.
+// TestAttackByWebhooks checks that webhooks cannot reach addresses that are not allowed: not by another
+// spelling of the address, not by a host name, and not by a redirect from an allowed endpoint.
 func TestAttackByWebhooks(t *testing.T) {
 	var called, inside atomic.Int64
 	internal := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside.Add(1) }))
@@ -64,7 +64,8 @@ func TestAttackByWebhooks(t *testing.T) {
 	}
 }
 
-// A path or a name that leads out of a folder reads and writes nothing there.
+// TestAttackByPaths checks that paths and names such as ../secret, in requests and files, neither read nor
+// write files outside of the server's folders.
 func TestAttackByPaths(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "in", "data")
@@ -104,7 +105,8 @@ func TestAttackByPaths(t *testing.T) {
 	check(t, dir)
 }
 
-// raw sends bytes and returns the status and the text of the answer; 0 if the connection was closed.
+// raw sends bytes to the HTTP port, and returns the status and the whole text of the response. status is 0
+// if there is no response.
 func (a *attackedServer) raw(request string) (status int, answer string) {
 	a.t.Helper()
 	c := a.dial()
@@ -119,7 +121,8 @@ func (a *attackedServer) raw(request string) (status int, answer string) {
 	return status, string(text)
 }
 
-// A resource token reads or changes what its permission names, over the wire, and nothing else.
+// TestAttackByTokens checks that a resource token gives access to what its permission names, and to
+// nothing else.
 func TestAttackByTokens(t *testing.T) {
 	a := attacked(t)
 	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"1","pk":"x"}`, key("x")...)
@@ -175,7 +178,8 @@ func TestAttackByTokens(t *testing.T) {
 	}
 }
 
-// A key of Service Bus with one right, or for one entity, has no other.
+// TestAttackByBusKeys checks that a Service Bus token gives only the rights of its key, on its entity,
+// until it expires.
 func TestAttackByBusKeys(t *testing.T) {
 	b := startBus(t, "--memory", "--servicebus-key", strictKey, "--servicebus-key", "listener:Listen:bGlzdGVu",
 		"--servicebus-key", "sender:Send:c2VuZA==")
@@ -218,7 +222,8 @@ func TestAttackByBusKeys(t *testing.T) {
 	}
 }
 
-// No key, token or signature is in the log, the log of requests, the metrics or an error.
+// TestAttackOnSecrets checks that no key, token or signature appears in the log, in the log of requests,
+// in the metrics, or in an error response.
 func TestAttackOnSecrets(t *testing.T) {
 	const own = "bXkgb3duIHNlY3JldCBrZXkgZm9yIHRoaXMgdGVzdCBhbG9uZQ=="
 	file := filepath.Join(t.TempDir(), "key")
@@ -272,7 +277,8 @@ func TestAttackOnSecrets(t *testing.T) {
 	}
 }
 
-// Frames of direct mode and of AMQP that lie, break off or are noise end their connection and nothing else.
+// TestAttackByFrames sends malformed, truncated and random frames of direct mode and of AMQP. Only the
+// connections with these frames may be closed; other clients must still be served.
 func TestAttackByFrames(t *testing.T) {
 	port, err := FreePort()
 	must(t, err)

@@ -20,7 +20,8 @@ import (
 	"time"
 )
 
-// Scripts that never end are ended.
+// TestAttackByScripts runs stored procedures that never end or use very much memory. The server must end
+// them, and serve other clients meanwhile.
 func TestAttackByScripts(t *testing.T) {
 	a := attacked(t)
 	defer a.neighbour()()
@@ -49,7 +50,8 @@ func TestAttackByScripts(t *testing.T) {
 	a.want(204, "DELETE", "dbs/d/colls/v", "")
 }
 
-// A condition of a patch that never ends does not keep others from writing.
+// TestAttackByPatch sends a patch whose condition takes practically forever. The server must end it, and
+// accept writes of other clients meanwhile.
 func TestAttackByPatch(t *testing.T) {
 	a := attacked(t)
 	var list []string
@@ -68,7 +70,8 @@ func TestAttackByPatch(t *testing.T) {
 
 var query = []string{"x-ms-documentdb-isquery", "true", "x-ms-documentdb-query-enablecrosspartition", "true", "Content-Type", "application/query+json"}
 
-// Queries that never end are ended, and what their clients have left goes on no longer than they would have.
+// TestAttackByQueries runs queries that take practically forever. They must end with 408 after the time
+// limit, also if their clients have closed the connection.
 func TestAttackByQueries(t *testing.T) {
 	a := attacked(t)
 	numbers := strings.Trim(strings.Repeat("1,", 1000), ",")
@@ -91,7 +94,8 @@ func TestAttackByQueries(t *testing.T) {
 	a.hangsUp(time.Second, "POST", "dbs/d/colls/v/docs", joins, in...)
 }
 
-// Clients that ask for large answers and do not read them cost a bounded part of the memory.
+// TestAttackBySilentReaders requests many large responses and does not read them. The server's memory must
+// stay bounded.
 func TestAttackBySilentReaders(t *testing.T) {
 	a := attacked(t)
 	for i := range 8 {
@@ -117,7 +121,8 @@ func TestAttackBySilentReaders(t *testing.T) {
 	}
 }
 
-// residentKB is the memory of the process, in KB; 0 where the system does not tell.
+// residentKB returns the resident memory of the server's process in KB, or 0 if the system does not report
+// it.
 func residentKB(t *testing.T, s *Server) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
@@ -133,7 +138,8 @@ func residentKB(t *testing.T, s *Server) int {
 	return n
 }
 
-// A server with few file descriptors, most of them taken by idle connections, goes on writing.
+// TestAttackByIdleConnections opens many idle connections to a server with few file descriptors, and
+// checks that the server still accepts writes.
 func TestAttackByIdleConnections(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "few")
 	must(t, os.WriteFile(script, []byte("#!/bin/sh\nulimit -n 128\nexec '"+binary+"' \"$@\"\n"), 0o755))
@@ -156,7 +162,8 @@ func TestAttackByIdleConnections(t *testing.T) {
 	}
 }
 
-// A web page of somebody else can neither read nor change anything.
+// TestAttackByAPage checks that a web page of another origin can neither read from the server nor change
+// anything on it.
 func TestAttackByAPage(t *testing.T) {
 	a := attacked(t)
 	const evil = "https://evil.example"
@@ -181,8 +188,8 @@ func TestAttackByAPage(t *testing.T) {
 	a.refused("PATCH", "_mayfly/dbs/d/colls/v/settings", `{"expiryEvents":{"webhooks":[{"url":"http://169.254.169.254/latest"}]}}`)
 }
 
-// A server that is told to end does so in 15 seconds, whatever is under way: a script that holds its range, a
-// query, clients that do not read their answers, a range that is being split.
+// TestAttackAtTheEnd checks that a server ends within 20 seconds of SIGTERM, although a stored procedure,
+// a query and writes are in progress, and clients do not read their responses.
 func TestAttackAtTheEnd(t *testing.T) {
 	a := attacked(t, "--script-time", "100s", "--query-time", "100s")
 	numbers := strings.Trim(strings.Repeat("1,", 1000), ",")
@@ -221,7 +228,8 @@ func TestAttackAtTheEnd(t *testing.T) {
 	}
 }
 
-// The name of a database that looks like the rid of another names itself.
+// TestAttackByNames gives a database the rid of another one as its name. A delete by that name must delete
+// the database with the name, not the other one.
 func TestAttackByNames(t *testing.T) {
 	a := attacked(t)
 	var precious struct {
@@ -234,7 +242,8 @@ func TestAttackByNames(t *testing.T) {
 	a.want(200, "GET", "dbs/precious", "")
 }
 
-// A clock that is set back brings nothing back, whatever the reaper has done.
+// TestAttackByTheClock checks that the clock cannot be set back to a time before an expiry, so that an
+// expired document does not come back even if it has not been purged.
 func TestAttackByTheClock(t *testing.T) {
 	a := attacked(t)
 	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"m","pk":"x","ttl":1000}`, key("x")...)
@@ -249,7 +258,8 @@ func TestAttackByTheClock(t *testing.T) {
 	a.want(404, "GET", "dbs/d/colls/v/docs/m", "", key("x")...)
 }
 
-// Damage in the log of writes is told, wherever it is, and costs nothing that was not told.
+// TestAttackOnTheLog changes one byte in the write-ahead log of a server that was killed. The server and
+// the command check must refuse to open the data and name the damaged file.
 func TestAttackOnTheLog(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)

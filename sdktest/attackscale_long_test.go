@@ -5,13 +5,14 @@ package sdktest
 import "time"
 
 const (
-	// attackScale is how many times as much an attack is as it needs to be.
+	// attackScale is the factor by which the tests repeat or enlarge their attacks.
 	attackScale = 4
-	// besideBound is the time below which an answer beside an attack is not judged.
+	// besideBound is the latency up to which an innocent client's requests are accepted during an attack,
+	// however short they were before it.
 	besideBound = 20 * time.Millisecond
-	// quietTime is how long a neighbour works before the attack.
+	// quietTime is how long an innocent client's latencies are measured before an attack.
 	quietTime = 5 * time.Second
 )
 
-// busKills is how often the server is killed under senders and receivers.
+// busKills is how often TestServiceBusKill9 kills the server.
 const busKills = 50

@@ -18,7 +18,7 @@ const (
 	busReceivers = 4
 )
 
-// modelMessage is what clients know of a message.
+// modelMessage is what the clients of the test know about one message, from the responses of the server.
 type modelMessage struct {
 	acked     bool // its sender was told that it is stored
 	ending    bool // a receiver has asked to complete it
@@ -26,7 +26,7 @@ type modelMessage struct {
 	holder    int  // the receiver that has its lock since the last start; 0: none
 }
 
-// messageModel is what clients know of all messages.
+// messageModel is what the clients of the test know about all messages, from the responses of the server.
 type messageModel struct {
 	mu       sync.Mutex
 	messages map[string]*modelMessage
@@ -51,7 +51,8 @@ func (l *messageModel) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
-// received notes that a receiver has got a message.
+// received records that the receiver with number by has received a message. It records a fault if the
+// message was completed before, or if another receiver has its lock.
 func (l *messageModel) received(id string, by int) {
 	l.change(id, func(m *modelMessage) {
 		switch {
@@ -64,8 +65,9 @@ func (l *messageModel) received(id string, by int) {
 	})
 }
 
-// TestServiceBusKill9 kills the server under senders and receivers, again and again: no message that was
-// acknowledged is lost, none that was completed comes back, and no two have the lock of one.
+// TestServiceBusKill9 repeatedly kills the server while clients send and receive. No acknowledged message
+// may be lost, no completed one may be received again, and no two receivers may have the lock of one
+// message.
 func TestServiceBusKill9(t *testing.T) {
 	dir := t.TempDir()
 	b := startBus(t, "--data", dir)
@@ -111,7 +113,7 @@ func TestServiceBusKill9(t *testing.T) {
 	check(t, dir)
 }
 
-// client is one that does not try again.
+// client returns an SDK client that does not retry failed operations.
 func (b serviceBusServer) client(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(b.connection(),
@@ -120,8 +122,8 @@ func (b serviceBusServer) client(t *testing.T) *sb.Client {
 	return c
 }
 
-// workAndKill lets clients send, receive and complete until so many answers have come, then kills the server
-// under them.
+// workAndKill lets clients send, receive and complete messages, and kills the server after the given
+// number of acknowledged operations.
 func (b serviceBusServer) workAndKill(t *testing.T, l *messageModel, round int, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -202,8 +204,9 @@ func (b serviceBusServer) receiveUntilKilled(ctx context.Context, t *testing.T, 
 	}
 }
 
-// drain takes out what is in a queue, and reports how often each id was there. How many there are the
-// administration says: that none comes for a while may mean that the machine is busy.
+// drain receives and deletes all messages of a queue, and returns how often each message id occurred. It
+// gets the number of messages from the queue's properties, since a receive that returns nothing may only
+// mean that the machine is busy.
 func (b serviceBusServer) drain(t *testing.T, queue string) map[string]int {
 	t.Helper()
 	c := b.client(t)

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// dotnetWorkers is how many cases of the .NET suite run at the same time. They wait more than they work.
+// dotnetWorkers is the number of cases of the .NET suite that run concurrently. Most of them wait most of
+// the time.
 const dotnetWorkers = 14
 
 // TestDotnetServiceBus runs a suite of cases in .NET for queues and topics, over AMQP and over WebSockets.
-// The suite is the program that MAYFLY_DOTNET_SERVICEBUS names: it takes --amqp PORT, --admin PORT, --workers
-// N and
-// --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
+// The suite is the program that MAYFLY_DOTNET_SERVICEBUS names. It takes --amqp PORT, --admin PORT,
+// --workers N and --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
 func TestDotnetServiceBus(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{needs: "MAYFLY_DOTNET_SERVICEBUS"})
@@ -44,7 +44,8 @@ func TestDotnetServiceBus(t *testing.T) {
 	}
 }
 
-// dotnetVerdicts reads what the suite has printed. The second case of a name has "again" behind it.
+// dotnetVerdicts parses the output of the .NET suite to a map from the names of cases to their results. If
+// a name occurs twice, " again" is appended to the second one.
 func dotnetVerdicts(out string) map[string]testResult {
 	verdicts := map[string]testResult{}
 	for line := range strings.Lines(out) {

@@ -18,7 +18,8 @@ import (
 // Who listens to expiries: a follower of the stream and a webhook's endpoint. And a client for Mayfly's own
 // surface.
 
-// listen follows the stream from its last event on, until it breaks or ctx ends.
+// listen follows the container's stream of expiry events from the last received event on, until the
+// connection breaks or ctx ends.
 func (g *observedContainer) listen(ctx context.Context, t *testing.T, s *Server) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL("http")+g.path()+"/events", nil)
 	if err != nil {
@@ -68,7 +69,8 @@ func (g *observedContainer) listen(ctx context.Context, t *testing.T, s *Server)
 
 const hookSecret = "s3cret"
 
-// webhookEndpoint is the endpoint of the webhooks: a path for each container.
+// webhookEndpoint is an HTTP handler that receives the expiry events that webhooks send. Each container
+// has a path of its own.
 type webhookEndpoint struct {
 	t     *testing.T
 	yards map[string]*observedContainer
@@ -83,8 +85,8 @@ func newWebhookEndpoint(t *testing.T, yards []*observedContainer) *webhookEndpoi
 	return o
 }
 
-// ServeHTTP takes a batch up and confirms it, but for the second one of all: that is taken up and not
-// confirmed.
+// ServeHTTP checks and records a batch of events, and confirms it. It does not confirm the second batch of
+// all, so that the server must send that one again.
 func (o *webhookEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -112,7 +114,8 @@ func (o *webhookEndpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// laboratory makes a request of Mayfly's own surface, which must succeed.
+// laboratory sends a request to Mayfly's own API and returns the body of the response. It fails the test
+// unless the status is 200.
 func laboratory(t *testing.T, s *Server, method, path, body string) []byte {
 	t.Helper()
 	answer, err := request(t.Context(), s, method, path, body)
@@ -120,7 +123,8 @@ func laboratory(t *testing.T, s *Server, method, path, body string) []byte {
 	return answer
 }
 
-// request makes a request of Mayfly's own surface and returns the answer's body.
+// request sends a request to Mayfly's own API and returns the body of the response. It returns an error
+// unless the status is 200.
 func request(ctx context.Context, s *Server, method, path, body string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, s.URL("http")+path, strings.NewReader(body))
 	if err != nil {

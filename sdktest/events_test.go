@@ -23,7 +23,8 @@ const (
 	longestTTL   = 5 // seconds
 )
 
-// versionOutcome is what a writer knows about the end of one version of a document.
+// versionOutcome says whether one version of a document must expire, must not expire, or may do either
+// because the response to a write is missing.
 type versionOutcome int
 
 const (
@@ -32,7 +33,7 @@ const (
 	survives                       // it has none: it never expires, or was replaced or deleted in time
 )
 
-// writtenVersion is one version of a document.
+// writtenVersion is one version of a document that the test has written.
 type writtenVersion struct {
 	id, pk string
 	value  int // its number, which nothing else has
@@ -45,13 +46,13 @@ func (l *writtenVersion) body() []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"ttl":%d,"filler":"%0100d"}`, l.id, l.pk, l.value, l.ttl, l.value)
 }
 
-// expiredBy reports whether the version was expired at a second.
+// expiredBy reports whether the version has expired at the given second.
 func (l *writtenVersion) expiredBy(second int64) bool {
 	return l.ttl > 0 && l.ts+int64(l.ttl) <= second
 }
 
-// documentVersions holds each version of a document that a test has written to a container. It is read when
-// nobody writes.
+// documentVersions holds all versions of documents that a test has written to a container, by their value.
+// Without the mutex it may be read only when no client writes.
 type documentVersions struct {
 	mu   sync.Mutex
 	made map[int]*writtenVersion
@@ -63,7 +64,7 @@ func (g *documentVersions) add(l *writtenVersion) {
 	g.made[l.value] = l
 }
 
-// due are the versions whose events must be there.
+// due returns the values of the versions that must have expired, so that there must be an event for each.
 func (g *documentVersions) due() (list []int) {
 	for value, l := range g.made {
 		if l.fate == expires {
@@ -73,7 +74,7 @@ func (g *documentVersions) due() (list []int) {
 	return list
 }
 
-// check compares an event with the version that it tells of.
+// check returns an error if an event does not agree with the version that it says has expired.
 func (g *documentVersions) check(e expiryEvent) error {
 	g.mu.Lock()
 	l := g.made[e.Document.Value]
@@ -90,7 +91,7 @@ func (g *documentVersions) check(e expiryEvent) error {
 	return nil
 }
 
-// expiryEvent is an expiry as it is told.
+// expiryEvent is an expiry event as the server sends it, in JSON.
 type expiryEvent struct {
 	ID           string   `json:"id"`
 	PartitionKey []string `json:"partitionKey"`
@@ -107,7 +108,8 @@ type expiryEvent struct {
 	} `json:"document"`
 }
 
-// receivedEvents is what one reader of a container's events has been told.
+// receivedEvents holds the expiry events of a container that one reader has received: from the stream, by
+// a webhook, or from the log.
 type receivedEvents struct {
 	t      *testing.T
 	name   string
@@ -121,8 +123,8 @@ type receivedEvents struct {
 	grown   chan struct{}
 }
 
-// follow takes events up, in the order in which they came. One that is new comes behind all that were seen of
-// its range.
+// follow records events in the order in which they arrived. It fails the test if an event is wrong, or if
+// a new event has a lower sequence than an earlier one of the same partition range.
 func (r *receivedEvents) follow(events ...expiryEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +158,7 @@ func (r *receivedEvents) count() int {
 	return len(r.seen)
 }
 
-// await waits until there are events of all these versions.
+// await waits until an event of each of these versions has been received.
 func (r *receivedEvents) await(ctx context.Context, due []int) {
 	r.t.Helper()
 	for {
@@ -179,7 +181,7 @@ func (r *receivedEvents) await(ctx context.Context, due []int) {
 	}
 }
 
-// settled compares what was told at the end with what had to be.
+// settled checks, at the end of the test, that no event was received for a version that did not expire.
 func (r *receivedEvents) settled() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +192,8 @@ func (r *receivedEvents) settled() {
 	}
 }
 
-// expiryWriter writes short-lived documents, one after the other, so that it knows what becomes of each
-// version.
+// expiryWriter writes short-lived documents, one operation at a time, so that it knows for each version
+// whether it must expire.
 type expiryWriter struct {
 	name   string
 	c      *azcosmos.ContainerClient
@@ -203,8 +205,8 @@ type expiryWriter struct {
 	names  int
 }
 
-// step writes or deletes one document. An error leaves the fates of its versions open, and the document
-// alone.
+// step writes or deletes one document. After an error it is unknown whether the document's versions
+// expire, and the document is not used again.
 func (m *expiryWriter) step(ctx context.Context) error {
 	i := m.rng.IntN(len(m.docs) + 2)
 	if i >= len(m.docs) {
@@ -225,7 +227,7 @@ func (m *expiryWriter) forget(i int) {
 	m.docs = m.docs[:len(m.docs)-1]
 }
 
-// renew replaces a version, or what comes after it when it has expired.
+// renew upserts document i with a new version. old, its last version, may have expired before.
 func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) error {
 	next := &writtenVersion{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 +
 		m.rng.IntN(longestTTL)}
@@ -254,7 +256,7 @@ func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) er
 	return nil
 }
 
-// end deletes a version, if it has not expired.
+// end deletes a document, and records for its last version whether it has expired before.
 func (m *expiryWriter) end(ctx context.Context, old *writtenVersion) error {
 	_, err := m.c.DeleteItem(ctx, m.pk, old.id, nil)
 	switch code := status(err); {
@@ -269,7 +271,7 @@ func (m *expiryWriter) end(ctx context.Context, old *writtenVersion) error {
 	return nil
 }
 
-// ifMortal is the fate of a version, if it is one that can expire.
+// ifMortal returns f if the version can expire, and survives otherwise.
 func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
 	if l.ttl > 0 {
 		return f
@@ -277,7 +279,8 @@ func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
 	return survives
 }
 
-// observedContainer is a container, all that was written to it and who is told of its expiries.
+// observedContainer is a container whose expiry events are observed: the versions written to it, and the
+// events received from its stream and by its webhook.
 type observedContainer struct {
 	name     string
 	ledger   *documentVersions
@@ -299,9 +302,10 @@ func (g *observedContainer) newReceivedEvents(t *testing.T, how string, once boo
 
 func (g *observedContainer) path() string { return "_mayfly/dbs/db/colls/" + g.name }
 
-// TestEventsAfterKill9 kills the server while documents expire. A follower of the stream, who goes on from
-// the last id it saw, and a webhook are told of each death that was to happen, in the order of each range,
-// and of nothing that did not happen; where purges are late, too.
+// TestEventsAfterKill9 repeatedly kills the server while documents expire. A follower of the event stream,
+// which continues after the last event it received, and a webhook must receive an event for each expiry,
+// in the order of each partition range, and no other events. In one of the two containers, purges are
+// delayed.
 func TestEventsAfterKill9(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir, "--virtual-clock", "--ranges", "2", "--webhook-allow", "localhost")
@@ -342,8 +346,8 @@ func TestEventsAfterKill9(t *testing.T) {
 	check(t, dir)
 }
 
-// killWhileExpiring lets the writers work and the clock go on until so many writes have been acknowledged,
-// then kills the server.
+// killWhileExpiring lets the writers work and the clock advance, and kills the server after the given
+// number of acknowledged writes.
 func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiryWriter,
 	after int64) {
 	t.Helper()
@@ -383,7 +387,7 @@ func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writ
 	}
 }
 
-// finish lets all that is mortal expire and looks at what was told.
+// finish lets all remaining documents expire, and checks the events that were received.
 func finish(t *testing.T, s *Server, yards []*observedContainer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -417,7 +421,7 @@ func finish(t *testing.T, s *Server, yards []*observedContainer) {
 	}
 }
 
-// readLog reads the log of expiries from its beginning, page by page.
+// readLog reads the container's log of expiries from its beginning, page by page, and returns its events.
 func (g *observedContainer) readLog(t *testing.T, s *Server) *receivedEvents {
 	t.Helper()
 	r := g.newReceivedEvents(t, "log", true)

@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// example is an application in the folder examples, and how it is tested there.
+// example is one of the applications in the folder examples, and how to run its tests.
 type example struct {
 	name, dir string
 	tools     []string
 	prepare   func(t *testing.T, dir string) (argv []string) // brings what it needs; the command of its tests
 }
 
-// examples are all of them. What prepare installs goes into folders that git ignores.
+// examples lists the applications. The packages that prepare installs are in folders that git ignores.
 var examples = []example{
 	{name: "Shop", dir: "shop",
 		prepare: func(*testing.T, string) []string { return []string{"go", "test", "-count=1", "./..."} }},
@@ -29,7 +29,7 @@ var examples = []example{
 		}},
 }
 
-// TestExamples runs the tests of each example, which start the binary by themselves.
+// TestExamples runs the tests of each example application. These tests start the server themselves.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for _, e := range examples {
@@ -43,13 +43,14 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// npmTest brings what the package of a folder needs, and returns the command of its tests.
+// npmTest installs the npm dependencies of the package in a folder, and returns the command that runs its
+// tests.
 func npmTest(t *testing.T, dir string) []string {
 	nodeModules(t, dir)
 	return []string{"npm", "test", "--silent"}
 }
 
-// pytest brings what a folder requires, and returns the command of its tests.
+// pytest installs the Python requirements of a folder, and returns the command that runs its tests.
 func pytest(t *testing.T, dir string) []string {
 	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
 	must(t, err)

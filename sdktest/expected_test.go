@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// expectedFailure is why a test that is not this project's is expected to fail.
+// expectedFailure says why a test of another project is expected to fail.
 type expectedFailure struct {
 	reason    string
 	sometimes bool // it depends on timing: it may pass
@@ -17,8 +17,9 @@ type expectedFailure struct {
 
 var sometimes = regexp.MustCompile(`^sometimes\s+`)
 
-// readExpectations reads a list of tests that are expected to fail. Lines that begin with # are the reason of
-// the names below them, up to the next reason; "sometimes" before a name marks a test that may pass, too.
+// readExpectations reads a list of tests that are expected to fail. Lines that begin with # are the reason
+// of the names below them, up to the next reason. "sometimes" before a name marks a test that may also
+// pass.
 func readExpectations(t *testing.T, file string) map[string]expectedFailure {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -47,14 +48,14 @@ func readExpectations(t *testing.T, file string) map[string]expectedFailure {
 	return list
 }
 
-// testResult is how a test that is not this project's has ended.
+// testResult is the result of a test of another project, and its output if it failed.
 type testResult struct {
 	result string // "pass", "fail" or "skip"
 	says   string // of a failure
 }
 
-// judge fails the test for each test that failed and is not expected to, for each that passed and is expected
-// to fail, and for each name of the list that no test has. It logs the counts.
+// judge fails the test for each result that is not expected: a failure that is not in the list expected, a
+// success that the list says fails, and a name in the list that did not run. It logs the counts.
 func judge(t *testing.T, verdicts map[string]testResult, expected map[string]expectedFailure) {
 	t.Helper()
 	counts := map[string]int{}

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// ownKey is the key of a server that does not take the well-known one.
+// ownKey is the master key of a server that does not accept the emulator's well-known key.
 const ownKey = "bXkgb3duIGtleSBvZiB0aGlzIHNlcnZlcg=="
 
-// TestExplorer goes through the explorer in Chromium: once by keyboard, its forms, much of everything, all
-// views, what pages of elsewhere try, and a server with a key of its own. MAYFLY_IMAGES names a folder for
-// pictures of its pages.
+// TestExplorer tests the explorer, the server's web application, in Chromium: keyboard use, forms, large
+// data, all views, attacks by pages of other origins, and a server with another master key. If
+// MAYFLY_IMAGES names a folder, it stores screenshots there.
 func TestExplorer(t *testing.T) {
 	t.Parallel()
 	failures := failureSummary(t)
@@ -27,7 +27,7 @@ func TestExplorer(t *testing.T) {
 	must(t, s.Stop())
 }
 
-// TestExplorerDocs goes through the pages of the documentation in Chromium.
+// TestExplorerDocs tests the pages of the documentation in Chromium.
 func TestExplorerDocs(t *testing.T) {
 	t.Parallel()
 	failures := failureSummary(t)
@@ -47,8 +47,8 @@ func failureSummary(t *testing.T) *[]string {
 	return lines
 }
 
-// chromium runs a program of folder explorer, which looks at a server's pages. It adds the lines that tell
-// failures to the list.
+// chromium runs a Node.js program of the folder explorer, which tests a server's pages in Chromium. It
+// appends the lines of its output that report failures to failures.
 func chromium(t *testing.T, failures *[]string, program string, s *Server, more ...string) {
 	t.Helper()
 	runnable(t, scenarioSuite{tools: append([]string{"chromium"}, nodeTools...)})
@@ -72,8 +72,8 @@ func chromium(t *testing.T, failures *[]string, program string, s *Server, more 
 	must(t, err)
 }
 
-// TestExplorerBuild: the builds of the application and of the documentation that are in the repository are
-// what their sources give.
+// TestExplorerBuild builds the web application and the documentation from their sources, and checks that
+// the committed builds are equal.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{tools: nodeTools})
@@ -98,8 +98,8 @@ func TestExplorerBuild(t *testing.T) {
 	}
 }
 
-// unpackedBuild reads a build by its .gz files: how well they are compressed is no difference. Each must
-// have a .br beside it.
+// unpackedBuild returns the files of a build by name, decompressed from their .gz files, since the
+// compressed bytes may differ. It fails the test if a file has no .br version.
 func unpackedBuild(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

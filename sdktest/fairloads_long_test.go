@@ -25,16 +25,17 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// loadScenario is what clients do to a server beside readers.
+// loadScenario is a load that clients put on a server while other clients read: an attack, or cheap
+// requests for comparison.
 type loadScenario struct {
 	name    string
 	prepare func(t *testing.T, a *attackedServer, b serviceBusServer) // nil: nothing
 	clients int
-	// once by one client; it is called again until the load ends
+	// do makes one operation of one client. It is called again and again until the load ends.
 	do func(ctx context.Context, l *loadGenerator)
 }
 
-// loadGenerator is a running load in a process of its own.
+// loadGenerator is the client side of a running load. It runs in a process of its own.
 type loadGenerator struct {
 	http, amqp, admin int // ports
 	rate              int // requests a second of all clients; 0: as many as the server answers
@@ -45,7 +46,8 @@ type loadGenerator struct {
 	bomb              []byte
 }
 
-// TestLoadProcess is the process of a load for TestAttackBesideReaders.
+// TestLoadProcess is no test: TestAttackBesideReaders runs it in another process, where it generates the
+// load that MAYFLY_LOAD names.
 func TestLoadProcess(t *testing.T) {
 	name := os.Getenv("MAYFLY_LOAD")
 	if name == "" {
@@ -91,7 +93,8 @@ func TestLoadProcess(t *testing.T) {
 	work.Wait()
 }
 
-// pace waits until the next request may be sent.
+// pace waits until the next request is due according to the rate of the load. It returns at once if there
+// is none.
 func (l *loadGenerator) pace(ctx context.Context) {
 	if l.rate == 0 {
 		return
@@ -103,12 +106,12 @@ func (l *loadGenerator) pace(ctx context.Context) {
 	}
 }
 
-// ask sends a request with the master key and drops the answer.
+// ask sends a request with the master key and ignores the response.
 func (l *loadGenerator) ask(ctx context.Context, method, path, body string, headers ...string) {
 	l.to(ctx, l.http, "Bearer "+EmulatorKey, method, path, body, headers...)
 }
 
-// rest sends a request to Service Bus.
+// rest sends a request with a valid token to the HTTP port of Service Bus, and ignores the response.
 func (l *loadGenerator) rest(ctx context.Context, method, path, body string, headers ...string) {
 	token := access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(time.Hour))
 	l.to(ctx, l.admin, token, method, path, body, headers...)
@@ -134,7 +137,7 @@ func (l *loadGenerator) to(ctx context.Context, port int, token, method, path, b
 	res.Body.Close()
 }
 
-// dial connects; nil: it is refused.
+// dial opens a TCP connection to a port of the server. It returns nil if that fails.
 func (l *loadGenerator) dial(ctx context.Context, port int) net.Conn {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -144,7 +147,8 @@ func (l *loadGenerator) dial(ctx context.Context, port int) net.Conn {
 	return c
 }
 
-// fairHonest is the control: cheap requests of another container.
+// fairHonest returns the load to which attacks are compared: point reads in a container that is not
+// attacked.
 func fairHonest() loadScenario {
 	return loadScenario{name: "honest", clients: 16, do: func(ctx context.Context, l *loadGenerator) {
 		l.pace(ctx)
@@ -152,7 +156,7 @@ func fairHonest() loadScenario {
 	}}
 }
 
-// askSQL returns a client that runs a query.
+// askSQL returns a client operation, for loadScenario.do, that runs a query.
 func askSQL(text string) func(context.Context, *loadGenerator) {
 	body, err := json.Marshal(map[string]string{"query": text})
 	if err != nil {
@@ -163,7 +167,7 @@ func askSQL(text string) func(context.Context, *loadGenerator) {
 	}
 }
 
-// fairLoads returns the attacks.
+// fairLoads returns the attacks that TestAttackBesideReaders measures.
 func fairLoads() []loadScenario {
 	const most = 1_900_000
 	deep := `{"id":"b","pk":"x","v":` + strings.Repeat("[", most/2) + strings.Repeat("]", most/2) + `}`
@@ -299,14 +303,14 @@ func fairLoads() []loadScenario {
 	}
 }
 
-// prepareItem creates an item for queries that take long.
+// prepareItem creates an item on which the queries of some attacks take long.
 func prepareItem(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 	numbers := strings.Trim(strings.Repeat("1,", 1000), ",")
 	a.want(201, "POST", "dbs/d/colls/v/docs", `{"id":"q","pk":"x","n":1,"s":"`+strings.Repeat("a", 1000)+`","arr":[`+numbers+`]}`,
 		key("x")...)
 }
 
-// prepareLarge creates items for large pages.
+// prepareLarge creates items of 1 MB, so that pages of results are large.
 func prepareLarge(_ *testing.T, a *attackedServer, _ serviceBusServer) {
 	for i := range 8 {
 		a.want(201, "POST", "dbs/d/colls/v/docs", fmt.Sprintf(`{"id":"%d","pk":"x","pad":%q}`, i, strings.Repeat("x", 1<<20)),

@@ -23,10 +23,10 @@ import (
 	"time"
 )
 
-// The measure of fairness. Readers read one item all the time, each on a connection of its own. Intervals
-// without any other load alternate with intervals beside an attack, and with intervals beside an honest load
-// that uses as much processor time as the attack: the control. Each interval beside a load is compared with
-// the two quiet intervals around it, so that other programs on the machine disturb both.
+// Parameters of TestAttackBesideReaders. Readers read one item all the time, each on its own connection.
+// Intervals without any other load alternate with intervals during an attack, and with intervals during an
+// honest load that uses as much processor time as the attack: the control. Each interval with a load is
+// compared with the two quiet intervals around it, so that other programs on the machine disturb both.
 const (
 	fairReaders  = 16
 	fairPause    = 5 * time.Millisecond // between two reads of a reader
@@ -36,15 +36,17 @@ const (
 	fairSettle   = 6 * time.Second        // the longest wait until the server has finished what a load has left
 	fairIdle     = 0.15                   // processors; a server that uses fewer beside the readers has settled
 
-	// maxFairRatio is the limit of the ratio of the medians beside an attack and in quiet. A ratio above it is
-	// accepted if the control's is nearly as high: the processors are then busy. The 99th percentiles are
-	// reported only, since they depend mostly on what else the machine does.
+	// maxFairRatio is the highest accepted ratio of the median latency during an attack to that without a
+	// load. A higher ratio is accepted if that of the control, an honest load, is nearly as high: the
+	// processors are then busy. The ratio of the 99th percentiles is only reported, since it depends
+	// mostly on other programs.
 	maxFairRatio   = 3
 	controlMargin  = 1.5
 	fairShortReads = 10 * time.Millisecond // a 99th percentile below is accepted
 )
 
-// TestAttackBesideReaders measures how much longer the reads of innocent clients take beside each attack.
+// TestAttackBesideReaders measures, for each attack, how much longer the reads of innocent clients take
+// during the attack, and fails if they take too long.
 func TestAttackBesideReaders(t *testing.T) {
 	rounds := 6
 	if text := os.Getenv("MAYFLY_FAIR_ROUNDS"); text != "" {
@@ -57,7 +59,7 @@ func TestAttackBesideReaders(t *testing.T) {
 	}
 }
 
-// fairnessResult are the results of the rounds for one load.
+// fairnessResult holds the measurements of all intervals with one load.
 type fairnessResult struct {
 	ratios, medians []float64       // of the 99th percentiles and of the medians
 	p99             []time.Duration // beside the load
@@ -98,7 +100,7 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// fairnessTest is a server with readers.
+// fairnessTest is a server with clients that read all the time, and the latencies of their reads.
 type fairnessTest struct {
 	t     *testing.T
 	b     serviceBusServer
@@ -130,7 +132,8 @@ func newFairnessTest(t *testing.T, l loadScenario) *fairnessTest {
 	return f
 }
 
-// readAllTheTime reads an item over a connection until stop is closed, with a signature by the master key.
+// readAllTheTime reads an item over one connection again and again until stop is closed, and records the
+// latencies in k.
 func readAllTheTime(c net.Conn, k *latencyRecorder, stop <-chan struct{}) error {
 	date := time.Now().UTC().Format(http.TimeFormat)
 	const link = "dbs/d/colls/quiet/docs/1"
@@ -168,7 +171,8 @@ func readAllTheTime(c net.Conn, k *latencyRecorder, stop <-chan struct{}) error 
 	}
 }
 
-// interval measures the reads of a time.
+// interval waits for the duration d and returns the 99th percentile and the median of the latencies of the
+// reads in that time.
 func (f *fairnessTest) interval(d time.Duration) (p99, half time.Duration) {
 	f.reads.next()
 	time.Sleep(d)
@@ -179,7 +183,8 @@ func (f *fairnessTest) interval(d time.Duration) (p99, half time.Duration) {
 	return all[len(all)*99/100], all[len(all)/2]
 }
 
-// quiet measures an interval without a load, after what the last one has left has ended.
+// quiet waits until the server has finished the work that the last load has left, and then measures an
+// interval without a load.
 func (f *fairnessTest) quiet() {
 	const step = 200 * time.Millisecond
 	const readers = 0.16 // processors that the readers use: each reads 200 times in a second for 50 µs
@@ -193,8 +198,9 @@ func (f *fairnessTest) quiet() {
 	f.last, f.half = f.interval(fairQuiet)
 }
 
-// beside measures an interval beside a load, and the quiet one after it. It returns how many requests an
-// honest load has made.
+// beside measures an interval with a load, and the quiet interval after it, and appends the results to r.
+// rate is the number of requests per second of the load, or 0 for no limit. It returns how many requests
+// the load has made in the interval.
 func (f *fairnessTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
 	quiet, half := f.last, f.half
 	p.say(fmt.Sprint("on ", rate))
@@ -215,7 +221,7 @@ func (f *fairnessTest) beside(p *loadProcess, rate int, r *fairnessResult) (requ
 	return requests
 }
 
-// processTime is the processor time that a process has used.
+// processTime returns the processor time that a process has used so far.
 func processTime(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -231,7 +237,8 @@ func processTime(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// loadProcess is this program again, as the client of a load: it must not share the scheduler of the readers.
+// loadProcess is a second process of the test program, which generates a load. It is separate so that the
+// load's goroutines do not delay those of the readers.
 type loadProcess struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -239,7 +246,7 @@ type loadProcess struct {
 	says *bufio.Reader
 }
 
-// process starts the process of a load.
+// process starts the process that generates the load with this name.
 func (f *fairnessTest) process(name string) *loadProcess {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
@@ -259,7 +266,8 @@ func (f *fairnessTest) process(name string) *loadProcess {
 	return &loadProcess{f.t, cmd, in, bufio.NewReader(out)}
 }
 
-// say sends a command and waits until it has been carried out. It returns the number of requests so far.
+// say sends a command to the process of the load and waits until it has been carried out. It returns the
+// number of requests that the load has made so far.
 func (p *loadProcess) say(command string) int {
 	p.t.Helper()
 	_, err := fmt.Fprintln(p.in, command)

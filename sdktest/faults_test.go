@@ -13,7 +13,8 @@ import (
 	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// faults asks for the faults on demand, or adds one.
+// faults sends a request to the server's API of faults on demand, with a rule as its body, and returns the
+// body of the response. It fails the test if the status is not the given one.
 func faults(t *testing.T, s *Server, method, rule string, status int) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL("http")+"_mayfly/faults",
@@ -31,14 +32,14 @@ func faults(t *testing.T, s *Server, method, rule string, status int) string {
 	return string(body)
 }
 
-// fault adds a fault on demand.
+// fault adds a rule that makes operations of the server fail.
 func fault(t *testing.T, s *Server, rule string) {
 	t.Helper()
 	faults(t, s, http.MethodPost, rule, http.StatusCreated)
 }
 
-// TestFaults: the SDK, as applications have it, waits as a 429 tells and comes again. It does the same where
-// the item was written before it, and finds what it has written itself.
+// TestFaults checks that the Cosmos DB SDK retries a request after an injected 429. If the fault occurs
+// after the item was created, the retry fails with 409.
 func TestFaults(t *testing.T) {
 	s := start(t, "--memory")
 	newContainer(t, newDatabase(t, connect(t, s, "http"), "db"), azcosmos.ContainerProperties{ID: "c"})
@@ -70,8 +71,9 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestMessageFaults: the SDK takes up a link that was detached and a connection that was dropped, and tells
-// an application that the lock of its message is lost, which comes again.
+// TestMessageFaults checks that the Service Bus SDK recovers from an injected detach of a link and a
+// dropped connection, and reports an injected loss of a message's lock; the message is then received
+// again.
 func TestMessageFaults(t *testing.T) {
 	b := startBus(t, "--memory")
 	b.create(t, "q")

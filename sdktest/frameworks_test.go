@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// frameworkTime is how long a framework's tests may take.
+// frameworkTime is the time limit for the tests of one framework.
 const frameworkTime = 15 * time.Minute
 
-// TestKombu runs the tests that kombu has for all its transports with the one for Service Bus, and an
-// application of Celery.
+// TestKombu runs kombu's own tests with its Service Bus transport, and a Celery application that uses it.
 func TestKombu(t *testing.T) {
 	runnable(t, scenarioSuite{tools: pythonTools})
 	dir := filepath.Join("servicebus", "frameworks", "kombu")
@@ -27,8 +26,8 @@ func TestKombu(t *testing.T) {
 	framework(t, dir, env, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", ".")
 }
 
-// sdist unpacks the source of a package in the version that the requirements of a folder name, in which its
-// tests are, and returns where.
+// sdist downloads and unpacks the source distribution of a Python package, which contains its tests, and
+// returns the folder. The version is that in the requirements.txt of dir.
 func sdist(t *testing.T, dir, python, name string) string {
 	t.Helper()
 	made, err := filepath.Abs(filepath.Join(dir, ".venv", "source"))
@@ -51,7 +50,8 @@ func sdist(t *testing.T, dir, python, name string) string {
 	return folders[0]
 }
 
-// TestSpring runs an application with Spring Cloud Azure: listeners, and a template that sends.
+// TestSpring runs an application with Spring Cloud Azure that sends messages with a template and receives
+// them with listeners.
 func TestSpring(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{tools: javaTools})
@@ -65,7 +65,8 @@ func TestSpring(t *testing.T) {
 		"-XX:+UseSerialGC", "-cp", path, "spring.Shop")
 }
 
-// framework runs a program and fails the test unless it ends well.
+// framework runs a program in a folder, with additional environment variables, and fails the test unless
+// its exit code is 0.
 func framework(t *testing.T, dir string, env []string, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), frameworkTime)

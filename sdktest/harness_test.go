@@ -26,13 +26,13 @@ var binary string // of the server, built once
 
 func TestMain(m *testing.M) { os.Exit(RunTests(&binary, m.Run)) }
 
-// start runs a server for the time of the test.
+// start starts a server with these arguments. It is stopped at the end of the test.
 func start(t *testing.T, args ...string) *Server {
 	t.Helper()
 	return startAt(t, "", args...)
 }
 
-// startAt runs a server that listens on an address, for the time of the test.
+// startAt starts a server that listens on the address host. It is stopped at the end of the test.
 func startAt(t *testing.T, host string, args ...string) *Server {
 	t.Helper()
 	s := &Server{Bin: binary, Host: host, Args: append([]string{"--log-level", "warn"}, args...)}
@@ -50,7 +50,8 @@ func startAt(t *testing.T, host string, args ...string) *Server {
 	return s
 }
 
-// check runs "mayfly check" on a folder and fails the test unless it finds nothing.
+// check runs the command "mayfly check" on a data folder, and fails the test if it reports an
+// inconsistency.
 func check(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := exec.Command(binary, "check", dir).CombinedOutput(); err != nil {
@@ -58,8 +59,8 @@ func check(t *testing.T, dir string) {
 	}
 }
 
-// connect makes a client as an application does. With https it trusts the certificate that the server
-// publishes, and nothing else.
+// connect returns an SDK client of the server that does not retry. With the scheme https it trusts only
+// the certificate that the server publishes.
 func connect(t *testing.T, s *Server, scheme string) *azcosmos.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 64}
@@ -146,7 +147,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// status is the HTTP status of an SDK call's error; 0 for none.
+// status returns the HTTP status of an error of the SDK. It returns 0 if err is nil, and -1 if err is not
+// a response of the server.
 func status(err error) int {
 	if err == nil {
 		return 0
@@ -158,8 +160,7 @@ func status(err error) int {
 	return -1
 }
 
-// wantStatus fails the test unless err is an answer with this status. What an error says is part of the
-// protocol.
+// wantStatus fails the test unless err is a response with the status want, and contains all texts in says.
 func wantStatus(t *testing.T, err error, want int, says ...string) {
 	t.Helper()
 	if got := status(err); got != want {
@@ -172,7 +173,7 @@ func wantStatus(t *testing.T, err error, want int, says ...string) {
 	}
 }
 
-// decode reads JSON with its numbers as they are spelled.
+// decode decodes a JSON object. Numbers become json.Number, which keeps their spelling.
 func decode(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -182,7 +183,7 @@ func decode(t *testing.T, raw []byte) map[string]any {
 	return m
 }
 
-// user strips what the server adds to a document.
+// user removes the system properties, such as _rid and _etag, from a document.
 func user(m map[string]any) map[string]any {
 	for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"} {
 		delete(m, name)
@@ -190,7 +191,8 @@ func user(m map[string]any) map[string]any {
 	return m
 }
 
-// wantSame fails the test unless the document that the server gave is the one that was sent.
+// wantSame fails the test unless the document got, without its system properties, equals the document
+// sent.
 func wantSame(t *testing.T, got, sent []byte) {
 	t.Helper()
 	if a, b := user(decode(t, got)), decode(t, sent); !reflect.DeepEqual(a, b) {
@@ -198,7 +200,7 @@ func wantSame(t *testing.T, got, sent []byte) {
 	}
 }
 
-// queryAll drains a query and tells the pages' sizes.
+// queryAll runs a query to its end, and returns its items and the number of items of each page.
 func queryAll(t *testing.T, c *azcosmos.ContainerClient, text string, pk azcosmos.PartitionKey,
 	o *azcosmos.QueryOptions) (items [][]byte, pages []int) {
 	t.Helper()
@@ -220,7 +222,8 @@ func eachScheme(t *testing.T, s *Server, f func(t *testing.T, c *azcosmos.Client
 	}
 }
 
-// inParallel runs f for 0 to n-1 by several workers and returns the first error.
+// inParallel calls f with 0 to n-1 in several goroutines, and returns the first error. After an error it
+// makes no further calls.
 func inParallel(ctx context.Context, n, workers int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -9,7 +9,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// TestItems walks one document through its life.
+// TestItems creates, reads, replaces, upserts and deletes a document, with and without an etag as the
+// condition.
 func TestItems(t *testing.T) {
 	s := start(t, "--memory")
 	eachScheme(t, s, func(t *testing.T, client *azcosmos.Client, name string) {
@@ -70,7 +71,8 @@ func TestItems(t *testing.T) {
 	})
 }
 
-// TestMissing: what lies in something that is not there is not there.
+// TestMissing checks that operations on a missing database or container, and on what would be in it, fail
+// with 404.
 func TestMissing(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	db := newDatabase(t, client, "db")
@@ -100,7 +102,8 @@ func TestMissing(t *testing.T) {
 	wantStatus(t, err, 404)
 }
 
-// TestBadDocuments: each is refused, and nothing of it is stored.
+// TestBadDocuments checks that invalid documents are refused with the right status, and that nothing of
+// them is stored.
 func TestBadDocuments(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	c := newContainer(t, newDatabase(t, client, "db"), azcosmos.ContainerProperties{ID: "c"})
@@ -127,7 +130,7 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestIDs: ids that need care in a URL, in a signature or in JSON.
+// TestIDs creates and reads items whose ids need escaping in a URL, in a signature or in JSON.
 func TestIDs(t *testing.T) {
 	s := start(t, "--memory")
 	eachScheme(t, s, func(t *testing.T, client *azcosmos.Client, name string) {
@@ -161,7 +164,8 @@ func TestIDs(t *testing.T) {
 	})
 }
 
-// TestPartitionKeys: a key is its type and its value; the same id in two keys is two items.
+// TestPartitionKeys checks that partition keys of different types, such as 1 and "1", are different, and
+// that the same id in two partition keys names two items.
 func TestPartitionKeys(t *testing.T) {
 	client := connect(t, start(t, "--memory", "--ranges", "4"), "http")
 	c := newContainer(t, newDatabase(t, client, "db"), azcosmos.ContainerProperties{ID: "c"})
@@ -247,8 +251,9 @@ func TestHierarchicalKeys(t *testing.T) {
 	wantStatus(t, err, 400)
 }
 
-// TestPages: insertion order across partition keys; a full page always has a continuation, so that 20 by 5
-// are five pages, the last one empty; and a token works in another client.
+// TestPages checks the pages of a query across partition keys: items come in the order of insertion, a
+// full page always has a continuation token (so 20 items in pages of 5 are five pages, the last one
+// empty), and another client can use the token.
 func TestPages(t *testing.T) {
 	s := start(t, "--memory")
 	client := connect(t, s, "http")

@@ -17,21 +17,23 @@ const (
 	killWriters = 32
 )
 
-// documentVersion is a state of one document: absent (value 0), or with a value and, once that was
-// acknowledged, an etag.
+// documentVersion is a version of a document: value is 0 if the document does not exist, and etag is empty
+// until the write has been acknowledged.
 type documentVersion struct {
 	value int
 	etag  azcore.ETag
 }
 
-// modelDocument is what a writer knows about one of its documents.
+// modelDocument is what a writer knows about one of its documents: the last acknowledged version, and the
+// version that an operation without a response may have written.
 type modelDocument struct {
 	id      string
 	acked   documentVersion
 	pending *documentVersion // what an operation would have made of it whose answer never came
 }
 
-// writer changes its own documents, one operation at a time, so that it knows exactly what it was promised.
+// writer is a client that writes only its own documents, one operation at a time, so that it knows in
+// which state each must be.
 type writer struct {
 	name  string
 	pk    azcosmos.PartitionKey
@@ -44,7 +46,7 @@ func (w *writer) body(id string, value int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"filler":"%0200d"}`, id, w.name, value, value)
 }
 
-// step does one random operation; an error leaves the document's outcome open.
+// step makes one random write. After an error it is unknown whether the write took effect.
 func (w *writer) step(ctx context.Context, c *azcosmos.ContainerClient) error {
 	var d *modelDocument
 	if len(w.docs) == 0 || w.rng.IntN(3) == 0 {
@@ -82,8 +84,9 @@ func (w *writer) step(ctx context.Context, c *azcosmos.ContainerClient) error {
 	return nil
 }
 
-// settle compares a document with what the server has after a crash: the acknowledged state, or the one whose
-// answer never came. The latter becomes the known one.
+// settle compares a document with the version that the server has after a crash. This must be the last
+// acknowledged version, or that of an operation without a response, which then becomes the acknowledged
+// one.
 func (d *modelDocument) settle(has documentVersion) error {
 	pending := d.pending
 	d.pending = nil
@@ -97,8 +100,9 @@ func (d *modelDocument) settle(has documentVersion) error {
 	return fmt.Errorf("%s: the server has %+v, acknowledged was %+v, under way %+v", d.id, has, d.acked, pending)
 }
 
-// TestKill9 kills the server under writers, again and again. What it has acknowledged is there afterwards,
-// with its etag; the folder is consistent; and nothing is there that nobody wrote.
+// TestKill9 repeatedly kills the server while clients write. After each restart all acknowledged writes
+// must be there with their etags, the data folder must be consistent, and there must be nothing that no
+// client wrote.
 func TestKill9(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)
@@ -140,8 +144,8 @@ func TestKill9(t *testing.T) {
 	check(t, dir)
 }
 
-// writeAndKill lets the writers work until so many writes have been acknowledged, then kills the server under
-// them.
+// writeAndKill lets the writers work, kills the server after the given number of acknowledged writes, and
+// returns how many writes were acknowledged.
 func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*writer,
 	after int64) int64 {
 	t.Helper()
@@ -177,7 +181,7 @@ func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers 
 	return acks.Load()
 }
 
-// readState lists the container.
+// readState queries all documents of a container, and returns their versions by id.
 func readState(t *testing.T, c *azcosmos.ContainerClient) map[string]documentVersion {
 	t.Helper()
 	items, _ := queryAll(t, c, "SELECT * FROM c", azcosmos.NewPartitionKey(), &azcosmos.QueryOptions{PageSizeHint: 1000})

@@ -11,15 +11,15 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// movie is one document of the data set, made fit for the store.
+// movie is one document of the data set testdata/movies.json, with its id and partition key.
 type movie struct {
 	id   string
 	pk   azcosmos.PartitionKey
 	body []byte
 }
 
-// movies reads the data set. Each document gets an id from its place and a member "genre" from its "Major
-// Genre", which is the partition key and null for every twelfth or so.
+// movies reads the data set. Each document gets an id from its position in the file, and a member "genre",
+// which is its "Major Genre" and the partition key. It is null for about one document in twelve.
 func movies(t *testing.T) []movie {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/movies.json")
@@ -56,7 +56,8 @@ func loadMovies(t *testing.T, c *azcosmos.ContainerClient, all []movie) {
 	}))
 }
 
-// wantMovies reads every movie by its key and compares it with what was sent.
+// wantMovies reads every movie by its id and partition key, and compares it with the document that was
+// sent.
 func wantMovies(t *testing.T, c *azcosmos.ContainerClient, all []movie) {
 	t.Helper()
 	got := make([][]byte, len(all))
@@ -89,7 +90,8 @@ func TestMovies(t *testing.T) {
 	})
 }
 
-// listMovies drains the whole container: each document once, whatever the page size.
+// listMovies queries the whole container with several page sizes, and checks that each document is
+// returned once.
 func listMovies(t *testing.T, c *azcosmos.ContainerClient, all []movie) {
 	for _, size := range []int32{-1, 100, 1000} {
 		items, pages := queryAll(t, c, "SELECT * FROM c", azcosmos.NewPartitionKey(), &azcosmos.QueryOptions{PageSizeHint: size})
@@ -107,7 +109,8 @@ func listMovies(t *testing.T, c *azcosmos.ContainerClient, all []movie) {
 	}
 }
 
-// queryGenre lists one partition, that of the null key among them, in the order of its creation.
+// queryGenre queries two partition keys, one of which is null, and checks that exactly the documents of
+// that genre are returned.
 func queryGenre(t *testing.T, c *azcosmos.ContainerClient, all []movie) {
 	for genre, pk := range map[string]azcosmos.PartitionKey{"Western": azcosmos.NewPartitionKeyString("Western"), "": azcosmos.NullPartitionKey} {
 		want := 0

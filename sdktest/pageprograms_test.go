@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// languageRunner says how the programs of one language run.
+// languageRunner describes how the example programs of one language on the documentation's pages are run.
 type languageRunner struct {
 	suite string // whose SDKs they use; "": those that are in needs
 	needs string // the variable that names the program that runs them, if this machine may lack it
@@ -18,7 +18,8 @@ type languageRunner struct {
 	file  func(code string) string
 	bus   string // is in those that use the SDK for queues
 
-	// argv prepares one; the first word is the path of a program.
+	// argv prepares one program, for example compiles it, and returns the command that runs it. The first
+	// element is the path of an executable.
 	argv func(t *testing.T, dir, file, code string, bus bool) []string
 }
 
@@ -66,7 +67,8 @@ var programs = map[string]languageRunner{
 	},
 }
 
-// of is the folder of a language's suite, that for documents or that for queues.
+// of returns the folder of a language's scenarios: those for queues if bus is set, otherwise those for
+// documents.
 func of(bus bool, folder string) string {
 	if bus {
 		return filepath.Join("servicebus", folder)
@@ -74,7 +76,8 @@ func of(bus bool, folder string) string {
 	return folder
 }
 
-// runProgram runs one. One for the Go SDK runs over https, too.
+// runProgram runs an example program of a page. A program that uses the Go SDK is run over HTTP and over
+// HTTPS.
 func (p *pageEnvironment) runProgram(t *testing.T, b codeBlock) {
 	how := programs[b.language]
 	runnable(t, scenarioSuite{needs: how.needs})
@@ -111,8 +114,9 @@ func (p *pageEnvironment) runProgram(t *testing.T, b codeBlock) {
 	}
 }
 
-// buildGo builds a program or a test with this module's versions, and those of the project for what imports
-// that: an overlay puts it here without a file, and copies of go.mod and go.sum take in what it needs.
+// buildGo builds an example program or test in Go, and returns the command that runs it. It is built as a
+// part of this module, so that it uses the same versions of dependencies: an overlay makes it appear in a
+// folder of the module, and copies of go.mod and go.sum receive what it needs in addition.
 func buildGo(t *testing.T, dir, file, code string) []string {
 	t.Helper()
 	bin, place, build := filepath.Join(dir, "tour"), absolute(t, "page", "main.go"), []string{"build"}
@@ -140,8 +144,8 @@ func buildGo(t *testing.T, dir, file, code string) []string {
 	return []string{bin}
 }
 
-// buildRust compiles the program in a folder as a package that needs what the scenarios need, so that nothing
-// else is compiled anew.
+// buildRust compiles the Rust program in a folder, and returns the command that runs it. The program has
+// the same dependencies as the Rust scenarios, so that these need not be compiled again.
 func buildRust(t *testing.T, dir string) []string {
 	t.Helper()
 	for _, file := range []string{"Cargo.toml", "Cargo.lock"} {
@@ -167,7 +171,7 @@ func rustTarget(t *testing.T) string {
 	return filepath.Join(cache, "mayfly-sdktest", "rust")
 }
 
-// absolute is the path of something in this folder.
+// absolute returns the absolute path of a file in this package's folder.
 func absolute(t *testing.T, parts ...string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(parts...))

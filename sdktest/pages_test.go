@@ -33,7 +33,8 @@ import (
 //
 // The commands in the last column of a table that ends in "what shows it" run as a block of bash, too.
 
-// codeBlock is a fenced block of a page.
+// codeBlock is a code block of a documentation page, or a command in a table, with what the page says that
+// it prints.
 type codeBlock struct {
 	language, code string
 	line           int
@@ -48,7 +49,7 @@ var (
 	serveLine = regexp.MustCompile(`(?m)^(?:mayfly|go run \./cmd/mayfly) serve\b(.*)$`)
 )
 
-// readBlocks finds a page's blocks.
+// readBlocks returns the code blocks of a page, and the commands in its tables.
 func readBlocks(t *testing.T, page string) (list []codeBlock) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -84,7 +85,7 @@ func readBlocks(t *testing.T, page string) (list []codeBlock) {
 	return list
 }
 
-// shown are the commands in the last cell of a table's row.
+// shown returns the commands in the last cell of a row of a table, each as a code block.
 func shown(row string, line int) (list []codeBlock) {
 	cells := strings.Split(strings.TrimSuffix(row, " |"), " | ")
 	for _, m := range showing.FindAllStringSubmatch(cells[len(cells)-1], -1) {
@@ -93,7 +94,7 @@ func shown(row string, line int) (list []codeBlock) {
 	return list
 }
 
-// pages lists the project's pages by their paths from its root.
+// pages returns the paths of README.md and of all documentation pages, relative to the project's root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	list := []string{"README.md"}
@@ -108,7 +109,8 @@ func pages(t *testing.T) []string {
 	return list
 }
 
-// TestDocs runs all examples of all pages. A page alone: -run TestDocs/docs_start_go.md
+// TestDocs runs all examples of all documentation pages. -run TestDocs/docs_start_go.md runs those of one
+// page.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {
@@ -150,7 +152,8 @@ func runPage(t *testing.T, page string) {
 	}
 }
 
-// pageEnvironment is where the examples of one page run: a folder and a server.
+// pageEnvironment is the folder, the server and the environment variables with which the examples of one
+// page run.
 type pageEnvironment struct {
 	dir   string
 	flags []string // of the page's server
@@ -158,7 +161,7 @@ type pageEnvironment struct {
 	ports *strings.Replacer
 }
 
-// start starts the server, with free ports for those that the page says.
+// start starts the server of the page. It uses free ports, which replace the page's ports in the examples.
 func (p *pageEnvironment) start(t *testing.T) {
 	t.Helper()
 	args := slices.Clone(p.flags)
@@ -191,7 +194,8 @@ func (p *pageEnvironment) start(t *testing.T) {
 		"MAYFLY_URL=http://"+here)
 }
 
-// wants fails the test unless the output has what a page says that a block prints.
+// wants fails the test unless the output out of a block contains the text that the page says it prints.
+// "..." in that text stands for any text.
 func (b codeBlock) wants(t *testing.T, p *pageEnvironment, out string) {
 	t.Helper()
 	parts := strings.Split(strings.TrimSpace(p.ports.Replace(b.prints)), "...")
@@ -204,7 +208,7 @@ func (b codeBlock) wants(t *testing.T, p *pageEnvironment, out string) {
 	}
 }
 
-// runShell runs the blocks of bash in one shell, and holds what each prints against what it should.
+// runShell runs the bash blocks of a page in one shell, and compares the output of each with the page.
 func (p *pageEnvironment) runShell(t *testing.T, blocks []codeBlock) {
 	t.Helper()
 	const end = "\n== end of the block ==\n"

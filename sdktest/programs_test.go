@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// The programs that the languages need, beside Go.
+// The programs that must be installed to run the scenarios of each language.
 var (
 	nodeTools   = []string{"node", "npm"}
 	pythonTools = []string{"python3"}
 	javaTools   = []string{"java", "keytool", "mvn"}
 )
 
-// installs are what is installed, by its place: once in a run, since tests that run side by side use it at
-// once.
+// installs holds, by path, what has been installed in this run, so that tests that run in parallel install
+// it only once.
 var installs sync.Map
 
 func installed(place string, install func()) {
@@ -25,10 +25,10 @@ func installed(place string, install func()) {
 	once.(*sync.Once).Do(install)
 }
 
-// mavens keeps Maven's runs apart, which share a store of packages that is made for one.
+// mavens is held while Maven runs: Maven's local repository of packages is not made for concurrent runs.
 var mavens sync.Mutex
 
-// maven compiles what is in a folder, and brings what that needs.
+// maven compiles the Maven project in a folder, and copies its dependencies there.
 func maven(t *testing.T, dir string) {
 	t.Helper()
 	installed(dir, func() {
@@ -38,7 +38,8 @@ func maven(t *testing.T, dir string) {
 	})
 }
 
-// goProgram prepares the runner in a package of this module.
+// goProgram returns a function that builds the scenario program in a package of this module and returns
+// the command that runs it.
 func goProgram(pkg string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		bin := filepath.Join(t.TempDir(), "scenarios")
@@ -47,7 +48,8 @@ func goProgram(pkg string) func(t *testing.T) []string {
 	}
 }
 
-// nodeProgram prepares run.js of a folder.
+// nodeProgram returns a function that installs the npm dependencies of a folder and returns the command
+// that runs its run.js.
 func nodeProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		nodeModules(t, dir)
@@ -55,7 +57,7 @@ func nodeProgram(dir string) func(t *testing.T) []string {
 	}
 }
 
-// nodeModules installs what the package of a folder needs.
+// nodeModules installs the npm dependencies of the package in a folder, unless they are up to date.
 func nodeModules(t *testing.T, dir string) {
 	t.Helper()
 	lock := "package-lock.json"
@@ -66,7 +68,8 @@ func nodeModules(t *testing.T, dir string) {
 	})
 }
 
-// pythonProgram prepares run.py of a folder, which more arguments may follow.
+// pythonProgram returns a function that installs the Python requirements of a folder and returns the
+// command that runs its run.py, with the arguments more.
 func pythonProgram(dir string, more ...string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		python := pythonWith(t, dir, "requirements.txt", ".venv")
@@ -74,7 +77,8 @@ func pythonProgram(dir string, more ...string) func(t *testing.T) []string {
 	}
 }
 
-// pythonWith makes an environment with what a file of the folder requires, and returns its interpreter.
+// pythonWith creates a virtual environment in dir with the packages of a requirements file, unless it is
+// up to date, and returns the path of its interpreter.
 func pythonWith(t *testing.T, dir, requirements, venv string) string {
 	t.Helper()
 	made, file := filepath.Join(dir, venv, "installed"), filepath.Join(dir, requirements)
@@ -89,7 +93,8 @@ func pythonWith(t *testing.T, dir, requirements, venv string) string {
 	return python
 }
 
-// javaProgram prepares scenarios.Run of a folder.
+// javaProgram returns a function that compiles the Maven project in a folder and returns the command that
+// runs its class scenarios.Run.
 func javaProgram(dir string) func(t *testing.T) []string {
 	return func(t *testing.T) []string {
 		maven(t, dir)
@@ -118,7 +123,7 @@ func trustByStore(t *testing.T, cert string) []string {
 		" -Djavax.net.ssl.trustStorePassword=changeit"}
 }
 
-// command runs a program that prepares a suite.
+// command runs a program in a folder, such as an installer or a compiler, and fails the test if it fails.
 func command(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -128,7 +133,7 @@ func command(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// stale reports whether what was made from a file is missing or older than it.
+// stale reports whether the file made is missing or older than the file source from which it was made.
 func stale(source, made string) bool {
 	from, err := os.Stat(source)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRecreatedDotnet is the scenario container-recreated for .NET, in both modes: its program is compiled
-// and run by what MAYFLY_CSHARP names.
+// TestRecreatedDotnet runs the scenario container-recreated in .NET, in gateway and in direct mode.
+// MAYFLY_CSHARP names the program that compiles and runs its C# file.
 func TestRecreatedDotnet(t *testing.T) {
 	csharp := os.Getenv("MAYFLY_CSHARP")
 	if csharp == "" {

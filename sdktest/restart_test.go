@@ -7,8 +7,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// TestRestarts ends the server in good order, then by force. Each time a client that lives on finds
-// everything as it was, and the etags and session tokens that it holds go on working.
+// TestRestarts stops the server, and later kills it. After each restart an existing client must find all
+// data unchanged, and its etags and session tokens must still be valid.
 func TestRestarts(t *testing.T) {
 	dir := t.TempDir()
 	s := start(t, "--data", dir)
@@ -55,7 +55,8 @@ func TestRestarts(t *testing.T) {
 	check(t, dir)
 }
 
-// TestMemory: a server in memory starts anew, and a client's old session token is no obstacle.
+// TestMemory checks that a server in memory has no data after a restart, and that a client can still use a
+// session token from before it.
 func TestMemory(t *testing.T) {
 	s := start(t, "--memory")
 	client := connect(t, s, "http")

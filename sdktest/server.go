@@ -161,7 +161,8 @@ func (s *Server) Stop() error {
 	}
 }
 
-// Kill kills the process, as a power failure would, and waits until it has ended.
+// Kill ends the process at once with SIGKILL, so that it cannot finish anything, and waits until it has
+// ended.
 func (s *Server) Kill() error {
 	err := s.cmd.Process.Kill()
 	<-s.exited

@@ -24,10 +24,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// busTime is how long a runner may take for all scenarios of servicebus.md, of which one takes a minute.
+// busTime is the time limit for all scenarios of servicebus.md in one language.
 const busTime = 20 * time.Minute
 
-// busSuites lists the languages of servicebus.md. Python has two runs: its clients come in two kinds.
+// busSuites lists the languages in which the scenarios of servicebus.md run. Python occurs twice, since
+// its SDK has synchronous and asynchronous clients.
 var busSuites = []scenarioSuite{
 	{name: "Go", prepare: goProgram("./servicebus/go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("servicebus/js"), trust: trustByNode},
@@ -37,7 +38,8 @@ var busSuites = []scenarioSuite{
 	{name: "Java", tools: javaTools, prepare: javaProgram("servicebus/java"), trust: trustByStore},
 }
 
-// TestServiceBus runs the scenarios of servicebus.md in each language against a server of its own.
+// TestServiceBus runs the scenarios of servicebus.md in each language, against servers that no other
+// language uses.
 func TestServiceBus(t *testing.T) {
 	t.Parallel()
 	list := scenarioList(t, "servicebus.md")
@@ -58,11 +60,11 @@ func TestServiceBus(t *testing.T) {
 	})
 }
 
-// busParts is into how many parts the scenarios of a language are dealt, each with a server of its own: most
-// of them wait most of the time.
+// busParts is the number of parts into which the scenarios of a language are divided. The parts run
+// concurrently, each with its own server, because most scenarios wait most of the time.
 const busParts = 3
 
-// atOnce calls a function for each number, side by side, and waits for all of them.
+// atOnce calls do with 0 to n-1 concurrently, and waits for all calls.
 func atOnce(n int, do func(i int)) {
 	var work sync.WaitGroup
 	for i := range n {
@@ -71,7 +73,8 @@ func atOnce(n int, do func(i int)) {
 	work.Wait()
 }
 
-// deal deals a list of scenarios into parts, neighbours into different ones: those that take long are.
+// deal divides a list of scenarios into at most n parts. Consecutive names go to different parts, because
+// similar scenarios, which may take long, have similar names.
 func deal(list map[string][]string, n int) []map[string][]string {
 	parts := make([]map[string][]string, n)
 	for i, name := range slices.Sorted(maps.Keys(list)) {
@@ -83,7 +86,8 @@ func deal(list map[string][]string, n int) []map[string][]string {
 	return parts[:min(n, len(list))]
 }
 
-// runBusSuite runs a part of the scenarios in one language.
+// runBusSuite runs the scenarios in list in one language, with a server of its own. argv is the command of
+// the language's program.
 func runBusSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string) {
 	bus := startBus(t, "--data", t.TempDir(),
 		"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE") // signatures are checked
@@ -98,14 +102,14 @@ func runBusSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][
 	check(t, bus.Args[slices.Index(bus.Args, "--data")+1])
 }
 
-// serviceBusServer is a server with queues and topics.
+// serviceBusServer is a server with queues and topics, with the ports of its Service Bus protocols.
 type serviceBusServer struct {
 	*Server
 	amqp, admin, tls int // ports; admin is in TLS
 	plainAdmin       int
 }
 
-// startBus runs a server with queues and topics, on ports that are free, for the time of the test.
+// startBus starts a server with queues and topics on free ports. It is stopped at the end of the test.
 func startBus(t *testing.T, args ...string) serviceBusServer {
 	t.Helper()
 	b := serviceBusServer{}
@@ -121,19 +125,19 @@ func startBus(t *testing.T, args ...string) serviceBusServer {
 	return b
 }
 
-// flags say to a runner where the server is.
+// flags returns the command-line arguments that tell a scenario program the addresses of the server.
 func (b serviceBusServer) flags() []string {
 	return []string{"--amqp", at(b.amqp), "--admin", at(b.admin), "--tls", at(b.tls),
 		"--mayfly", b.URL("http")}
 }
 
-// connectionVariant is the connection string that applications use.
+// connection returns the Service Bus connection string of the server.
 func (b serviceBusServer) connection() string {
 	return "Endpoint=sb://" + at(b.amqp) + ";SharedAccessKeyName=RootManageSharedAccessKey;" +
 		"SharedAccessKey=SAS_KEY_VALUE;UseDevelopmentEmulator=true;"
 }
 
-// certificate writes the server's certificate into a file.
+// certificate writes the server's certificate to a file, and returns the path.
 func (b serviceBusServer) certificate(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "mayfly.pem")
@@ -143,7 +147,8 @@ func (b serviceBusServer) certificate(t *testing.T) string {
 
 func at(port int) string { return net.JoinHostPort("localhost", strconv.Itoa(port)) }
 
-// create makes a queue, or a topic with subscriptions, by the administration's protocol.
+// create creates a queue or, if subscriptions are given, a topic with these subscriptions, with the SDK's
+// administration client.
 func (b serviceBusServer) create(t *testing.T, name string, subscriptions ...string) {
 	t.Helper()
 	c := b.administrator(t)
@@ -160,7 +165,8 @@ func (b serviceBusServer) create(t *testing.T, name string, subscriptions ...str
 	}
 }
 
-// administrator is a client that trusts the server's certificate alone.
+// administrator returns an SDK client for the administration of entities. It trusts only the server's
+// certificate.
 func (b serviceBusServer) administrator(t *testing.T) *admin.Client {
 	t.Helper()
 	pem, err := os.ReadFile(b.certificate(t))
@@ -177,14 +183,16 @@ func (b serviceBusServer) administrator(t *testing.T) *admin.Client {
 	return c
 }
 
-// rest sends a request to Service Bus over HTTP, with a token of the emulator's key; headers are pairs.
+// rest sends a request to Service Bus over HTTP with a token of the emulator's key, and returns the status
+// and the body of the response. headers are names and values in turn.
 func (b serviceBusServer) rest(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	return b.restAs(t, access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(time.Hour)), method, path, body,
 		headers...)
 }
 
-// restAs is rest with a token.
+// restAs sends a request to Service Bus over HTTP with this token, and returns the status and the body of
+// the response. headers are names and values in turn.
 func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string, headers ...string) (int,
 	string) {
 	t.Helper()
@@ -204,7 +212,8 @@ func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string,
 	return res.StatusCode, string(answer)
 }
 
-// atom is rest for the management of entities.
+// atom sends a request for the management of entities, whose body is an ATOM entry, over HTTP. It returns
+// the status and the body of the response.
 func (b serviceBusServer) atom(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	return b.rest(t, method, path+"?api-version=2021-05", body, "Content-Type", "application/atom+xml")

@@ -21,7 +21,8 @@ import (
 // The scenarios with the SDKs for Go and Java, whose clients are spread over two servers of one PostgreSQL
 // database. MAYFLY_POSTGRES names a PostgreSQL in which databases may be made.
 
-// sharedDatabase makes a database for the test and returns its address.
+// sharedDatabase creates a PostgreSQL database for the test and returns its URL. It skips the test if
+// MAYFLY_POSTGRES is not set.
 func sharedDatabase(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("MAYFLY_POSTGRES")
@@ -42,7 +43,8 @@ func sharedDatabase(t *testing.T) string {
 	return at.String()
 }
 
-// spread passes connections on to the ports in turn, and returns the port that clients use.
+// spread listens on a port, which it returns, and passes each TCP connection to the next of the given
+// ports in turn.
 func spread(t *testing.T, ports ...int) int {
 	t.Helper()
 	port, err := FreePort()
@@ -82,8 +84,9 @@ func spread(t *testing.T, ports ...int) int {
 	return port
 }
 
-// roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one
-// connection, so that spread would leave most of them to one server.
+// roundRobinProxy is an HTTP proxy that passes each request to the next of several servers in turn.
+// Passing on whole connections would not be enough, since a client sends most requests over one
+// connection.
 type roundRobinProxy struct {
 	port   int            // that clients use
 	served []atomic.Int64 // requests of each server
@@ -118,8 +121,8 @@ func takeTurns(t *testing.T, servers ...*Server) *roundRobinProxy {
 	return front
 }
 
-// chooseScenarios removes the scenarios that the variable MAYFLY_SCENARIOS does not name from a list, if it is
-// set. It reports whether it is.
+// chooseScenarios removes all scenarios from list that the variable MAYFLY_SCENARIOS does not name. If the
+// variable is not set, it removes none and returns false.
 func chooseScenarios(list map[string][]string) bool {
 	names := os.Getenv("MAYFLY_SCENARIOS")
 	if names == "" {
@@ -131,12 +134,13 @@ func chooseScenarios(list map[string][]string) bool {
 	return true
 }
 
-// keptLocks are scenarios that fail because the locks of a killed server last until their time is over, and
-// how they fail.
+// keptLocks maps the scenarios that may fail with several servers to a part of their error text: the locks
+// of a server that was killed last until their time is over.
 var keptLocks = map[string]string{"restart-session": "session-cannot-be-locked"}
 
-// outcomesOfServers is outcomes for a runner whose clients have several servers. A scenario that moves the
-// clock fails, since several servers do not move it; it returns how many do.
+// outcomesOfServers runs a scenario program whose requests go to several servers, and checks the result of
+// each scenario in list. passed is the number of scenarios that succeeded, and refused the number of those
+// that failed because the clock of several servers cannot be moved.
 func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string) (passed, refused int) {
 	t.Helper()
 	out, _ := runner.CombinedOutput() // it fails because of the clock
@@ -165,11 +169,12 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 
 func TestScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Go") }
 
-// Its runner takes minutes, and the first time Maven brings the SDK.
+// TestJavaScenariosOfOneDatabase runs the Java scenarios on two servers that share one database. It is a
+// separate test because it takes minutes, and because Maven downloads the SDK in the first run.
 func TestJavaScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Java") }
 
-// runOfOneDatabase runs the scenarios of a language. Each request goes to another server than the one before
-// it.
+// runOfOneDatabase runs the scenarios of a language on two servers that share one PostgreSQL database. The
+// requests go to the two servers alternately.
 func runOfOneDatabase(t *testing.T, language string) {
 	s := suites[slices.IndexFunc(suites, func(s scenarioSuite) bool { return s.name == language })]
 	database := sharedDatabase(t)

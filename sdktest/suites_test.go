@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// runTime is how long a runner may take for all scenarios.
+// runTime is the time limit for all scenarios in one language.
 const runTime = 10 * time.Minute
 
-// scenarioSuite is the scenarios in one language.
+// scenarioSuite describes the program that runs the scenarios in one language.
 type scenarioSuite struct {
 	name    string   // as the tables of scenarios.md spell it
 	tools   []string // programs that have to be there
@@ -33,7 +33,8 @@ type scenarioSuite struct {
 	trust   func(t *testing.T, cert string) (env []string) // makes the runner trust the certificate in that file
 }
 
-// suites lists the languages. What prepare installs goes into folders that git ignores, and is used again.
+// suites lists the languages in which the scenarios of scenarios.md run. The packages that prepare
+// installs are in folders that git ignores, and are used again in the next run.
 var suites = []scenarioSuite{
 	{name: "Go", prepare: goProgram("./go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("js"), trust: trustByNode},
@@ -59,7 +60,8 @@ var suites = []scenarioSuite{
 	},
 }
 
-// connectionVariant is a way to reach a server with a number of partition ranges.
+// connectionVariant is a protocol by which the scenarios reach a server, and the number of partition
+// ranges of its containers.
 type connectionVariant struct {
 	way    string // http, https, or direct
 	ranges int
@@ -70,9 +72,10 @@ type connectionVariant struct {
 var connections = append([]connectionVariant{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}},
 	longConnections...)
 
-// TestScenarios runs the scenarios of each language, on each connection against a server of its own; in
-// direct mode only where the SDK has one. Every scenario of scenarios.md must be reported, and "no-api"
-// exactly where its tables say so.
+// TestScenarios runs the scenarios of each language with each connectionVariant, each time with a new
+// server. Languages whose SDK has no direct mode skip it. The program must report every scenario of
+// scenarios.md, and report "no-api" for exactly those for which the tables there say that the SDK has no
+// API.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	list := scenarioList(t, "scenarios.md")
@@ -94,8 +97,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// runnable skips a suite that this machine cannot run. With CI=true only one whose runner nobody has named is
-// skipped.
+// runnable skips the test if a program that the suite needs is not installed, or fails it if CI=true. It
+// always skips a suite whose scenario program must be named by an environment variable that is not set.
 func runnable(t *testing.T, s scenarioSuite) {
 	t.Helper()
 	if s.needs != "" && os.Getenv(s.needs) == "" {
@@ -111,7 +114,8 @@ func runnable(t *testing.T, s scenarioSuite) {
 	}
 }
 
-// scenarioList reads the tables of a file: for each name the languages that have no API for it.
+// scenarioList reads the tables of scenarios in a Markdown file. It returns, for the name of each
+// scenario, the languages whose SDKs have no API for it.
 func scenarioList(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -131,8 +135,8 @@ func scenarioList(t *testing.T, file string) map[string][]string {
 	return list
 }
 
-// runSuite runs the scenarios of a language by one way: http, https, or direct mode, which finds the server
-// by https.
+// runSuite runs the scenarios of a language with a new server. way is http, https, or direct for direct
+// mode, in which the client first connects by HTTPS. argv is the command of the language's program.
 func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string,
 	ranges int) {
 	server := start(t, "--data", t.TempDir(), "--virtual-clock", "--ranges", strconv.Itoa(ranges))
@@ -162,14 +166,16 @@ func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]st
 	check(t, server.Args[slices.Index(server.Args, "--data")+1])
 }
 
-// language is how the tables of a list spell the suite's language: without what comes after a comma.
+// language returns the name of the suite's language as the tables of scenarios spell it: the suite's name
+// up to the first comma.
 func (s scenarioSuite) language() string {
 	name, _, _ := strings.Cut(s.name, ",")
 	return name
 }
 
-// outcomes runs a runner, holds the lines that it prints against a list of scenarios, and returns its sum.
-// names are those by which the list excuses it.
+// outcomes runs a scenario program, compares the result that it prints for each scenario with list, and
+// returns its summary. names are the names under which list says that the program's SDK has no API for a
+// scenario.
 func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ...string) string {
 	t.Helper()
 	out, err := runner.CombinedOutput()
@@ -212,8 +218,9 @@ func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ..
 	return sum
 }
 
-// recreate deletes a container "c" and makes it again with seven items, as another client does: on so many
-// ranges, and with "whole" its database, too. The ids of the items tell the round.
+// recreate deletes the container "c" and creates it again with seven items, as another client would. how
+// has the parameters: the database, the number of partition ranges, the round, which becomes a part of the
+// items' ids, and "whole" if the database is to be created again as well.
 func recreate(ctx context.Context, s *Server, how url.Values) error {
 	db, round := "dbs/"+how.Get("database"), how.Get("round")
 	gone := db + "/colls/c"
@@ -246,14 +253,15 @@ func recreate(ctx context.Context, s *Server, how url.Values) error {
 	return nil
 }
 
-// recreateStep is one request of recreate, and the status of its answer.
+// recreateStep is one of the requests that the function recreate sends, and the expected status of the
+// response.
 type recreateStep struct {
 	method, path, body string
 	status             int
 }
 
-// control lets a runner end the server and start it again: POST stop, POST kill; POST recreate is
-// another client. It returns the URL before these.
+// control starts an HTTP server by which a scenario program controls the server under test, and returns
+// its URL. POST stop and POST kill restart the server, and POST recreate deletes and creates a container.
 func control(t *testing.T, s *Server) string {
 	t.Helper()
 	again := func(end func() error) http.HandlerFunc {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestThreats: every test that the documentation's table of threats names exists, every row names one, and no
-// attack is missing from the table.
+// TestThreats compares the table of threats in docs/security.md with the tests called TestAttack...: every
+// test that the table names exists, every row names one, and every such test is in the table.
 func TestThreats(t *testing.T) {
 	page, err := os.ReadFile("../docs/security.md")
 	must(t, err)

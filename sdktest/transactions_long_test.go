@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// TestServiceBusTransactionCampaign plays ten thousand pipelined transactions with Qpid Proton, a third of
-// them rolled back, and kills the server under them again and again: each is there as a whole or not at all.
+// TestServiceBusTransactionCampaign runs ten thousand pipelined transactions with the AMQP client Qpid
+// Proton, a third of which are rolled back, and kills the server again and again. Each transaction must
+// have taken effect completely or not at all.
 func TestServiceBusTransactionCampaign(t *testing.T) {
 	const transactions = 10_000
 	dir, seed := t.TempDir(), rand.Uint64()

@@ -17,11 +17,11 @@ import (
 	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// transactionTime is how long a program with transactions may take.
+// transactionTime is the time limit for one run of a program with transactions.
 const transactionTime = 2 * time.Minute
 
-// TestServiceBusTransactionsProton plays pipelined transactions with Qpid Proton, a client of AMQP that is no
-// SDK of Service Bus: sends, settlements, and rollbacks of both.
+// TestServiceBusTransactionsProton runs pipelined transactions with Qpid Proton, an AMQP client that is
+// not an SDK of Service Bus. They send and settle messages, and some are rolled back.
 func TestServiceBusTransactionsProton(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -44,8 +44,8 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 	}
 }
 
-// TestServiceBusTransactionsRhea plays transactions of settlements with rhea, under session windows of
-// 2^32-1.
+// TestServiceBusTransactionsRhea runs transactions that settle messages with rhea, an AMQP client for
+// JavaScript whose session windows are 2^32-1.
 func TestServiceBusTransactionsRhea(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{tools: nodeTools})
@@ -71,14 +71,15 @@ func protonProgram(t *testing.T) []string {
 	return pythonProgram(filepath.Join("servicebus", "proton"))(t)
 }
 
-// transactionModel is what a client knows of its transactions.
+// transactionModel is what a client knows about its transactions, from the responses of the server.
 type transactionModel struct {
 	asked     map[int]bool // whether a commit was asked for
 	completes map[int]string
 	done      map[int]string // outcomes
 }
 
-// play runs the program until it ends, and takes its account in. It reports whether the program has done all.
+// play runs a program with transactions, and records the outcomes that it prints. It returns false if the
+// program has ended early because it lost its connection.
 func (l *transactionModel) play(t *testing.T, b serviceBusServer, argv []string, args ...string) bool {
 	t.Helper()
 	if l.asked == nil {
@@ -109,10 +110,11 @@ func (l *transactionModel) play(t *testing.T, b serviceBusServer, argv []string,
 	return true
 }
 
-// protonLost is the exit code of a program that has lost its connection.
+// protonLost is the exit code by which a program reports that it has lost its connection.
 const protonLost = 3
 
-// note takes a line of the program in.
+// note records one line that the program has printed: a transaction that it has begun to end, or an
+// outcome.
 func (l *transactionModel) note(t *testing.T, words []string) {
 	t.Helper()
 	if len(words) < 3 {
@@ -143,7 +145,9 @@ func (l *transactionModel) rolledBack() (n int) {
 	return n
 }
 
-// check expects that each transaction is there as a whole or not at all, and whatever else was sent before.
+// check compares the messages in the queue with the transactions. Each must have taken effect completely
+// or not at all, according to its outcome. there counts the messages by their bodies; messages is the
+// number of messages that were sent before the transactions.
 func (l *transactionModel) check(t *testing.T, there map[string]int, messages int) {
 	t.Helper()
 	for text, n := range there {
@@ -186,7 +190,7 @@ func (l *transactionModel) check(t *testing.T, there map[string]int, messages in
 	}
 }
 
-// preload sends messages p0, p1 and so on.
+// preload sends n messages with the bodies p0, p1 and so on to a queue.
 func (b serviceBusServer) preload(t *testing.T, queue string, n int) {
 	t.Helper()
 	c := b.client(t)
@@ -198,7 +202,7 @@ func (b serviceBusServer) preload(t *testing.T, queue string, n int) {
 	}
 }
 
-// peekAll counts the messages of a queue by their bodies, locked ones among them.
+// peekAll peeks all messages of a queue, including locked ones, and returns their number by body.
 func (b serviceBusServer) peekAll(t *testing.T, queue string) map[string]int {
 	t.Helper()
 	c := b.client(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// ttlServer runs a server whose clock stands at a full second and moves only where the test moves it.
+// ttlServer starts a server whose clock shows a full second and moves only when the test moves it.
 func ttlServer(t *testing.T, args ...string) (*Server, *azcosmos.DatabaseClient) {
 	t.Helper()
 	s := start(t, append([]string{"--virtual-clock"}, args...)...)
@@ -19,7 +19,7 @@ func ttlServer(t *testing.T, args ...string) (*Server, *azcosmos.DatabaseClient)
 
 var pkA = azcosmos.NewPartitionKeyString("a")
 
-// item is a document in partition "a"; ttl is the raw token of its ttl, "" for none.
+// item returns a document with the partition key "a". ttl is the JSON text of its ttl, or "" for none.
 func item(id, ttl string) []byte {
 	if ttl == "" {
 		return fmt.Appendf(nil, `{"id":%q,"pk":"a"}`, id)
@@ -34,7 +34,7 @@ func create(t *testing.T, c *azcosmos.ContainerClient, id, ttl string) azcosmos.
 	return res
 }
 
-// alive reports whether a point read and a query of the partition agree that the item is there.
+// alive reports whether an item exists. It fails the test if a point read and a query do not agree.
 func alive(t *testing.T, c *azcosmos.ContainerClient, id string) bool {
 	t.Helper()
 	_, err := c.ReadItem(t.Context(), pkA, id, nil)
@@ -59,7 +59,7 @@ func wantAlive(t *testing.T, c *azcosmos.ContainerClient, id string, want bool) 
 	}
 }
 
-// setDefault replaces the container's default TTL; nil switches TTL off.
+// setDefault replaces the container's default TTL; nil turns TTL off.
 func setDefault(t *testing.T, c *azcosmos.ContainerClient, ttl *int32) {
 	t.Helper()
 	res, err := c.Read(t.Context(), nil)
@@ -69,8 +69,9 @@ func setDefault(t *testing.T, c *azcosmos.ContainerClient, ttl *int32) {
 	must(t, err)
 }
 
-// TestTTLMatrix proves each cell of default TTL x item TTL to the second: alive one second before its
-// deadline, gone at it, and those that never expire still there after 68 years.
+// TestTTLMatrix checks each combination of a container's default TTL and an item's ttl: the item exists
+// one second before its deadline and is gone at it, and an item that never expires still exists after 68
+// years.
 func TestTTLMatrix(t *testing.T) {
 	s, db := ttlServer(t, "--memory")
 	const never = 0
@@ -111,8 +112,8 @@ func TestTTLMatrix(t *testing.T) {
 	}
 }
 
-// TestTTLInvalid wants every bad ttl refused with the service's own words, whether TTL is on or off, by every
-// kind of write, and nothing changed by it.
+// TestTTLInvalid checks that every invalid ttl is refused with Cosmos DB's error text, by every kind of
+// write, whether TTL is on or off, and that the stored item is unchanged.
 func TestTTLInvalid(t *testing.T) {
 	_, db := ttlServer(t, "--memory")
 	tokens := []string{"null", "0", "-2", "-10", `"60"`, "1.5", "2147483648", "1e10", "true", "false", "{}", "[]", "[5]"}
@@ -176,7 +177,8 @@ func TestDefaultTTL(t *testing.T) {
 	wantStatus(t, err, 400, "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection")
 }
 
-// TestTTLWritesRestart: a write starts the time anew, a read does not, nor does a change of the container.
+// TestTTLWritesRestart checks that a write begins the time to live of an item again, and that a read of
+// the item or a replace of its container does not.
 func TestTTLWritesRestart(t *testing.T) {
 	s, db := ttlServer(t, "--memory")
 	c := newContainer(t, db, azcosmos.ContainerProperties{ID: "c", DefaultTimeToLive: ptr(int32(10))})
@@ -217,7 +219,8 @@ func TestTTLWritesRestart(t *testing.T) {
 	}
 }
 
-// TestTTLGhost is about items that have expired: for every operation they are absent, purged or not.
+// TestTTLGhost checks that an expired item does not exist for any operation: replaces and deletes of it
+// fail, and creates and upserts make a new item.
 func TestTTLGhost(t *testing.T) {
 	s, db := ttlServer(t, "--memory")
 	c := newContainer(t, db, azcosmos.ContainerProperties{
@@ -269,7 +272,8 @@ func TestTTLGhost(t *testing.T) {
 	wantAlive(t, c, "create", true)
 }
 
-// TestDefaultTTLChanges: a change applies at once and backwards in time, and what has expired stays expired.
+// TestDefaultTTLChanges checks that a change of the container's default TTL applies at once, also to
+// existing items, and that items which have expired before it stay expired.
 func TestDefaultTTLChanges(t *testing.T) {
 	n := func(v int32) *int32 { return &v }
 	type step struct {
@@ -319,8 +323,8 @@ func TestDefaultTTLChanges(t *testing.T) {
 	}
 }
 
-// TestTTLOverRestarts: the clock's state is kept with the data, and what expires while the server is down is
-// gone.
+// TestTTLOverRestarts checks that the virtual clock keeps its time over restarts, and that items which
+// have expired are still gone after a restart.
 func TestTTLOverRestarts(t *testing.T) {
 	dir := t.TempDir()
 	s, db := ttlServer(t, "--data", dir)

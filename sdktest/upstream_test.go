@@ -15,10 +15,10 @@ import (
 // The SDKs' own tests, as they ship in the SDKs' packages and unmodified, against the built binary. Each
 // suite has a folder below upstream with the list of the tests that are expected to fail, and why.
 
-// upstreamTime is how long one suite may take.
+// upstreamTime is the time limit for one test suite of an SDK.
 const upstreamTime = 40 * time.Minute
 
-// rootKey is the key that manages the servers of these suites.
+// rootKey is the secret of all shared access keys of the servers that the SDKs' own test suites use.
 const rootKey = "SAS_KEY_VALUE"
 
 // upstreamKeys are the flags of a server that checks signatures, with the shared access keys by which the
@@ -30,15 +30,15 @@ var upstreamKeys = []string{
 	"--servicebus-key", "ListenOnly:Listen:" + rootKey,
 }
 
-// webToken is a JSON Web Token that servers with rootKey take for one of the directory.
+// webToken returns a JSON Web Token, like those of Entra ID, that servers with the key rootKey accept.
 func webToken(expires time.Time) string {
 	part := base64.RawURLEncoding.EncodeToString
 	payload := `{"exp": ` + strconv.FormatInt(expires.Unix(), 10) + `}`
 	return part([]byte(`{"alg": "none"}`)) + "." + part([]byte(payload)) + "." + part([]byte(rootKey))
 }
 
-// identity runs a managed identity of App Service, and returns the environment in which the SDKs' default
-// credential asks it for tokens.
+// identity starts an HTTP server that imitates the managed identity of App Service, and returns the
+// environment variables with which the SDKs' default credential gets its tokens from it.
 func identity(t *testing.T) []string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// azservicebus is the Go SDK for queues and topics, in the version of go.mod.
+// azservicebus is the module path of the Go SDK for Service Bus.
 const azservicebus = "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 
-// TestUpstreamGo runs the tests that ship in the module of the Go SDK for queues and topics. Each package has
-// a server of its own.
+// TestUpstreamGo runs the tests that are part of the module of the Go SDK for Service Bus. Each package is
+// tested with its own server.
 func TestUpstreamGo(t *testing.T) {
 	t.Parallel()
 	module := t.TempDir()
@@ -41,8 +41,8 @@ func TestUpstreamGo(t *testing.T) {
 	}
 }
 
-// goPackage runs the tests of one package of the module in a folder, with a server on an address of this
-// machine and the ports that the SDK insists on.
+// goPackage runs the tests of one package of the module, which is in the folder module, and returns their
+// results. The server listens on address, a loopback address, since the SDK requires certain ports.
 func goPackage(t *testing.T, module, pkg, address string) map[string]testResult {
 	t.Helper()
 	s := startAt(t, address, append([]string{"--memory", "--servicebus", "--servicebus-port", "off",
@@ -80,7 +80,8 @@ func goPackage(t *testing.T, module, pkg, address string) map[string]testResult 
 	return verdicts
 }
 
-// goVerdicts reads the events of "go test -json". Subtests are part of their test.
+// goVerdicts parses the output of "go test -json" to a map from the names of tests to their results.
+// Subtests are part of their test.
 func goVerdicts(t *testing.T, events io.Reader) map[string]testResult {
 	t.Helper()
 	verdicts, output := map[string]testResult{}, map[string]string{}

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// pythonTests is how the tests of a Python SDK are run.
+// pythonTests describes how the tests that ship with a Python SDK are run.
 type pythonTests struct {
 	folder  string // below upstream: requirements.txt, expected-fail.txt, and modules that stand in for others
 	sdk     string // the package that they ship in, in the version of requirements.txt
@@ -28,7 +28,7 @@ type pythonTests struct {
 	server  func(t *testing.T) (s *Server, port int)
 }
 
-// TestUpstreamPython runs the tests that ship in the source packages of the Python SDKs.
+// TestUpstreamPython runs the tests that are part of the source distributions of the Python SDKs.
 func TestUpstreamPython(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{tools: pythonTools})
@@ -76,7 +76,7 @@ func TestUpstreamPython(t *testing.T) {
 	}
 }
 
-// run runs the tests with pytest.
+// run runs the tests of the SDK with pytest, and returns their results.
 func (p pythonTests) run(t *testing.T) map[string]testResult {
 	t.Helper()
 	dir := filepath.Join("upstream", p.folder)
@@ -117,7 +117,8 @@ func (p pythonTests) run(t *testing.T) map[string]testResult {
 	return list
 }
 
-// pythonVerdicts reads what the plugin has written. A test that has failed stays so.
+// pythonVerdicts reads the results that the pytest plugin has written to a file. If a test occurs several
+// times, one failure counts.
 func pythonVerdicts(t *testing.T, file string) map[string]testResult {
 	t.Helper()
 	f, err := os.Open(file)

@@ -36,7 +36,8 @@ func Bytes(t testing.TB, s string) []byte {
 	return b
 }
 
-// Record returns a record row, which has the length and the checksum of the following row, and then that row.
+// Record returns row with a record row before it: the HybridRow that contains the length and the checksum
+// of row.
 func Record(row []byte) []byte {
 	head := binary.LittleEndian.AppendUint32(bytes.Clone(recordRow), uint32(len(row)))
 	return append(binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(row)), row...)

@@ -87,7 +87,8 @@ var mathFunctions = sync.OnceValue(func() map[string]func(float64) float64 {
 	}
 })
 
-// stringTests holds the functions of two strings for which a third argument says whether case is ignored.
+// stringTests holds, by name, the functions that test two strings, such as CONTAINS. In a query they
+// accept a third argument that makes them ignore case.
 var stringTests = sync.OnceValue(func() map[string]func(s, t string) bool {
 	return map[string]func(s, t string) bool{
 		"STARTSWITH": strings.HasPrefix, "ENDSWITH": strings.HasSuffix, "CONTAINS": strings.Contains,

@@ -232,8 +232,8 @@ func binary(op syntax.BinaryOp, a, b any) any {
 	return arithmetic(op, x, y)
 }
 
-// exactly computes with two integers, if one of them or the result is a LargeInteger. It returns false if
-// none of these is, or if the result does not fit into 64 bits.
+// exactly computes with two integers without rounding. It returns false if an operand or the result is not
+// an integer of 64 bits, or if none of the three is a LargeInteger, so that doubles are exact anyway.
 func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {
@@ -292,8 +292,7 @@ func equal(a, b any) any {
 	return equals(a, b)
 }
 
-// equals reports whether two values that are not undefined are equal. Unlike in same, NaN does not equal
-// itself.
+// equals reports whether two values that are not undefined are equal. NaN does not equal itself.
 func equals(a, b any) bool {
 	switch a := a.(type) {
 	case []any:

@@ -43,8 +43,8 @@ func readCases(t *testing.T) (cases []queryCase, sets map[string]struct{ Docs []
 	return cases, sets
 }
 
-// Of the cases whose answers are known from Cosmos DB those that are answered at all are answered rightly,
-// and they are most.
+// TestCases runs queries whose results in Cosmos DB are known, and checks that Run returns these results.
+// It skips queries that Run does not support, and fails if too many are skipped.
 func TestCases(t *testing.T) {
 	cases, sets := readCases(t)
 	answered := 0
@@ -86,7 +86,8 @@ func (c *queryCase) agrees(got, want []any) bool {
 	return c.alike(got, want)
 }
 
-// alike compares numbers with the tolerance of the case.
+// alike reports whether the value got equals the expected value want. Numbers may differ by the relative
+// tolerance of the case; the order of arrays is ignored if the case says so.
 func (c *queryCase) alike(got, want any) bool {
 	switch got := got.(type) {
 	case float64:
@@ -122,8 +123,8 @@ func documents(t *testing.T) (docs []any) {
 	return docs
 }
 
-// What lies beside the cases: the order of rows without ORDER BY and among equal ones, and numbers that JSON
-// has no text for.
+// TestOrderOfRows checks what the cases of TestCases do not cover: the order of rows without ORDER BY, the
+// order of rows with equal ORDER BY keys, and the text of numbers that JSON cannot represent, such as NaN.
 func TestOrderOfRows(t *testing.T) {
 	for text, want := range map[string]string{
 		"SELECT VALUE c.id FROM c":                                      `["a","b","c","d","e"]`,
@@ -148,8 +149,9 @@ func TestOrderOfRows(t *testing.T) {
 	}
 }
 
-// Integers of 64 bits are calculated with exactly, and compared as doubles; strings count code points. The
-// values are those of Cosmos DB's own query compiler.
+// TestConstants evaluates constant expressions: integers of 64 bits are calculated exactly and compared as
+// doubles, and strings are counted in code points. The expected values are those of Cosmos DB's own query
+// compiler.
 func TestConstants(t *testing.T) {
 	for text, want := range map[string]string{
 		`LENGTH("😀")`:                                       "1",

@@ -66,13 +66,14 @@ type Response struct {
 // that the following requests need not wait for its response.
 func (w *Response) Authorized() { w.c.trust(w.turn) }
 
-// ResponseHead is the description of a response. Fields with the zero value are omitted.
+// ResponseHead is everything in a response except its body: the status, and the values that are sent as
+// tokens. Fields with the zero value are omitted.
 type ResponseHead struct {
 	Status, Substatus int
 
 	// Range is the id of the partition key range that has served the request, Session is the part of the
-	// session token after the range, and LSN is its position. Without them the response repeats the position
-	// that the client has sent.
+	// session token after that id, and LSN is the LSN of the range. If they are not set, the response
+	// repeats the session token of the request.
 	Range   string
 	Session []byte
 	LSN     uint64
@@ -88,14 +89,15 @@ type ResponseHead struct {
 	// WithoutPlan says that the query was run without a query plan, as the client has requested.
 	WithoutPlan bool
 
-	// Texts are the texts of a response, by their tokens.
+	// Texts are the values of the text fields of a response, such as its ETag. The index is a
+	// ResponseHeadField.
 	Texts [textCount]string
 }
 
 // ResponseHeadField identifies one of the text fields in the head of a response, such as ETag.
 type ResponseHeadField int
 
-// The numbers of the RNTBD tokens in responses.
+// The text fields in the head of a response.
 const (
 	Continuation ResponseHeadField = iota
 	ETag
@@ -230,9 +232,9 @@ func (w *Response) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes[:], w.f.operation)
 }
 
-// end is called after the handler has returned. It passes a response that is small enough to be copied to the
-// outbox; Send has already written a larger one. It returns an error if the connection cannot be used any
-// more, because the response is missing or incomplete.
+// end is called after the handler has returned. It passes a response that is small enough to be copied to
+// the connection's queue of responses; Send has already written a larger one. It returns an error if the
+// connection cannot be used any more, because the response is missing or incomplete.
 func (w *Response) end() error {
 	switch {
 	case !w.sent:

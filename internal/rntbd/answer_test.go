@@ -89,7 +89,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPositionUnknown: an answer that has no position has that of which the client knows, or the first.
+// TestPositionUnknown checks the session token, the range id and the LSN of a response for which the
+// handler has set none: they are those of the request's session token or, without a valid one, those of
+// LSN 1.
 func TestPositionUnknown(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) { respond(w, 404, "{}") })
 	for asked, want := range map[string][3]any{
@@ -109,7 +111,8 @@ func TestPositionUnknown(t *testing.T) {
 	}
 }
 
-// TestNoBodies: what HTTP sends without a body has none here, whatever its handler writes.
+// TestNoBodies checks that responses with status 304 or 204, and responses to HEAD, have no body, even if
+// the handler writes one.
 func TestNoBodies(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(r.URL.Path[len("/dbs/d/colls/c/docs/"):])

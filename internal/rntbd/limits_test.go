@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestPayloadWaits: the payload of a request that is refused is not waited for; what comes of it is passed
-// over.
+// TestPayloadWaits checks that a request without a key is refused before its body has arrived, and that
+// the body is skipped when it arrives later, so that the next frame is read correctly.
 func TestPayloadWaits(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
@@ -43,7 +43,8 @@ func TestPayloadWaits(t *testing.T) {
 	}
 }
 
-// TestFirstPayload: a connection's first frame that is no context is refused without its payload.
+// TestFirstPayload checks that the server refuses a connection whose first frame is a request, not a
+// connection context, without waiting for the body of that frame.
 func TestFirstPayload(t *testing.T) {
 	l := dial(t, echo)
 	payload := make([]byte, 1000)
@@ -59,7 +60,8 @@ func TestFirstPayload(t *testing.T) {
 	l.ended <- nil
 }
 
-// TestEarlyHead: the head of a frame is short until a request has shown a key.
+// TestEarlyHead checks that the server accepts a frame with a head of 80 KB after a request on the
+// connection has been authorized, and closes the connection if such a frame comes before that.
 func TestEarlyHead(t *testing.T) {
 	long := func(id uint32) []byte {
 		return frame(id, read, nil, rntbdtest.Text(0x01, strings.Repeat("k", 40_000)),
@@ -81,7 +83,8 @@ func TestEarlyHead(t *testing.T) {
 	l.ended <- nil
 }
 
-// TestBacklog: a client that takes no answers has few of them waiting.
+// TestBacklog checks that the server stops starting requests of a client that does not read its responses,
+// after a few of them.
 func TestBacklog(t *testing.T) {
 	var begun atomic.Int64
 	l := greeted(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -102,8 +105,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// TestEarlyRequests: until a request of a connection is authorized, one request at a time is in progress; the
-// following ones wait neither for the response to an authorized request nor for anything after it.
+// TestEarlyRequests checks that a connection serves one request at a time until a request has been
+// authorized, and several at a time as soon as one has been, even before its response is sent.
 func TestEarlyRequests(t *testing.T) {
 	begun, leave := make(chan string, 8), make(chan struct{})
 	var running atomic.Int32

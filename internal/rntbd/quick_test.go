@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// TestQuickReadWaits: a read that waits does not hold up the frames that follow it, and is answered.
+// TestQuickReadWaits checks that a read of an item that has to wait does not delay the frames after it,
+// and gets its response in the end.
 func TestQuickReadWaits(t *testing.T) {
 	may := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,8 @@ func TestQuickReadWaits(t *testing.T) {
 	}
 }
 
-// TestQuickReadGone: a read that waits is broken off when its client has gone.
+// TestQuickReadGone checks that a read of an item that waits is canceled when its client closes the
+// connection.
 func TestQuickReadGone(t *testing.T) {
 	begun := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +61,8 @@ func TestQuickReadGone(t *testing.T) {
 	}
 }
 
-// TestPayloadTaken: requests whose bodies have come with them do not wait for each other.
+// TestPayloadTaken checks that a request whose body has arrived with its frame does not delay the next
+// request, even if the handler has not read the body yet.
 func TestPayloadTaken(t *testing.T) {
 	may := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {

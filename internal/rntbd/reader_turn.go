@@ -9,10 +9,12 @@ import (
 // Limits of the frames that are served by the goroutine that reads them.
 const (
 	quickTime = 200 * time.Microsecond // an operation that takes longer does not count as quick
-	// number of frames, after too many operations that were not quick, that other goroutines serve
+	// apartFrames is the number of frames that workers serve instead of the goroutine that reads frames,
+	// after too many operations in that goroutine were slow.
 	apartFrames = 32
-	// Operations count as not quick if their score reaches maxSlow: each slow one adds slowScore, and each
-	// quick one takes one away. A single slow one may only have waited for a processor.
+	// slowScore is added to the score of a connection for each slow operation in the goroutine that reads
+	// frames; each quick one subtracts 1. When the score reaches maxSlow, workers serve the next frames.
+	// One slow operation is not enough for that, since it may only have waited for a processor.
 	slowScore = 8
 	maxSlow   = 2 * slowScore
 )

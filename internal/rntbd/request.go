@@ -85,8 +85,8 @@ func (f *frame) operationForm() httpOperation {
 	return operations[n]
 }
 
-// addFields translates the tokens of a frame to the headers of its Request. activity and version are the
-// activity id and the x-ms-version, if no token has the latter.
+// addFields translates the tokens of a frame to the headers of its Request. activity is the activity id,
+// which no token contains; version is the x-ms-version if no token contains one.
 func (f *frame) addFields(op *httpOperation, activity, version string) {
 	f.addField("X-Ms-Activity-Id", activity)
 	if op.header != "" {

@@ -89,7 +89,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRepeatedToken: of a token that comes twice the last counts.
+// TestRepeatedToken checks that the last value counts if a frame contains the same token twice.
 func TestRepeatedToken(t *testing.T) {
 	l := greeted(t, echo)
 	l.write(frame(1, read, nil, rntbdtest.Text(0x2B, `["a"]`), rntbdtest.Text(0x2B, `["b"]`)))

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestOutbox: answers that are ready together are sent by one write, in their order.
+// TestOutbox checks that responses which are ready at the same time are sent by one write, in their order,
+// and that adding a response does not wait for a write in progress.
 func TestOutbox(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue
@@ -42,7 +43,8 @@ func TestOutbox(t *testing.T) {
 	all.Wait()
 }
 
-// TestOutboxLimit: few answers wait for a client that takes none, and all of them fail with the connection.
+// TestOutboxLimit checks that at most maxGathered bytes of responses wait for a client that does not read,
+// and that adding the others fails when the connection is closed.
 func TestOutboxLimit(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue
@@ -74,7 +76,8 @@ func TestOutboxLimit(t *testing.T) {
 	}
 }
 
-// TestOutboxLarge: an answer that is written in pieces stays in one piece.
+// TestOutboxLarge checks that no other response is sent between the parts of a large response that is
+// written in several parts.
 func TestOutboxLarge(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue

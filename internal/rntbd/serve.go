@@ -33,7 +33,8 @@ type Options struct {
 	// Agent and Version are the name and the version of the server.
 	Agent, Version string
 	Logger         *slog.Logger // receives defects
-	// Turns limits the connections whose clients send frames without a pause.
+	// Turns limits how many connections whose clients send frames without a pause are served at the same
+	// time.
 	Turns *priority.TurnLimiter
 	// QuickReads says that a read of an item usually takes microseconds and, if it has to wait, waits on its
 	// context. The goroutine that reads frames then serves such reads itself.

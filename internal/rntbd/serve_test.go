@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testConn is a connection to a server of frames.
+// testConn is a test's client connection to rntbd.Serve. drain ends the context of Serve, ended receives
+// the result of Serve, and log is the server's log.
 type testConn struct {
 	t     *testing.T
 	c     net.Conn
@@ -41,7 +42,8 @@ const (
 	readFeed = 4
 )
 
-// greeted is a connection whose context has been told.
+// greeted opens a connection to a server with this handler, and exchanges the connection contexts, which
+// are the first frame of each side. change modifies the options of the server.
 func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *testConn {
 	t.Helper()
 	l := dial(t, handler, change...)
@@ -53,10 +55,10 @@ func greeted(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Optio
 	return l
 }
 
-// waits is the authorization of a request that waits, where a test says so.
+// waits is the authorization token of a request that the handlers of some tests block.
 var waits = rntbdtest.Text(0x01, "waits")
 
-// wrong is the authorization of a request that is not authorized.
+// wrong is the authorization token of a request that the handlers of the tests do not authorize.
 var wrong = rntbdtest.Text(0x01, "wrong")
 
 func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)) *testConn {
@@ -99,7 +101,8 @@ func (l *testConn) read() *rntbdtest.Answer {
 	return a
 }
 
-// closed says that the server has given the connection up, without another answer.
+// closed waits until the server has closed the connection, and returns the result of Serve. It fails the
+// test if the server sends anything before that.
 func (l *testConn) closed() error {
 	l.t.Helper()
 	if rest, err := io.ReadAll(l.c); err != nil || len(rest) > 0 {
@@ -108,7 +111,8 @@ func (l *testConn) closed() error {
 	return <-l.ended
 }
 
-// frame is a request about the item x in the container c of d.
+// frame returns the frame of a request for the item x in the container c of the database d. id is the
+// number of the request, which its response repeats; a nil payload means that the request has no body.
 func frame(id uint32, operation uint16, payload []byte, more ...rntbdtest.Token) []byte {
 	present := byte(0)
 	if payload != nil {
@@ -120,7 +124,7 @@ func frame(id uint32, operation uint16, payload []byte, more ...rntbdtest.Token)
 	return rntbdtest.Frame(document, operation, [16]byte{15: byte(id)}, payload, tokens...)
 }
 
-// respond writes an answer as the gateway does.
+// respond writes a response with its Content-Length. headers are names and values in turn.
 func respond(w http.ResponseWriter, status int, body string, headers ...string) {
 	for i := 0; i < len(headers); i += 2 {
 		w.Header()[headers[i]] = []string{headers[i+1]}
@@ -130,7 +134,7 @@ func respond(w http.ResponseWriter, status int, body string, headers ...string) 
 	_, _ = io.WriteString(w, body)
 }
 
-// echo answers with the request as text.
+// echo is a handler that responds with the text of the request: method, path, headers and body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.Method, r.RequestURI)
@@ -175,7 +179,8 @@ func TestRefusedFrames(t *testing.T) {
 	}
 }
 
-// TestPieces: frames may come byte by byte, and several at once.
+// TestPieces checks that the server reads a frame that arrives byte by byte, and two frames that arrive
+// together.
 func TestPieces(t *testing.T) {
 	l := greeted(t, echo, func(o *rntbd.Options) { o.Most = 1 })
 	for _, b := range frame(1, create, []byte("one")) {
@@ -194,7 +199,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: answers come when they are ready, whole, and no more requests are under way than may be.
+// TestManyAtOnce checks that at most Options.Most requests of a connection are in progress at the same
+// time, and that all their responses arrive complete.
 func TestManyAtOnce(t *testing.T) {
 	const most, all = 8, 40
 	large := strings.Repeat("x", 200_000)
@@ -229,7 +235,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestNonsense: what cannot be parsed ends its connection.
+// TestNonsense checks that the server closes the connection after a frame that it cannot parse.
 func TestNonsense(t *testing.T) {
 	short := binary.LittleEndian.AppendUint32(nil, 23)
 	long := binary.LittleEndian.AppendUint32(nil, 2<<20)
@@ -252,7 +258,8 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// TestFirstFrame: a connection begins with its context.
+// TestFirstFrame checks that the server responds with 400 and closes the connection if the first frame is
+// not a connection context or has an unknown version.
 func TestFirstFrame(t *testing.T) {
 	newer := rntbdtest.Frame(0, 0, [16]byte{}, nil, rntbdtest.Number(0, 2))
 	for name, b := range map[string][]byte{"a request": frame(1, read, nil),
@@ -274,7 +281,8 @@ func TestFirstFrame(t *testing.T) {
 	}
 }
 
-// TestDrain: what is under way when the server stops is answered; then the connection ends.
+// TestDrain checks that, when the context of Serve ends, a request in progress gets its response before
+// the connection is closed.
 func TestDrain(t *testing.T) {
 	begun, may := make(chan struct{}), make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -297,7 +305,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestGone: the requests of a client that has gone are broken off.
+// TestGone checks that the context of a request is canceled when the client closes the connection.
 func TestGone(t *testing.T) {
 	begun := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -312,7 +320,8 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGivenUp: an answer that cannot be whole ends its connection.
+// TestGivenUp checks that the connection is closed if a handler panics or sends no response, and that only
+// a panic other than http.ErrAbortHandler is logged.
 func TestGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
@@ -335,7 +344,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// FuzzFrames: whatever comes, nothing breaks, and each answer can be read.
+// FuzzFrames sends random bytes to the server, and reads its responses until the connection ends. The
+// server must not panic.
 func FuzzFrames(f *testing.F) {
 	f.Add(frame(1, create, []byte("{}")))
 	f.Add(append(frame(1, readFeed, nil, rntbdtest.Text(0x05, "0:-1#3")), frame(2, 0x77, nil)...))

@@ -13,11 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// cachedContainer is the header by which the handlers of the tests see the rid that a client has cached.
+// cachedContainer is a header in which the handlers of the tests, which see HTTP requests, get the field
+// CachedContainer of a Request: the rid that the client has cached for the container's name.
 const cachedContainer = "X-Cached-Container"
 
-// served is a handler of requests as a server of HTTP would have it. It authorizes each request, unless its
-// key is wrong.
+// served converts an HTTP handler to a handler of frames. It reports each request as authorized unless its
+// authorization is "wrong", and converts the handler's HTTP response to a ResponseHead and a body.
 func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Response) {
 	return func(ctx context.Context, in *rntbd.Request, out *rntbd.Response) {
 		r := &http.Request{Method: in.Method, RequestURI: in.Path, URL: &url.URL{Path: in.Path},
@@ -56,7 +57,7 @@ func (w *responseRecorder) Header() http.Header         { return w.h }
 func (w *responseRecorder) WriteHeader(status int)      { w.status = status }
 func (w *responseRecorder) Write(p []byte) (int, error) { return w.b.Write(p) }
 
-// head describes the response by its headers.
+// head converts the recorded status and headers to a ResponseHead.
 func (w *responseRecorder) head() *rntbd.ResponseHead {
 	get := func(name string) string { return strings.Join(w.h[name], ",") }
 	number := func(name string) float64 {

@@ -163,7 +163,8 @@ func read(r io.Reader, types map[uint16]byte) (*Answer, error) {
 	return a, err
 }
 
-// value decodes a value of a type, and returns it with the remaining bytes.
+// value decodes the value at the beginning of b, whose type is kind, and returns it with the bytes after
+// it.
 func value(b []byte, kind byte) (any, []byte) {
 	switch kind {
 	case Byte:

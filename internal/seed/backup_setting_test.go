@@ -31,8 +31,9 @@ databases:
       - {id: carts, partitionKey: /user}
 `
 
-// TestContinuousBackup: containers that are made after a seed has said so keep all versions, those of the
-// seed among them, and no others.
+// TestContinuousBackup checks that a seed with continuousBackup: true turns continuous backup on before it
+// creates containers: those created from then on have a change feed of all versions and deletes, and
+// existing ones do not.
 func TestContinuousBackup(t *testing.T) {
 	w := newTestServer(t)
 	w.must(text(t, "databases: [{id: old, containers: [{id: c, partitionKey: /pk}]}]"))
@@ -65,7 +66,8 @@ func TestContinuousBackup(t *testing.T) {
 	}
 }
 
-// TestContinuousBackupUndone: a seed that cannot be applied to its end leaves the account as it was.
+// TestContinuousBackupUndone checks that continuous backup stays off if a seed that turns it on cannot be
+// applied completely.
 func TestContinuousBackupUndone(t *testing.T) {
 	w := newTestServer(t)
 	bad := backedUp + `    users:
@@ -79,7 +81,8 @@ func TestContinuousBackupUndone(t *testing.T) {
 	}
 }
 
-// TestContinuousBackupContradiction: files of one seed cannot say both.
+// TestContinuousBackupContradiction checks that two files of a seed cannot set continuousBackup to
+// different values.
 func TestContinuousBackupContradiction(t *testing.T) {
 	_, err := OpenFiles(map[string]string{
 		"a.yaml": "continuousBackup: true",

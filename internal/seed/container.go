@@ -44,7 +44,8 @@ func decodeContainer(v *tree.Value, in *Container) error {
 // DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
-// desiredContainer adds a container of the database d. dir is the folder of its file.
+// container adds a container to the database d, and returns it. in is the container as the file defines
+// it; dir is the folder of that file.
 func (r *reader) container(d *desiredDatabase, dir string, in *Container) (c *desiredContainer, err error) {
 	c = &desiredContainer{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges,
 		settings: in.Settings,
@@ -98,8 +99,8 @@ func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 	return spec, err
 }
 
-// again is called for a container that is defined in several files. It fails if the partition key is not the
-// same in all of them.
+// again merges a container that is defined in several files. It fails if the partition key is not the same
+// in all of them.
 func (r *reader) again(d *desiredDatabase, c *desiredContainer) error {
 	name := d.id + "/" + c.spec.ID
 	first := r.seed.known[name]
@@ -141,7 +142,7 @@ func (c *desiredContainer) lines(file string, data []byte) error {
 	return nil
 }
 
-// desiredDocument adds the document v to the container.
+// document adds the document v to the container.
 func (c *desiredContainer) document(v *tree.Value) error {
 	text := v.AppendJSON(nil)
 	body, o, err := store.ParseImport(text)
@@ -155,9 +156,10 @@ func (c *desiredContainer) document(v *tree.Value) error {
 	return c.add(v.Place, text, body, o)
 }
 
-// add adds a document to the seed. text is the JSON as it is in the file; body is the document without the
-// members that only an import has, such as its age, which are in o. It fails if the seed has the document
-// already.
+// add adds a document to the seed. text is the JSON in the file, and place its position. body is the
+// document without the members that only an import has, such as the age of the document; o contains the
+// values of these members. add fails if the seed already has a document with the same partition key and
+// id.
 func (c *desiredContainer) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {

@@ -20,13 +20,13 @@ type desiredDatabase struct {
 	keys       []desiredResource // keys for client-side encryption
 }
 
-// desiredUser is a user with its permissions.
+// desiredUser is a user with its permissions, as a seed defines it.
 type desiredUser struct {
 	desiredResource
 	permissions []desiredResource
 }
 
-// desiredResource is a script, a user or a permission.
+// desiredResource is a script, a user or a permission, as a seed defines it.
 type desiredResource struct {
 	place tree.FilePosition
 	kind  store.ResourceKind
@@ -34,7 +34,7 @@ type desiredResource struct {
 	body  []byte
 }
 
-// desiredDatabase adds a database; dir is the folder of its file.
+// database adds a database to the seed, and returns it. dir is the folder of its file.
 func (r *reader) database(dir string, in *Database) (*desiredDatabase, error) {
 	d := &desiredDatabase{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
 	if err := definition.ValidateID("database", d.id); err != nil {
@@ -98,7 +98,7 @@ func (d *desiredDatabase) user(in *User) (u desiredUser, err error) {
 	return u, nil
 }
 
-// words returns the name by which error texts call a kind of resource.
+// words returns the name of a kind of resource as it is used in error texts.
 func words(kind store.ResourceKind) string {
 	switch kind {
 	case store.KindUser:

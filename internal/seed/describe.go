@@ -99,7 +99,8 @@ func (d *describer) file(path string, content map[string]any) error {
 	return nil
 }
 
-// notes lists what the server has and a seed cannot express.
+// notes adds to ServerDescription.Left what concerns the whole server and cannot be expressed by a seed,
+// such as snapshots.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
 		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
@@ -153,8 +154,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 	return nil
 }
 
-// desiredContainer adds to the description the file that defines a container, in the form of a seed. named
-// says that the name of the folder is not the container's id, so that the file must contain the id.
+// container adds to the description the file at path that defines the container c. named says that the
+// name of the folder is not the container's id, so that the file must contain the id.
 func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}
@@ -214,7 +215,8 @@ func resourceMembers(kind store.ResourceKind) []string {
 	return []string{"id", "body"}
 }
 
-// resources describes scripts and similar resources. where names their owner in error texts.
+// resources returns the resources of one kind, for example the triggers of a container, as objects in the
+// form of a seed. where names their owner in error texts.
 func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
 	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {

@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// everything is a seed that has each member that there is, most with another value than their default.
+// everything returns a seed that sets every member that a seed file may have, most of them to another
+// value than the default.
 func everything(t *testing.T) *Seed {
 	t.Helper()
 	s, err := Open("testdata/everything.yaml")
@@ -35,7 +36,7 @@ func (w *testServer) describe() *ServerDescription {
 	return d
 }
 
-// again is the seed that a description is.
+// again reads the files of the description as a seed.
 func (d *ServerDescription) again(t *testing.T) *Seed {
 	t.Helper()
 	s, err := OpenFiles(d.Files, ".", "copy")
@@ -57,8 +58,8 @@ func differ(t *testing.T, a, b map[string]string) {
 	}
 }
 
-// TestDescription: a server that is applied with the description of another is described the same, and has
-// nothing that differs from it.
+// TestDescription applies the description of one server to another, and checks that both servers then have
+// the same description, and that applying it a second time, to either of them, changes nothing.
 func TestDescription(t *testing.T) {
 	for name, s := range map[string]*Seed{"everything": everything(t), "shop": shop(t),
 		"nothing": text(t, "databases: []")} {
@@ -86,7 +87,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestDescriptionHasAll: no member of the seed that is described is lost on the way into the store.
+// TestDescriptionHasAll applies a seed that sets every possible member, and checks that the description of
+// the server contains them.
 func TestDescriptionHasAll(t *testing.T) {
 	w := newTestServer(t)
 	w.must(everything(t))
@@ -111,7 +113,8 @@ func TestDescriptionHasAll(t *testing.T) {
 	}
 }
 
-// TestDescriptionTellsWhatIsLeft: what no seed can have is told by its name.
+// TestDescriptionTellsWhatIsLeft checks that ServerDescription.Left lists everything that a seed cannot
+// express, for example snapshots, moved clocks and permissions for items.
 func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	w := newTestServer(t)
 	w.must(everything(t))
@@ -159,8 +162,9 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestDescriptionIsNoDifference: a server has nothing that differs from its own description, whatever its
-// clients have written beside what seeds have, and whatever its databases are called.
+// TestDescriptionIsNoDifference checks that a server does not differ from its own description, even if
+// clients have created things that a seed cannot express, or if databases and containers have names of
+// seed files.
 func TestDescriptionIsNoDifference(t *testing.T) {
 	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, partitionKey: /pk},
 {id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
@@ -203,7 +207,7 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	differ(t, all.Files, other.describe().Files)
 }
 
-// anItem is the resource id of a new item.
+// anItem creates an item and returns its resource id.
 func anItem(t *testing.T, in *store.Container) string {
 	t.Helper()
 	key := definition.NewPartitionKey(jsondoc.StringValue("t"), jsondoc.StringValue("u"))
@@ -224,7 +228,8 @@ func correlation(t *testing.T, p ...rule.Parameter) rule.Filter {
 	return f
 }
 
-// TestKeep: what is there another way is told with its place, all of it at once, and nothing is written.
+// TestKeep checks that, with ApplyTarget.Keep, a seed that differs from existing definitions is refused
+// with the position of every difference, and that nothing is written.
 func TestKeep(t *testing.T) {
 	const before = `databases: [{id: db, throughput: 400, users: [{id: u, permissions: [
   {id: p, permissionMode: All, container: c}]}], containers: [
@@ -274,7 +279,8 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	}
 }
 
-// TestSources: definitions are read without documents, which are told with their places.
+// TestSources checks that OpenDefinitions reads the definitions of a seed but not its documents, and that
+// Sources says where the documents are.
 func TestSources(t *testing.T) {
 	s, err := OpenDefinitions("testdata/shop")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package seed brings a server to a state that files describe. Such files are called a seed. They define
-// databases, containers with their policies and settings, scripts, users and permissions, queues and topics,
-// and documents.
+// databases, containers with their policies and settings, scripts, users and permissions, queues and
+// topics, and documents.
 //
 //	s, err := seed.Open("seed")                        // a folder, or one file; JSON and YAML
 //	report, err := s.Apply(ctx, seed.ApplyTarget{DB: db, Queues: queues})
@@ -8,8 +8,8 @@
 //	model.go                the contents of a file, as structs from which schema.json is generated
 //	container_policies.go   the same for the policies of a container
 //	read.go                 files and folders, and which file defines what
-//	desiredDatabase.go             from the model to what a store accepts, with all checks that need no store
-//	desiredContainer.go            the same for a container and its documents
+//	database.go             from the model to what a store accepts, with all checks that need no store
+//	container.go            the same for a container and its documents
 //	entities.go             queues and topics, in the form that package queue/config reads
 //	plant.go                writing to a server: what is missing is created, what differs is changed
 //	plant_*.go              containers, scripts and the like, documents
@@ -22,12 +22,12 @@
 //
 // # Effect on existing data
 //
-// A server can be started with the same seed any number of times. Existing definitions are changed to match
-// the seed: throughput, policies and settings, scripts, users, permissions, and entities, member by member.
-// A member that the seed does not contain stays unchanged. If nothing differs, nothing is written. Documents
-// are treated as data: existing documents stay unchanged, and missing ones are created, even if they were
-// deleted or have expired. Objects that the seed does not contain stay unchanged. The partition key of a
-// container cannot be changed.
+// A server can be started with the same seed any number of times. Existing definitions are changed to
+// match the seed: throughput, policies and settings, scripts, users, permissions, and entities, member by
+// member. A member that the seed does not contain stays unchanged. If nothing differs, nothing is written.
+// Documents are treated as data: existing documents stay unchanged, and missing ones are created, even if
+// they were deleted or have expired. Objects that the seed does not contain stay unchanged. The partition
+// key of a container cannot be changed.
 //
 // # All or nothing
 //

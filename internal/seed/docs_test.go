@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// TestDocumentation: the files that docs/seeds.md shows are good seeds.
+// TestDocumentation checks that the seed files shown in docs/seeds.md can be read and applied.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/seeds.md")
 	if err != nil {

@@ -57,7 +57,8 @@ func (o objectBuilder) append(name string, value *tree.Value) {
 
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// emulatorEntity converts a queue, a topic or a subscription to the emulator's form.
+// emulatorEntity converts a queue, a topic or a subscription of a seed to the form of the Service Bus
+// emulator's Config.json.
 func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObjectBuilder(v.Place), newObjectBuilder(v.Place)
 	for _, m := range v.Members {
@@ -92,7 +93,7 @@ func emulatorEntity(v *tree.Value) (*tree.Value, error) {
 	return out.Value, nil
 }
 
-// ruleOf converts a rule to the emulator's form.
+// ruleOf converts a rule of a seed to the form of the Service Bus emulator's Config.json.
 func ruleOf(v *tree.Value) (*tree.Value, error) {
 	out, properties := newObjectBuilder(v.Place), newObjectBuilder(v.Place)
 	kinds := []string{}

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestForward: a server with a clock that can be moved takes a seed from the future, and goes there; not for
-// a moment that nobody means. Others refuse it.
+// TestForward applies a seed with a document whose _ts is in the future. With ApplyTarget.Forward the
+// server's virtual clock moves to that time, unless it is decades ahead. Otherwise the seed is refused and
+// the clock stays.
 func TestForward(t *testing.T) {
 	const seed = `databases: [{id: d, containers: [{id: c, partitionKey: /id, documents: [{id: a, _ts: %d}]}]}]`
 	for _, c := range []struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// FuzzOpen: whatever a file says, it is a seed or an error that names the file.
+// FuzzOpen checks that OpenFS accepts a file with random text, or fails with a *tree.Error, which has the
+// position in the file.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"one.yaml", "entities.yaml", "Config.json"} {
 		data, err := os.ReadFile("testdata/shop/" + name)

@@ -101,7 +101,7 @@ type EncryptionKey struct {
 	Metadata  AnyValue    `json:"keyWrapMetadata" required:"true"`
 }
 
-// User is a user with its permissions.
+// User is a user with its permissions, as a seed file defines it.
 type User struct {
 	Self        *tree.Value  `json:"-" tree:"self"`
 	ID          string       `json:"id" required:"true"`
@@ -118,7 +118,7 @@ type Permission struct {
 	Partition []AnyValue  `json:"resourcePartitionKey,omitempty"`
 }
 
-// Queue is a queue.
+// Queue is a queue, as a seed file defines it.
 type Queue struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	Name string      `json:"name" required:"true"`

@@ -106,7 +106,8 @@ func (s *Seed) Apply(ctx context.Context, to ApplyTarget) (ApplyReport, error) {
 	return p.ApplyReport, errors.Join(err, p.forget(ctx))
 }
 
-// forget deletes the undo snapshot that an interrupted start has left.
+// forget deletes the snapshot for undo if an earlier start of the server that was interrupted has left
+// one.
 func (p *seedApplier) forget(ctx context.Context) error {
 	err := p.DB.DeleteSnapshot(ctx, undoSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {

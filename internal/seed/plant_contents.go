@@ -72,7 +72,7 @@ func differingMembers(a, b []byte) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// settings changes Mayfly's own settings of containers.
+// settings changes Mayfly's own settings of the database's containers to those of the seed.
 func (p *seedApplier) settings(ctx context.Context, d *desiredDatabase, in *store.Database) error {
 	for _, c := range d.containers {
 		if c.settings == nil {
@@ -179,7 +179,8 @@ func (p *seedApplier) users(ctx context.Context, d *desiredDatabase, in *store.D
 	return nil
 }
 
-// resource creates a small resource, or changes it if it differs. of names its owner in error texts.
+// resource creates a script, a user or a permission, or changes it if it differs. of names its owner in
+// error texts.
 func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desiredResource,
 	of string) error {
 	there, err := in.Read(r.id)
@@ -200,8 +201,8 @@ func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desir
 	return r.place.Wrap("", err)
 }
 
-// described returns a resource as a Description contains it: without members that seeds do not support, and
-// with names in links.
+// described returns the body of a resource in the form that Describe writes: without members that seeds do
+// not support, and with names instead of resource ids in links.
 func (p *seedApplier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
 	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {

@@ -14,7 +14,8 @@ func withSettings(settings string) string {
 	return "databases: [{id: db, containers: [{id: c, partitionKey: /pk, settings: " + settings + "}]}]"
 }
 
-// TestSavedQueriesStay: a seed saves its queries beside those of people, and null removes all.
+// TestSavedQueriesStay checks that the saved queries of a seed are added to those that users of the server
+// have saved, replace saved queries of the same name, and that queries: null removes all.
 func TestSavedQueriesStay(t *testing.T) {
 	w := newTestServer(t)
 	w.must(text(t, withSettings("{queries: [{name: b, query: SELECT 1}, {name: a, query: SELECT 2}]}")))
@@ -41,7 +42,8 @@ func TestSavedQueriesStay(t *testing.T) {
 	}
 }
 
-// TestSavedQueriesWrong: a query that cannot be kept is refused at its place before anything is written.
+// TestSavedQueriesWrong checks that an invalid saved query is refused when the seed is read, with its
+// position in the file.
 func TestSavedQueriesWrong(t *testing.T) {
 	for queries, want := range map[string]string{
 		"{name: a, query: x}, {name: a, query: y}": "the query 'a' is there twice",

@@ -93,7 +93,7 @@ func (r *reader) fail(name, format string, args ...any) error {
 	return tree.FilePosition{File: r.shown(name)}.Fail(format, args...)
 }
 
-// definition returns the text of a file with definitions. OpenDefinitions also keeps the text for Files.
+// definition reads a file with definitions. OpenDefinitions also keeps the text, for Seed.Files.
 func (r *reader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
@@ -306,7 +306,7 @@ func (r *reader) isContainer(dir string) (bool, error) {
 	return false, nil
 }
 
-// containerFolder reads the folder of a container: desiredContainer.yaml, documents, and scripts.
+// containerFolder reads the folder of a container: container.yaml, documents, and scripts.
 func (r *reader) containerFolder(d *desiredDatabase, dir, id string) error {
 	files, _, err := r.list(dir)
 	if err != nil {

@@ -48,7 +48,8 @@ var closed = jsonschema.InterceptSchema(func(p jsonschema.InterceptSchemaParams)
 	return false, nil
 })
 
-// required marks the members that are required, and forbids null for the members that null does not reset.
+// required marks the members that are required. It allows null only for Mayfly's own settings of a
+// container, where null resets a setting to its default.
 func required(p jsonschema.InterceptPropParams) error {
 	if !p.Processed || p.Name == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// TestSchemaIsCurrent: the schema that is committed is that of the structs.
+// TestSchemaIsCurrent checks that the committed schema.json is what Schema generates.
 func TestSchemaIsCurrent(t *testing.T) {
 	want, err := Schema()
 	if err != nil {
@@ -23,7 +23,8 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// TestSchemaFits: what the schema says of files is what the reader says of them.
+// TestSchemaFits checks that schema.json accepts the seed files of the tests and the files of a server's
+// description, and rejects invalid files.
 func TestSchemaFits(t *testing.T) {
 	data, err := os.ReadFile("schema.json")
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testServer is a server to apply into.
+// testServer is a store and queues in memory with a virtual clock, to which the tests apply seeds.
 type testServer struct {
 	t      *testing.T
 	db     *store.DB
@@ -91,7 +91,8 @@ func shop(t *testing.T) *Seed {
 	return s
 }
 
-// TestShop: a folder with everything; a second time there is nothing to do, and nothing moves.
+// TestShop applies the seed folder testdata/shop, which has every kind of object, and checks the result.
+// Applying it a second time must change nothing.
 func TestShop(t *testing.T) {
 	w, s := newTestServer(t), shop(t)
 	if c := s.Count(); c != (ObjectCounts{2, 3, 6, 5}) {
@@ -146,7 +147,8 @@ func TestShop(t *testing.T) {
 	}
 }
 
-// TestSpecsAreSeeds: what a client reads of a container can be put into a seed as it is.
+// TestSpecsAreSeeds checks that a container's definition, as Cosmos DB clients read it, is a valid
+// container in a seed.
 func TestSpecsAreSeeds(t *testing.T) {
 	w := newTestServer(t)
 	w.must(shop(t))
@@ -164,7 +166,8 @@ func TestSpecsAreSeeds(t *testing.T) {
 	}
 }
 
-// marks are the etags and times of all that is there.
+// marks returns the etags and timestamps of everything on the server as one string. It changes with every
+// write.
 func (w *testServer) marks() string {
 	w.t.Helper()
 	text := ""
@@ -194,7 +197,8 @@ func (w *testServer) marks() string {
 	return text
 }
 
-// TestFollows: what a seed defines follows it, documents stay, and what it does not name stays, too.
+// TestFollows applies a changed seed: definitions change to match it, existing documents stay unchanged,
+// deleted documents are created again, and members that the seed does not contain stay unchanged.
 func TestFollows(t *testing.T) {
 	const before = `
 databases:
@@ -258,7 +262,7 @@ func text(t *testing.T, yaml string) *Seed {
 	return s
 }
 
-// TestAllOrNothing: a seed that fails on the way leaves what was there before.
+// TestAllOrNothing checks that the server has its previous state if applying a seed fails midway.
 func TestAllOrNothing(t *testing.T) {
 	w := newTestServer(t)
 	w.must(text(t, "databases: [{id: db, containers: [\n"+
@@ -284,7 +288,8 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestMistakes: each is told with file, line and column, and what may be meant.
+// TestMistakes changes one text in a valid seed, and checks the error for each such mistake: its file,
+// line and column, and its message, which may suggest what was meant.
 func TestMistakes(t *testing.T) {
 	for _, lines := range blocks(t, "testdata/mistakes.txt") {
 		file, old, new, want := lines[0], lines[1][2:], lines[2][2:], lines[3][2:]
@@ -306,7 +311,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// blocks are the parts of a file, in lines; empty lines divide them, and the first is a comment.
+// blocks splits a file at its empty lines and returns the lines of each block, without the first block,
+// which is a comment.
 func blocks(t *testing.T, name string) (list [][]string) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -332,7 +338,8 @@ func copyFiles(to fstest.MapFS) error {
 	})
 }
 
-// TestFolders: what lies where it does not belong is told, what is no seed's is passed over.
+// TestFolders checks that seed files in the wrong folder are refused, and that files which do not belong
+// to a seed, such as a README.md, are ignored.
 func TestFolders(t *testing.T) {
 	container := &fstest.MapFile{Data: []byte("partitionKey: /pk")}
 	value, other := &fstest.MapFile{Data: []byte(`{"id":"a","pk":"x"}`)}, &fstest.MapFile{Data: []byte("{")}
@@ -367,7 +374,8 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestExpired: a document that has expired is not there, and comes anew with its age.
+// TestExpired checks that a document of a seed expires according to its age in the seed, and that applying
+// the seed again creates the expired document again, with the same age.
 func TestExpired(t *testing.T) {
 	w := newTestServer(t)
 	const seed = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 60, documents: [

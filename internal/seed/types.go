@@ -19,7 +19,7 @@ func (a *AnyValue) DecodeTree(v *tree.Value) error {
 	return nil
 }
 
-// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema that allows every value.
 func (AnyValue) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 
 // InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
@@ -77,7 +77,8 @@ func (t *Throughput) same(there definition.Throughput) bool {
 		(t.Increment == nil || there.Increment != nil && *t.Increment == *there.Increment)
 }
 
-// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a throughput in a seed, an integer or
+// an object.
 func (Throughput) JSONSchema() (s jsonschema.Schema, err error) {
 	number := new(jsonschema.Schema)
 	number.AddType(jsonschema.Integer)
@@ -127,7 +128,8 @@ func (k *PartitionKey) DecodeTree(v *tree.Value) error {
 	return nil
 }
 
-// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a partition key in a seed, which is a
+// path, a list of paths or an object.
 func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	path, paths := new(jsonschema.Schema), new(jsonschema.Schema)
 	path.AddType(jsonschema.String)
@@ -155,7 +157,7 @@ func (s *DurationValue) DecodeTree(v *tree.Value) error {
 	return nil
 }
 
-// JSONSchema returns the schema of the values that a seed may have here: see jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a string, with examples of durations.
 func (DurationValue) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithExamples("90s", "29d", "PT1M")

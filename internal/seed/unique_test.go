@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// TestUniqueKeys: no document of a seed is left out in silence because another one has its unique key. Two
-// of one seed are a mistake in it; what a user of the server has written stays.
+// TestUniqueKeys checks that two documents of a seed with the same unique key are an error. A document of
+// the seed that conflicts with one that a user has written is skipped with a warning.
 func TestUniqueKeys(t *testing.T) {
 	const seed = `
 databases:

@@ -49,7 +49,7 @@ func (s *DiskHashSet) Held() (n int) {
 	return n + pageSize
 }
 
-// Has reports whether a sum is in the set.
+// Has reports whether the hash sum is in the set.
 func (s *DiskHashSet) Has(sum Hash128) (bool, error) {
 	for _, t := range s.tiers {
 		if !t.mayContain(sum) {
@@ -62,7 +62,8 @@ func (s *DiskHashSet) Has(sum Hash128) (bool, error) {
 	return false, nil
 }
 
-// Add adds sums. They must be distinct, and none may be in the set already. Add sorts the slice.
+// Add adds hashes to the set. They must be distinct, and none may be in the set already. Add sorts the
+// slice. If spend, which receives the work done, returns false, Add fails with ErrStopped.
 func (s *DiskHashSet) Add(sums []Hash128, spend func(int) bool) error {
 	going := true
 	slices.SortFunc(sums, func(a, b Hash128) int {

@@ -31,8 +31,9 @@ func openDir(t *testing.T, most int64) *TempDir {
 	return d
 }
 
-// CheckSorter: records come in the order of their keys, equal ones in that in which they were added, whatever
-// the budget is; memory and files stay few.
+// CheckSorter adds random records to sorters with different memory budgets. The records must be returned
+// in the order of their keys, those with equal keys in the order in which they were added. The memory in
+// use must stay bounded, and each sorter may use one file.
 func CheckSorter(t *testing.T, seed uint64) {
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -97,8 +98,8 @@ func CheckSorter(t *testing.T, seed uint64) {
 	}
 }
 
-// TestErrors: a full folder, work that is stopped and a block that has changed are distinguished, and leave
-// no file.
+// TestErrors checks the errors of a Sorter: ErrQuota if the folder is full, ErrStopped if the caller stops
+// the work, and ErrCorrupt if the file was modified.
 func TestErrors(t *testing.T) {
 	fill := func(s *Sorter) (err error) {
 		for i := 0; i < 10_000 && err == nil; i++ {
@@ -140,7 +141,8 @@ func TestErrors(t *testing.T) {
 	s.Close()
 }
 
-// TestLeftovers: Open removes what a crash has left, and nothing else.
+// TestLeftovers checks that Open deletes the temporary files that an earlier process has left in the
+// folder, and no other files.
 func TestLeftovers(t *testing.T) {
 	path := t.TempDir()
 	for _, name := range []string{"spill-1.tmp", "spill-2.tmp", "other"} {
@@ -157,7 +159,8 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// CheckSet: a set has what was added, and nothing else, over all its merges.
+// CheckSet adds random hashes to a DiskHashSet, so many that its files are merged, and checks that Has
+// finds all of them and no others.
 func CheckSet(t *testing.T, seed uint64) {
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 2))

@@ -14,7 +14,8 @@ import (
 )
 
 // A RequestPartDecoder is a part of a request struct that decodes itself from the request, for instance a
-// container that the path names. Its field must be exported, or embed an exported type.
+// container that the path names. The field of the request struct that has this type must be exported, or
+// embed an exported type.
 type RequestPartDecoder[L Server] interface {
 	Find(l L, ec echo.Context) error
 }
@@ -164,7 +165,7 @@ func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
 	return nil
 }
 
-// PathParam returns a parameter of the path without escapes. It may contain slashes.
+// PathParam returns the percent-decoded value of a parameter of the path. It may contain slashes.
 func PathParam(ec echo.Context, name string) (string, error) {
 	text, err := url.PathUnescape(ec.Param(name))
 	if err != nil {
@@ -222,7 +223,8 @@ func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 // LargeBody is the maximum size in bytes of a body with the tag large.
 const LargeBody = 64 << 20
 
-// objectOf returns the body, which must be a JSON object.
+// objectOf parses the body of a request. It returns an error with status 400 if the body is not a JSON
+// object.
 func (d *decoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
 	limits := jsondoc.Limits{}
 	if d.large {

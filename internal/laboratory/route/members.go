@@ -14,7 +14,8 @@ import (
 // RequiredText is a string that a request must contain.
 type RequiredText string
 
-// DecodeMember implements JSONMemberDecoder.
+// DecodeMember implements JSONMemberDecoder: it fails with status 400 if the value is missing or not a
+// string.
 func (n *RequiredText) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return BadRequest("The input content is invalid because the required property '" + name +
@@ -24,13 +25,15 @@ func (n *RequiredText) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// InlineJSONSchema implements jsonschema.SchemaInliner.
+// InlineJSONSchema implements jsonschema.SchemaInliner: the schema of a RequiredText is written where it
+// is used, not as a definition of its own.
 func (RequiredText) InlineJSONSchema() {}
 
 // Timestamp is a point in time: RFC 3339, or whole seconds since 1970.
 type Timestamp struct{ time.Time }
 
-// DecodeMember implements JSONMemberDecoder.
+// DecodeMember implements JSONMemberDecoder: it parses a string in the format of RFC 3339, or a number of
+// whole seconds since 1970.
 func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 	n := v.Num()
 	switch {
@@ -50,7 +53,7 @@ func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 
 var errNotWhole = errors.New("the number of seconds is not whole")
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a string or an integer.
 func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Integer))
 	s.WithDescription("To a moment: as RFC 3339 writes it, or in seconds since 1970.")
@@ -61,7 +64,8 @@ func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
 // Duration is a duration in any format of ttl.ParseDuration; a number means seconds.
 type Duration struct{ time.Duration }
 
-// DecodeMember implements JSONMemberDecoder.
+// DecodeMember implements JSONMemberDecoder: it parses a string such as "90s" or "30d", or a number of
+// seconds.
 func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 	text := v.Str()
 	if v.Kind() == jsondoc.Number {
@@ -74,7 +78,7 @@ func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a string or a number.
 func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Number))
 	s.WithDescription("On by a duration; a number is of seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")

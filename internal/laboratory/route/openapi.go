@@ -18,9 +18,10 @@ import (
 type DocumentInfo struct {
 	Title, Text string
 	Types       []TypeMapping
-	// Closed reports whether the structs of a package allow no additional members.
+	// Closed reports whether the schemas of the structs in a package forbid members that the structs do
+	// not have.
 	Closed func(pkgPath string) bool
-	// Prefixes are removed from the names of types.
+	// Prefixes are removed from the names of Go types to get the names of their schemas in the document.
 	Prefixes []string
 }
 
@@ -41,10 +42,11 @@ type ErrorBody struct {
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
-// keyName is the name in the document of the security scheme for the master key.
+// keyName is the name that the OpenAPI document gives to the security scheme for the master key.
 const keyName = "masterKey"
 
-// Describe generates the document of routes.
+// Describe generates the OpenAPI document of routes. a has the title and what else the routes do not
+// contain.
 func Describe[L Server](routes []Route[L], a DocumentInfo) (OpenAPIDocument, error) {
 	r := openapi31.NewReflector()
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
@@ -105,7 +107,7 @@ func (a *DocumentInfo) closed(p jsonschema.InterceptSchemaParams) (stop bool, er
 	return false, nil
 }
 
-// describe adds the route to the document.
+// describe adds the route to the OpenAPI document that to generates.
 func (r *Route[L]) describe(to *openapi31.Reflector) error {
 	oc, err := to.NewOperationContext(r.Method, r.Path)
 	if err != nil {
@@ -137,8 +139,8 @@ func (r *Route[L]) describe(to *openapi31.Reflector) error {
 	return nil
 }
 
-// complete adds to the operation what does not follow from the structs, such as the texts and the statuses of
-// failures.
+// complete adds to the operation in the OpenAPI document what does not follow from the structs of the
+// route, such as its texts and its error statuses.
 func (r *Route[L]) complete(op *openapi31.Operation) {
 	slices.SortStableFunc(op.Parameters, func(a, b openapi31.ParameterOrReference) int {
 		return slices.Index(places, a.Parameter.In) - slices.Index(places, b.Parameter.In)
@@ -166,13 +168,15 @@ func (r *Route[L]) complete(op *openapi31.Operation) {
 }
 
 var (
-	// places are the locations of parameters, in the order of the document.
+	// places are the kinds of parameters (path, query, header) in the order in which the OpenAPI document
+	// lists them.
 	places = []openapi31.ParameterIn{openapi31.ParameterInPath, openapi31.ParameterInQuery,
 		openapi31.ParameterInHeader}
-	// successes holds the descriptions of the successful statuses.
+	// successes maps HTTP success statuses to their descriptions in the OpenAPI document.
 	successes = map[string]string{"200": "It was done.", "201": "It was made.", "204": "It was done.",
 		"207": "It was done, but for those whose statusCode tells of a failure."}
-	// failureTexts holds the descriptions of failure statuses; 0 stands for all others.
+	// failureTexts maps HTTP error statuses to their descriptions in the OpenAPI document; 0 stands for
+	// all other statuses.
 	failureTexts = map[int]string{
 		0:   "It failed in another way.",
 		400: "The request is malformed, or asks for what cannot be.",
@@ -186,7 +190,8 @@ var (
 	}
 )
 
-// failureName returns the name of a failure among the responses in the document, such as NotFound.
+// failureName returns the name of the response for an HTTP error status in the OpenAPI document, such as
+// NotFound.
 func failureName(status int) string {
 	if status == 0 {
 		return "Failure"
@@ -199,7 +204,7 @@ func failureRef(status int) openapi31.ResponseOrReference {
 		Reference: &openapi31.Reference{Ref: "#/components/responses/" + failureName(status)}}
 }
 
-// describeFailures adds the failure responses to the document.
+// describeFailures adds the error responses, to which all routes refer, to the OpenAPI document.
 func describeFailures(to *openapi31.Reflector) error {
 	schema, err := to.Reflect(ErrorBody{})
 	if err != nil {
@@ -220,7 +225,7 @@ func describeFailures(to *openapi31.Reflector) error {
 	return nil
 }
 
-// failures returns the route's failure statuses in ascending order.
+// failures returns the HTTP error statuses of the route in ascending order.
 func (r *Route[L]) failures() []int {
 	all := slices.Clone(r.fails)
 	if !r.public {

@@ -30,7 +30,8 @@ type Route[L Server] struct {
 	serve   func(l L, r *Route[L], ec echo.Context) error
 }
 
-// ResponseFormat is one format of a response.
+// ResponseFormat is one format in which a route can respond: its content type, and its Go type or
+// description.
 type ResponseFormat struct {
 	Kind        string // the content type
 	Answer      any    // a value of the response's type; nil: text without a schema
@@ -100,13 +101,14 @@ func (r Route[L]) Public() Route[L] {
 	return r
 }
 
-// Answering sets the route's status on success, and alternative ones.
+// Answering sets the HTTP status that the route responds with on success, and lists other statuses that a
+// success may have.
 func (r Route[L]) Answering(status int, other ...int) Route[L] {
 	r.status, r.other = status, other
 	return r
 }
 
-// Failing declares failure statuses of the route.
+// Failing lists the HTTP error statuses with which the route may respond, for the OpenAPI document.
 func (r Route[L]) Failing(statuses ...int) Route[L] {
 	r.fails = statuses
 	return r

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// testServer is the receiver of the routes of the tests, and its own wire.
+// testServer implements both interfaces that routes need: it is the Server, to which the handlers belong,
+// and the HTTPAdapter, which reads bodies and sends responses. charged has the charges of the requests.
 type testServer struct{ charged []float64 }
 
 func (s *testServer) Wire() HTTPAdapter { return s }
@@ -40,7 +41,8 @@ func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
 	return ec.Blob(status, kind, body)
 }
 
-// ShelfPath is a part of a request that finds itself.
+// ShelfPath is a part of the request structs of the tests. It implements RequestPartDecoder: it decodes
+// the path parameter shelf itself.
 type ShelfPath struct {
 	Shelf string `path:"shelf"`
 }
@@ -52,7 +54,8 @@ func (s *ShelfPath) Find(_ *testServer, ec echo.Context) (err error) {
 	return err
 }
 
-// upperCaseText is a member that reads itself.
+// upperCaseText is a string member of a request that implements JSONMemberDecoder: it decodes its own JSON
+// value.
 type upperCaseText string
 
 func (u *upperCaseText) DecodeMember(name string, v jsondoc.Value) error {
@@ -108,7 +111,7 @@ type listAnswer struct {
 	Limit int64  `json:"limit"`
 }
 
-// Verbatim implements Verbatim.
+// Verbatim implements VerbatimResponse.
 func (*listAnswer) Verbatim() {}
 
 func (*testServer) list(_ context.Context, in *listRequest) (listAnswer, error) {
@@ -132,7 +135,8 @@ func table() []Route[*testServer] {
 	}
 }
 
-// serve runs a request and returns its answer; a request without a key must be for a public route.
+// serve sends a request to the routes of the tests and returns the response, or the error of the handler.
+// If key is false, the request has no master key, and only a public route serves it.
 func serve(t *testing.T, s *testServer, method, path, body string, key bool) (*httptest.ResponseRecorder,
 	error) {
 	t.Helper()

@@ -16,7 +16,8 @@ type Server interface {
 type HTTPAdapter interface {
 	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
-	// Charge sets the receipt of the request. It is called before the response or the failure is sent.
+	// Charge records the receipt of the request (its cost in request units and its LSN), from which
+	// headers of the response are made. It is called before the response or the failure is sent.
 	Charge(ec echo.Context, r store.Receipt)
 	// Answer sends a status, the headers set so far, and a body; nil means no body.
 	Answer(ec echo.Context, status int, body []byte) error

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// bound binds a query whose constants are left as they are.
+// bound parses and binds a query, without replacing constant expressions by their values.
 func bound(text string, params ...Parameter) (*Query, error) {
 	return Text(text, params, &ContainerInfo{}, func(_ *Binder, e syntax.Expr) syntax.Expr { return e })
 }
@@ -40,7 +40,8 @@ func TestItemRoute(t *testing.T) {
 	}
 }
 
-// A plan serves other values of a parameter unless the binder has looked at the value.
+// TestFixed checks in which queries Query.Fixed is set: those where the binder has used the value of a
+// parameter, so that a plan is valid for this value only.
 func TestFixed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SELECT * FROM c WHERE c.a = @n":       false,
@@ -76,7 +77,8 @@ func TestErrorsComeInTheOrderOfTheText(t *testing.T) {
 	}
 }
 
-// Planning takes the blocks of a query apart; what was written stays.
+// TestWritten checks that changes of a query's blocks, as planning makes them, do not affect the copy that
+// Query.Written returned before.
 func TestWritten(t *testing.T) {
 	q, err := bound("SELECT c.a, MAX(c.b) FROM c GROUP BY c.a ORDER BY c.a")
 	if err != nil {

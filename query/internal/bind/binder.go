@@ -42,13 +42,15 @@ type QueryBlock struct {
 	Container bool          // the first step is the item itself, or a subquery that reads the container
 	Where     []syntax.Expr // joined by AND
 	Filtered  bool          // there is a WHERE, even if it is always true
-	// the conditions that need no source; the rule push-filter moves them here
+	// First has the conditions of WHERE that use no source of FROM. The binder leaves it empty; the
+	// planner's rule push-filter moves these conditions here.
 	First    []syntax.Expr
 	GroupBy  []syntax.Expr
 	FirstKey int // number of the block's first GROUP BY key, counted over the whole query
 	Grouped  bool
 	Aggs     []AggregateCall
-	// a select list may contain the _rid of each group's first item: GROUP BY with ORDER BY
+	// keepsFirstRID says that the select list may use the property _rid although it is no GROUP BY key.
+	// Its value is the _rid of the first item of each group. It is set for GROUP BY with ORDER BY.
 	keepsFirstRID bool
 	FirstRID      syntax.Expr // that _rid, if it is in the list
 	Star          bool
@@ -110,7 +112,9 @@ type OrderKey struct {
 	Desc     bool
 	Route    index.Path // if x is a property path of the item; else nil
 	Distance bool       // VectorDistance or a score: undefined comes last in both directions
-	// the error that refuses the query, although a client that merges can still get a plan for it; nil: none
+	// Refused is the error with which running the query is refused because of this key, or nil. Cosmos DB
+	// still makes a plan for such a query if a client that merges the results of several ranges asks for
+	// one.
 	Refused *queryerror.Error
 }
 
@@ -233,7 +237,8 @@ func (b *Binder) ConstOf(e syntax.Expr) (v jsondoc.Value, ok bool) {
 	return lang.Undefined, false
 }
 
-// Constants returns the values of a list of literals and parameters.
+// Constants returns the values of a list of literals and parameters. ok is false if the list has any other
+// expression.
 func (b *Binder) Constants(list []syntax.Expr) (values []jsondoc.Value, ok bool) {
 	values = make([]jsondoc.Value, len(list))
 	for i, e := range list {

@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// argumentChecks returns the check of the arguments of the function with this name, as they are written in
-// the query. The number of arguments has already been checked.
+// argumentChecks returns a function that checks the arguments of calls of the function with this name, as
+// they are written in the query, or nil if there is nothing to check. The number of arguments has already
+// been checked.
 func (b *Binder) argumentChecks(name string) func(*syntax.Call) {
 	switch name {
 	case lang.VectorDistance:
@@ -67,8 +68,8 @@ func (b *Binder) hashArguments(c *syntax.Call) {
 	}
 }
 
-// timespan refuses a call with one argument, if that argument is not a time span. It accepts all calls with
-// another number of arguments: they have a date part and a count instead.
+// timespan refuses a call with n arguments whose first argument is not a constant time span. It accepts
+// calls with another number of arguments: they have a date part and a count instead of a time span.
 func (b *Binder) timespan(c *syntax.Call, n int) {
 	if len(c.Args) != n {
 		return

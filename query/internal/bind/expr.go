@@ -44,8 +44,8 @@ func (b *Binder) expr(e syntax.Expr, at *queryPart) {
 // keyOfMany is the error message for a GROUP BY key that contains an aggregate or a subquery.
 const keyOfMany = "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause."
 
-// subquery binds a subquery used as an expression. If the subquery's value is the value of its row, it must
-// have at most one row.
+// subquery binds a subquery used as an expression. A scalar subquery, whose value is that of its row, is
+// refused if it can have several rows.
 func (b *Binder) subquery(sub *syntax.Subquery, at *queryPart) {
 	var where syntax.Node = sub
 	if sub.Kind == syntax.Scalar {

@@ -25,12 +25,12 @@ type ContainerInfo struct {
 	Index          *index.Indexer // nil: nothing is indexed
 	PartitionPaths []jsondoc.Path // of the partition key, one for each level
 	Computed       []ComputedProperty
-	// an ORDER BY that no index serves is answered by sorting; if not set, the query is refused, as in
-	// Cosmos DB
+	// Lenient makes a query sort the items if no index serves its ORDER BY. If it is not set, such a query
+	// is refused, as in Cosmos DB.
 	Lenient  bool
 	Superset bool // texts are parsed by syntax.ParseLenient
 	Geometry bool // geometries are in a plane, not on the globe
-	// the distance function of each path of the vector policy; paths as printed by jsondoc.Path
+	// Vectors maps each path of the vector policy, as printed by jsondoc.Path, to its distance function.
 	Vectors map[string]string
 }
 
@@ -93,7 +93,8 @@ func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
 	return &Query{b, q, top, params}, nil
 }
 
-// Derived returns the subquery in FROM whose rows are made from all items together, rather than item by item.
+// Derived returns the subquery in FROM if its rows are made from all items together, as with GROUP BY or
+// DISTINCT. It returns nil if there is no subquery, or if its rows are made from single items.
 func (bl *QueryBlock) Derived() *QueryBlock {
 	if len(bl.Steps) == 0 || bl.Steps[0].Sub == nil || !bl.Container {
 		return nil

@@ -162,8 +162,8 @@ type UndefinedPathLister interface {
 // properties.
 type TimestampedDocument interface{ TS() int64 }
 
-// AppendingDocument is implemented by a Document that appends its text with the system properties to dst
-// without making a System.
+// AppendingDocument is implemented by a Document that can append its text with the system properties to
+// dst at less cost than making the result of Document.System first.
 type AppendingDocument interface{ AppendTo(dst []byte) []byte }
 
 // CompleteDocument is implemented by a Document whose text already includes its system properties. They are

@@ -15,8 +15,8 @@ const maxReturned = 1024
 type Cursor struct {
 	next     int64
 	returned sequenceHeap
-	// incremented by Release and Restart. A receive that began before must not advance the cursor: it may not
-	// have seen the message that has become available
+	// generation is incremented by Release and Restart. A receive that began before such a call must not
+	// advance the cursor, because it may not have seen the message that has become available.
 	generation uint64
 	Waiters    Waiters
 }
@@ -71,7 +71,8 @@ func (n *sequenceHeap) Pop() any {
 }
 
 // Position returns the lowest sequence number that may not have been handed out. moves counts the calls of
-// Release and Restart; the caller passes it to Advance, which does nothing if there were others since.
+// Release and Restart; the caller passes it to Advance, which does nothing if one of them was called since
+// then.
 func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
 
 // PopReturned removes and returns the lowest sequence number among the messages that were already passed and

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestPlace: what becomes free behind a receiver that is looking is not passed by.
+// TestPlace checks that a Cursor does not advance past a message that became available again during the
+// receive, and that it goes back to the lowest one if there are too many of them to be listed.
 func TestPlace(t *testing.T) {
 	var p Cursor
 	p.Advance(10, p.generation)

@@ -44,7 +44,7 @@ const (
 	// HeaderFixed is the length of a header without the EPK and the base, in bytes.
 	HeaderFixed = 37
 
-	// Flags.
+	// Flags of an ItemHeader, one bit each.
 	itemAnnounced = 1
 	itemRenamed   = 2
 	itemEnded     = 4 // version 2: the base is the second in which the item had expired

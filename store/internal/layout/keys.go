@@ -164,7 +164,8 @@ func LeasedKey(scope []byte) []byte {
 // UsedKey returns the key under which the time of the last use of a container is stored.
 func UsedKey(cid uint32) []byte { return append(AppendCID(make([]byte, 0, CIDLen+1), cid), FamilyUsed) }
 
-// ConfirmedKey returns the key under which the confirmed position of a webhook is stored.
+// ConfirmedKey returns the key under which a container stores up to which position in its log of expiries
+// the endpoint of a webhook has confirmed the events.
 func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
@@ -221,7 +222,8 @@ func AppendUniquePrefix(dst []byte, cid uint32, pk []byte, constraint int) []byt
 	return append(dst, byte(constraint))
 }
 
-// AppendEscapedString is jsondoc.AppendEscaped for a string, without converting it to a slice first.
+// AppendEscapedString appends s in the form in which keys contain text: 00 is written as 00 FF, and 00 01
+// marks the end.
 func AppendEscapedString(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if s[i] == 0 {
@@ -261,7 +263,7 @@ func mustPath(s string) jsondoc.Path {
 	return p
 }
 
-// OfferKey returns the key of a throughput record.
+// OfferKey returns the key of the catalog record of a throughput (an offer in Cosmos DB) with this number.
 func OfferKey(num uint32) []byte {
 	return CatalogKey(KindOffer, 0, OfferRIDText(num))
 }
@@ -281,8 +283,8 @@ func FormerKey(database, id string) []byte { return CatalogKey(KindFormer, 0, da
 // DropKey returns the key of the record of a container whose keys are being erased.
 func DropKey(cid uint32) []byte { return CatalogKey(KindDrop, cid, "") }
 
-// TombstoneKey returns the key of the record that all items of one logical partition were deleted: see
-// store/tombstone.go.
+// TombstoneKey returns the key of the tombstone of a logical partition: the record that all its items up
+// to an LSN were deleted. name is the partition key as TombstoneName returns it.
 func TombstoneKey(cid uint32, name string) []byte {
 	return append(append(AppendCID(nil, cid), FamilyTombstone), name...)
 }

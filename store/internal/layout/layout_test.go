@@ -16,7 +16,7 @@ func TestEscapedStringsAgree(t *testing.T) {
 	}
 }
 
-// TestRIDs pins the text of rids: clients take them apart.
+// TestRIDs checks the exact text of rids and etags. It must not change, because clients parse rids.
 func TestRIDs(t *testing.T) {
 	const dbid, cid = 0x00439c1e, 0x8b7732d4
 	child := func(n uint64) string { return RIDText(ChildRIDBytes(dbid, cid, n)) }

@@ -91,7 +91,7 @@ func EncryptionKeyRIDBytes(dbid, key uint32) []byte {
 	return binary.LittleEndian.AppendUint32(b, RIDTypeEncryptionKey)
 }
 
-// OfferRIDText returns the rid of a throughput as sent on the wire.
+// OfferRIDText returns the rid of a throughput (an offer in Cosmos DB) as sent on the wire.
 func OfferRIDText(n uint32) string {
 	b := binary.LittleEndian.AppendUint32(nil, n)
 	if b[3] == 0 {
@@ -108,7 +108,7 @@ func ETagText(incarnation uint32, slot uint16, number uint64) string {
 	return string(b[:])
 }
 
-// ETagBytes is ETagText as an array, without allocating a string.
+// ETagBytes returns the etag of a version as an array, so that no string is allocated: see ETagText.
 func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	var raw [8]byte
 	b[0], b[37] = '"', '"'

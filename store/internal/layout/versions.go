@@ -52,7 +52,8 @@ const (
 	Replaced = 2 // replaced, by any operation
 	Deleted  = 3 // deleted by itself or with its whole partition key
 	Expired  = 4 // purged after its time to live, or its expiry recorded in the log of expiries
-	// Floor marks the lower end of the feed: entries before it have been removed.
+	// Floor is the kind of the entry at the lower end of the feed, which says that older entries have been
+	// removed.
 	Floor = 5
 )
 

@@ -12,7 +12,8 @@ import "github.com/mayflydb/mayfly/engine"
 type WriteSequence uint64
 
 const (
-	// PositionBits is the number of bits of the position.
+	// PositionBits is the number of bits of a WriteSequence that hold the position of the write among
+	// those of its transaction.
 	PositionBits = 8
 	// SequenceBits is the number of bits of a sequence, which is all that a rid has room for.
 	SequenceBits = 48

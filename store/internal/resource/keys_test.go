@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// TestResourceKeys pins the keys and the records of small resources, which are a format on disk, and their
-// rids.
+// TestResourceKeys checks the exact keys, records and rids of small resources (users, permissions, client
+// encryption keys, scripts). The keys and records are a format on disk and must not change.
 func TestResourceKeys(t *testing.T) {
 	of := ResourceOwner{Database: 0x00439c1e}
 	in := func(k record.ResourceKind, number uint32) Resources { return Of(nil, k, number, of) }

@@ -21,7 +21,8 @@ import (
 type PermissionGrant struct {
 	Write     bool   // mode All, not Read
 	Container string // resource id
-	// "docs", "sprocs", "triggers" or "udfs" for a child; empty for the container itself
+	// Type is "docs", "sprocs", "triggers" or "udfs" for a child of the container, and empty for the
+	// container itself.
 	Type      string
 	ID        string                  // of the child; empty if RID is set
 	RID       string                  // of the child

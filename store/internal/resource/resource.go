@@ -67,7 +67,7 @@ func (s ResourceSet) Forget(families []record.ResourceFamily) {
 type Catalog interface {
 	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()
-	// Change runs a transaction. The caller holds Lock.
+	// Change changes records of the catalog in one transaction, durably. The caller holds Lock.
 	Change(ctx context.Context, fn func(*host.CatalogChange) error) error
 	Resources() ResourceSet // the caller holds Lock or Guard
 	Guard() *sync.RWMutex   // guards Resources; taken after Lock
@@ -91,8 +91,8 @@ type Resources struct {
 	family record.ResourceFamily
 }
 
-// Of returns the resources of kind k that belong to an owner: the database, user or container with the given
-// number. of describes the database or container by which links and errors name them.
+// Of returns the resources of kind k that belong to an owner: the database, user or container with the
+// given number. of is the database or container that links and error texts contain.
 func Of(in Catalog, k record.ResourceKind, number uint32, of ResourceOwner) Resources {
 	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
