@@ -77,7 +77,8 @@ var statuses = [...]struct {
 // Texts that clients and their tests look for in messages.
 const (
 	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
-	// The store's own message follows. It contains the words that older clients look for.
+	// sessionText is the beginning of the message of a read whose session token is ahead of the server.
+	// The store's own message follows, with the words that older clients look for.
 	sessionText      = "The read/write session is not available for the input session token."
 	preconditionText = "One of the specified pre-condition is not met. Learn more: " +
 		"https://aka.ms/CosmosDB/sql/errors/precondition-failed"

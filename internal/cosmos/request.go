@@ -151,7 +151,7 @@ func (h *Headers) writeOptions() store.WriteOptions {
 		Import: h.Imported}
 }
 
-// readOptions returns the conditions of a read.
+// readOptions returns the options of a read: If-None-Match and the session token.
 func (h *Headers) readOptions() store.ReadOptions {
 	return store.ReadOptions{IfNoneMatch: h.IfNoneMatch, Session: h.Session}
 }

@@ -76,7 +76,8 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	}
 }
 
-// begin takes a call from the pool; end returns it.
+// begin takes an activeOperation from the pool and sets it up for a request. activeOperation.end returns
+// it to the pool.
 func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *activeOperation {
 	c := calls.Get().(*activeOperation)
 	*c = activeOperation{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}

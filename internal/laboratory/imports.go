@@ -59,7 +59,8 @@ type ImportedDocument struct {
 	Message    string  `json:"message,omitempty" description:"Of a failure."`
 }
 
-// Receipt implements route.ResponseWithCharge.
+// Receipt implements route.ResponseWithCharge: it returns the charge of the import and the position of its
+// range.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
 // StatusCode implements route.StatusResponse.

@@ -34,7 +34,8 @@ func (x *Execution) compare(a, b *sortEntry) int {
 	return c
 }
 
-// backwards reports whether rows with equal keys are returned last to first.
+// backwards reports whether rows with equal ORDER BY keys are returned in descending order of rids: that
+// is so if the first key is DESC.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
 // orderKey appends the key of the current document: the encodings of its values for the ORDER BY keys.
