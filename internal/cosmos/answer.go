@@ -91,7 +91,7 @@ func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)
 }
 
-// setETag sets the etag, including its quotes.
+// setETag sets the etag, which the caller gives with its quotes. An empty etag changes nothing.
 func (a *Answer) setETag(etag string) {
 	if etag != "" {
 		a.ETag = etag

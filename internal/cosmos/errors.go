@@ -172,7 +172,8 @@ const (
 	maxSentence = 4096 // of message and detail, except for errors thrown by scripts
 )
 
-// Excerpt returns the text, truncated to at most most bytes, as valid UTF-8.
+// Excerpt returns the first most bytes of a text, followed by "...", or the whole text if it is not
+// longer. Invalid UTF-8 is replaced by U+FFFD.
 func Excerpt(text string, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(text, "\uFFFD")

@@ -164,8 +164,8 @@ func (w *deliveryWorker) body(page *store.ExpirationsPage) []byte {
 	return append(b, "]}"...)
 }
 
-// send posts a signed body to the webhook's URL. It returns *StatusError unless the status of the response
-// is from 200 to 299.
+// send posts a body to the webhook's URL, signed if the webhook has a secret. It returns *StatusError
+// unless the status of the response is from 200 to 299.
 func (w *deliveryWorker) send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.sub.URL, bytes.NewReader(body))
 	if err != nil {

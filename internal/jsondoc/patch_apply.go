@@ -162,8 +162,8 @@ func findChild(text, name string) (at pointerTarget, ok bool) {
 	return at, true
 }
 
-// arrayIndex parses an array index according to RFC 6901, without leading zeros. It returns -1 if the index
-// is invalid.
+// arrayIndex parses an array index according to RFC 6901, without leading zeros. It returns a negative
+// number if the index is invalid.
 func arrayIndex(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || strconv.Itoa(n) != name {

@@ -63,7 +63,8 @@ type ImportedDocument struct {
 // range.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
-// StatusCode implements route.StatusResponse.
+// StatusCode implements route.StatusResponse: it returns 207 if at least one document failed, otherwise
+// 200.
 func (i *ImportResults) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus

@@ -247,7 +247,8 @@ func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	return docs
 }
 
-// pass counts work done between documents, and returns the error that ends the run.
+// pass adds work, in the units of lang.EntryWork and lang.RowWork, to what the run has done. It returns an
+// error if the run has to end.
 func (x *Execution) pass(work int) error {
 	if !x.Run.Spend(work) {
 		return x.Run.Err

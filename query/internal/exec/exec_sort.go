@@ -265,7 +265,7 @@ func (x *Execution) firstOf(open []orderedDocuments) int {
 	return first
 }
 
-// repeats reports whether a row equals the previous one.
+// repeats reports whether a row equals the row of the previous call.
 func (x *Execution) repeats(row []byte) bool {
 	key := jsondoc.AppendOrdered(nil, jsondoc.Of(row))
 	if x.last != nil && string(key) == string(x.last) {

@@ -125,8 +125,8 @@ func (wk *indexWalker) resumeUndefined() {
 	}
 }
 
-// from returns the key at which a forward walk resumes if the previous page has ended at key. If key
-// stands for exactly one value, the walk resumes after the last document that was returned.
+// from returns the lowest key that a forward walk has to read to continue if the previous page has ended
+// at key. The walk may meet documents that were returned, which isAfterStart skips.
 func (wk *indexWalker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -141,7 +141,7 @@ func (wk *indexWalker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until returns the key up to which a backward walk resumes if the previous page has ended at key.
+// until is the counterpart of from for a backward walk: it returns the key before which the walk begins.
 func (wk *indexWalker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
