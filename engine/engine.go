@@ -75,9 +75,9 @@ type ScopePosition struct {
 	// TxnControl.SetMark. It is read after the data that are returned with it. So if it is the mark that
 	// the caller knows, those data contain no writes of a transaction that has changed the mark.
 	Mark uint64
-	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
-	// otherwise 0. It lies between the beginning of the call and the moment at which the state that was read
-	// was current.
+	// Now is a time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
+	// otherwise 0. It is not before the beginning of the call, and not after the moment whose state was
+	// read.
 	Now int64
 }
 

@@ -40,7 +40,8 @@ type Request struct {
 // MaxIDs is the maximum number of ids in an address: database, container, item, attachment.
 const MaxIDs = 4
 
-// Address is the location of a resource or of a feed.
+// Address is the location of a resource or of a feed in the account: the ids of the database, the
+// container and so on that lead to it.
 type Address struct {
 	IDs [MaxIDs]string // outermost first
 	N   int            // number of ids

@@ -59,8 +59,8 @@ func TestRequestsSayWhatTheyTake(t *testing.T) {
 	}
 }
 
-// membersOf returns the fields of a request struct that are members of its body, embedded structs included,
-// and reports whether its schema is closed.
+// membersOf returns the fields of a request struct that are members of its body, including those of
+// embedded structs. closed reports whether the schema of the body allows no other members.
 func membersOf(of reflect.Type) (members []reflect.StructField, closed bool) {
 	for i := range of.NumField() {
 		f := of.Field(i)

@@ -134,7 +134,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestReader checks the positions of readers, that Wait ends with an addition, and Clear.
+// TestReader checks which entries readers get, that Wait ends when one is added, and the effect of Clear.
 func TestReader(t *testing.T) {
 	l := New(MinMemory)
 	idle := l.Read(0, Filter{})
