@@ -36,7 +36,7 @@ type Engine interface {
 
 	Durability
 
-	// Metrics is a snapshot of the engine's counters.
+	// Metrics returns the engine's counters as of now.
 	Metrics() Metrics
 
 	// Close waits for running transactions, makes everything durable and releases the resources.
@@ -66,17 +66,18 @@ type Getter interface {
 // durable LSN, whether all data that were read are durable, its mark (a number that changes when caches of
 // data of the scope become invalid), and the time of the database, if that has a clock.
 type ScopePosition struct {
-	// LSN is the scope's horizon: see Durability.
+	// LSN is the highest LSN of the scope up to which all commits are durable: see Durability.Horizon.
 	LSN uint64
 	// Settled reports whether everything that has been read of the scope is durable. If it is false,
 	// Durability.Settle waits until it is.
 	Settled bool
-	// Mark is the scope's mark: see TxnControl.SetMark. It is read after the data with which it is returned.
-	// So if it has not changed, the data do not contain writes of a transaction that changes it.
+	// Mark is the scope's mark, a number that changes when cached data of the scope become invalid: see
+	// TxnControl.SetMark. It is read after the data that are returned with it. So if it is the mark that
+	// the caller knows, those data contain no writes of a transaction that has changed the mark.
 	Mark uint64
-	// Now is the time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
-	// otherwise 0. It lies between the beginning of the call and the moment at which the state that was read
-	// was current.
+	// Now is a time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
+	// otherwise 0. It is not before the beginning of the call, and not after the moment whose state was
+	// read.
 	Now int64
 }
 

@@ -69,6 +69,7 @@ func (e *DiskReserveError) Unwrap() error { return ErrDiskFull }
 const (
 	// MaxTxnBytes is the maximum number of bytes of keys and values that one Update may write.
 	MaxTxnBytes = 16 << 20
-	// MaxLargeTxnBytes is the same limit for an Update that has called Enlarge.
+	// MaxLargeTxnBytes is the maximum number of bytes of keys and values that an Update may write after
+	// its transaction has called TxnControl.Enlarge.
 	MaxLargeTxnBytes = 128 << 20
 )

@@ -1,6 +1,7 @@
 package engine
 
-// RowCacheEngine is an optional interface of an engine that can keep values in memory which are read often.
+// RowCacheEngine is an optional interface of an engine that has a row cache: it can keep often-read values
+// in memory.
 type RowCacheEngine interface {
 	// CacheRows turns the row cache on for the keys for which holds returns true. The Readers of later Views
 	// implement RowCacher. holds must be safe for concurrent use, and always return the same for a key. No
@@ -8,16 +9,17 @@ type RowCacheEngine interface {
 	CacheRows(holds func(key []byte) bool)
 }
 
-// CacheRows calls CacheRows of an engine that is a RowCacheEngine.
+// CacheRows turns the row cache of e on for the keys for which holds returns true: see RowCacheEngine. It
+// does nothing if e has no row cache.
 func CacheRows(e Engine, holds func(key []byte) bool) {
 	if c, ok := e.(RowCacheEngine); ok {
 		c.CacheRows(holds)
 	}
 }
 
-// RowCacher is an optional interface of the Readers of an engine that keeps values in memory which are read
-// often: a row cache. A caller that reads single keys in a way that does not use the cache, such as by an
-// Iterator, can use it through these methods.
+// RowCacher is an optional interface of the Readers of an engine with a row cache, which keeps often-read
+// values in memory. Reads by an Iterator do not use the cache. A caller that reads single keys by an
+// Iterator can use the cache through these methods.
 type RowCacher interface {
 	// Cached returns the value of a key in the snapshot of the reader, if it is in the cache. The slice is
 	// valid as long as that of a Get, and must not be changed.

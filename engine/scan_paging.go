@@ -22,7 +22,8 @@ const (
 // Expect sets how many rows will probably be read from the current position on.
 func (p *ScanPaging) Expect(rows int) { p.expect = rows }
 
-// Sought records that the next page begins at a seek, not after the last page.
+// Sought records that a seek has moved the iterator, so that the next page does not continue where the
+// last one ended. Such a page has a size of its own and does not grow with the pages before it.
 func (p *ScanPaging) Sought() { p.sought = true }
 
 // Next returns the number of rows of the next page.
@@ -43,7 +44,8 @@ func (p *ScanPaging) Next() int {
 	return n
 }
 
-// Read records a page: its rows, and the bytes of their keys and values.
+// Read records that a page has been read: the number of its rows, and the bytes of their keys and values
+// together. From these it computes how many rows fit in the next page.
 func (p *ScanPaging) Read(rows, bytes int) {
 	if rows > 0 {
 		p.average = bytes/rows + 1

@@ -7,8 +7,8 @@ type TxnSize struct {
 	Large bool // Enlarge has been called
 }
 
-// Add counts n bytes that are about to be written at key. It returns ErrEmptyKey for an empty key and
-// ErrTooLarge if the transaction exceeds its limit.
+// Add counts a write of n bytes (key and value together) at key. It returns ErrEmptyKey for an empty key,
+// and ErrTooLarge if the transaction exceeds its limit.
 func (s *TxnSize) Add(key []byte, n int) error {
 	most := MaxTxnBytes
 	if s.Large {

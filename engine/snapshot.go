@@ -48,7 +48,7 @@ var (
 	ErrSnapshotName = errors.New("engine: not a name for a snapshot")
 )
 
-// maxSnapshotName is the longest name in bytes.
+// maxSnapshotName is the maximum length of a snapshot's name in bytes.
 const maxSnapshotName = 64
 
 // ValidSnapshotName reports whether a snapshot can have this name: 1 to 64 lower-case letters, digits, '-',

@@ -42,7 +42,8 @@ func bodyOf(t *testing.T, from io.Reader) string {
 	return string(text)
 }
 
-// one is a header's value, which was written in lower case.
+// one returns the value of a response header whose name is stored in lower case, as Site.Serve sets it.
+// Without such a header it returns what Header.Get finds.
 func one(r *http.Response, name string) string {
 	if v := r.Header[name]; len(v) == 1 {
 		return v[0]
@@ -50,8 +51,9 @@ func one(r *http.Response, name string) string {
 	return r.Header.Get(name)
 }
 
-// TestPages: the application's page and those of the documentation are there with all that they name; each
-// fits what the policy lets in, and all of it is light.
+// TestPages checks the HTML pages of the site: all links inside the site lead to existing files and
+// anchors, no page has inline scripts or styles, and the compressed files of the application, and of the
+// documentation, take at most 400 KB each.
 func TestPages(t *testing.T) {
 	s := newSite(t)
 	inline := regexp.MustCompile(`<script[^>]*>[^<]|<[^>]+\s(?:on\w+|style)=|<style`)
@@ -89,7 +91,9 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkLink looks for what a page's address leads to, unless that is elsewhere.
+// checkLink checks that the target of a link exists in the site: the file and, if the address has a
+// fragment, the element with this id. from is the path of the page with the link, page its HTML. Links to
+// other hosts are not checked.
 func checkLink(t *testing.T, s *Site, from, page, address string) {
 	t.Helper()
 	if strings.Contains(address, "://") {
@@ -112,7 +116,8 @@ func checkLink(t *testing.T, s *Site, from, page, address string) {
 	}
 }
 
-// The pages are there, too, under the names that scripts for the official emulator ask for.
+// TestNamesOfTheEmulator checks that the start page and its script are also served under the file names of
+// Microsoft's emulator, which scripts request.
 func TestNamesOfTheEmulator(t *testing.T) {
 	s := newSite(t)
 	for page, kind := range map[string]string{"index.html": "text/html", "quickstart.html": "text/html",
@@ -128,7 +133,8 @@ func TestNamesOfTheEmulator(t *testing.T) {
 	}
 }
 
-// TestHeaders: what keeps a page of elsewhere and a document's content out goes with every file.
+// TestHeaders checks the response headers of every file: the content security policy, nosniff,
+// no-referrer, and Cache-Control, which is immutable only for files with a hash in their name.
 func TestHeaders(t *testing.T) {
 	s := newSite(t)
 	for path := range s.files {
@@ -153,7 +159,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestCodings: every coding is of the same file, each with an ETag of its own.
+// TestCodings checks the choice of the content coding (none, gzip, brotli) by Accept-Encoding: every
+// coding has the same content and an ETag of its own.
 func TestCodings(t *testing.T) {
 	s := newSite(t)
 	plain := bodyOf(t, ask(t, s, "GET", Root).Body)

@@ -35,8 +35,9 @@ type Answer struct {
 	Counted      bool // Count is the number of entries in the feed's body
 	Count        int
 
-	// OwnerRID is the rid of the owner of the addressed resource; clients store session tokens under it.
-	// OwnerDatabase and OwnerContainer are its ids.
+	// OwnerRID is the rid of the database or container that owns the addressed resource; clients store
+	// session tokens under it. OwnerDatabase and OwnerContainer are the ids of that database and
+	// container.
 	OwnerRID, OwnerDatabase, OwnerContainer string
 
 	RetryAfter time.Duration // delay after which the client of a refused request should retry
@@ -50,8 +51,8 @@ type Answer struct {
 	ScriptLog string // log of a script, percent-encoded
 
 	Quota, Usage string // of the container, in KB: names and values
-	// IndexProgress is the percentage of a container's items that are indexed by the current policy. It is
-	// set if HasProgress is.
+	// HasProgress reports whether IndexProgress is set: the percentage of a container's items that are
+	// indexed by the current policy.
 	HasProgress      bool
 	IndexProgress    int
 	SharesThroughput bool // the container uses its database's throughput
@@ -90,7 +91,7 @@ func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)
 }
 
-// setETag sets the etag, including its quotes.
+// setETag sets the etag, which the caller gives with its quotes. An empty etag changes nothing.
 func (a *Answer) setETag(etag string) {
 	if etag != "" {
 		a.ETag = etag

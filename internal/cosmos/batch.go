@@ -25,7 +25,7 @@ type batchOperation struct {
 	minimal              bool // no document in the result
 }
 
-// runBatch runs a batch, as one transaction or in bulk.
+// runBatch runs the operations of a batch request: as one transaction or, in bulk, each for itself.
 func (s *Service) runBatch(c *activeOperation) error {
 	coll, err := s.container(c)
 	if err != nil {
@@ -206,8 +206,8 @@ func isFailure(r store.OperationResult) bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
-// mismatchIn returns the substatus for a batch that contains an operation on another partition key, or 0 if
-// there is none.
+// mismatchIn returns the substatus of a failed batch in which an operation has another partition key than
+// the batch, or 0 if there is no such operation.
 func mismatchIn(results []store.OperationResult) int {
 	for i := range results {
 		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {

@@ -45,7 +45,8 @@ func (s *Service) locateCached(c *activeOperation) (p containerRef, err error) {
 	return p, err
 }
 
-// addressed returns the container for a request about the container itself.
+// addressed returns the container for a request about the container itself, such as a read of its
+// definition. It sets the database as the owner in the response.
 func (s *Service) addressed(c *activeOperation) (containerRef, error) {
 	p, err := s.locate(c)
 	if err == nil {
@@ -54,9 +55,10 @@ func (s *Service) addressed(c *activeOperation) (containerRef, error) {
 	return p, err
 }
 
-// within returns the container for a request about something inside it, with its rid. The request may contain
-// the rid that the client has cached for the container's name, or that it intends: within fails if this rid
-// is that of another container, because the container was deleted and created again.
+// within returns the container for a request about something inside it, such as an item, with the
+// container's rid. It sets the container as the owner in the response. The request may contain the rid of
+// the container that the client has cached for the name, or intends to use. within fails if this is not
+// the container's rid, because a container was deleted and created again.
 func (s *Service) within(c *activeOperation) (p containerRef, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
@@ -79,7 +81,7 @@ func (s *Service) within(c *activeOperation) (p containerRef, rid string, err er
 	return p, rid, c.admit(p.container)
 }
 
-// container returns the container for a request about something inside it.
+// container returns the container for a request about something inside it, such as an item: see within.
 func (s *Service) container(c *activeOperation) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
@@ -170,7 +172,8 @@ func (s *Service) readContainer(c *activeOperation) error {
 	return c.sendContainerWith(StatusOK, p.container, appendStatistics(nil, list))
 }
 
-// appendStatistics appends the property "statistics" of a container.
+// appendStatistics appends the property "statistics" of a container: for each partition range its size,
+// its number of documents and its largest partition keys.
 func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	kb := func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, (n+1023)/1024, 10) }
 	dst = append(dst, `"statistics":[`...)
@@ -255,7 +258,8 @@ func (c *activeOperation) setPosition(coll *store.Container) {
 	c.setReceipt(id, lsn, 0)
 }
 
-// setQuota computes the current usage and sets the limits and the usage of a container.
+// setQuota computes a container's current usage and sets the limits and the usage, of items and scripts,
+// in the response.
 func (c *activeOperation) setQuota(coll *store.Container) error {
 	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
@@ -264,8 +268,8 @@ func (c *activeOperation) setQuota(coll *store.Container) error {
 	return nil
 }
 
-// setScriptQuota sets the limits and the usage for items and scripts. The usage for items is the last one
-// that was computed.
+// setScriptQuota sets a container's limits and usage, of items and scripts, in the response. The usage by
+// items is the last one that was computed.
 func (c *activeOperation) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
@@ -274,7 +278,8 @@ func (c *activeOperation) setScriptQuota(coll *store.Container) {
 		";triggers=" + count(store.KindTrigger) + ";"
 }
 
-// setItemQuota sets the limits and the usage for items. The usage is the last one that was computed.
+// setItemQuota sets a container's limits and usage of items in the response. The usage is the last one
+// that was computed.
 func (c *activeOperation) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

@@ -51,16 +51,17 @@ func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r stor
 	c.setReceiptOf(r)
 }
 
-// HoldPage reserves the memory that a page may need, before the page is made. If there is not enough, it
-// waits until ctx ends at the latest and then fails with 429.
+// HoldPage reserves the memory that a page may need, before the page is made. It waits for the memory, and
+// fails with 429 when ctx ends or answerWait has passed.
 func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return c.holdPage()
 }
 
-// Hold reserves memory for the response. If there is not enough, it waits until ctx ends at the latest. It
-// then fails with 429, unless the request was a write.
+// Hold reserves memory for the finished response. For a read it waits for the memory, and fails with 429
+// when ctx ends or answerWait has passed. For a write it neither waits nor fails. It does nothing for an
+// error response.
 func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
 	if out.Status >= StatusBadRequest {
 		return nil

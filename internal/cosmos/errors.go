@@ -77,7 +77,8 @@ var statuses = [...]struct {
 // Texts that clients and their tests look for in messages.
 const (
 	notFoundText = "Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
-	// The store's own message follows. It contains the words that older clients look for.
+	// sessionText is the beginning of the message of a read whose session token is ahead of the server.
+	// The store's own message follows, with the words that older clients look for.
 	sessionText      = "The read/write session is not available for the input session token."
 	preconditionText = "One of the specified pre-condition is not met. Learn more: " +
 		"https://aka.ms/CosmosDB/sql/errors/precondition-failed"
@@ -171,7 +172,8 @@ const (
 	maxSentence = 4096 // of message and detail, except for errors thrown by scripts
 )
 
-// Excerpt returns the text, truncated to at most most bytes, as valid UTF-8.
+// Excerpt returns the first most bytes of a text, followed by "...", or the whole text if it is not
+// longer. Invalid UTF-8 is replaced by U+FFFD.
 func Excerpt(text string, most int) string {
 	if len(text) <= most {
 		return strings.ToValidUTF8(text, "\uFFFD")

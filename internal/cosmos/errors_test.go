@@ -19,7 +19,8 @@ func TestErrorBodyIsAlwaysJSON(t *testing.T) {
 	}
 }
 
-// TestClassify: every code of the store has a status, and what has none is a defect whose text stays inside.
+// TestClassify checks that every error code of the store has an error status other than 500, that any
+// other error becomes a 500 without its text, and that long messages are truncated.
 func TestClassify(t *testing.T) {
 	for code := fault.CodeBadRequest; code <= fault.CodeFailedDependency; code++ {
 		w, internal := Classify(fmt.Errorf("wrapped: %w", &fault.Error{Code: code, Message: "why"}))

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// resultRow is a body row of an answer.
+// resultRow is the HybridRow of one operation's result in the response to a batch, in hexadecimal.
 const resultRow = "81 71 54 e1 7f 0f c9 00 00 00 00 00 00 00 03 22 78 22 0a 7b 22 69 64 22 3a 22 31 22 7d 10 06 29 5c 8f c2 f5 28 19 40"
 
 func TestReadRows(t *testing.T) {
@@ -47,7 +47,8 @@ func TestReadRows(t *testing.T) {
 	}
 }
 
-// TestBadRows: whatever is wrong with a stream is a 400.
+// TestBadRows checks that every malformed stream of HybridRows, such as a truncated one, is refused with a
+// 400.
 func TestBadRows(t *testing.T) {
 	good := append(hybridrowtest.Bytes(t,
 		hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create), hybridrowtest.Record(hybridrowtest.Bytes(t, hybridrowtest.Delete))...)

@@ -162,8 +162,8 @@ type itemsPage struct {
 // Reset removes all items from the page, which can then be filled again.
 func (p *itemsPage) Reset() { p.b, p.n = p.b[:p.empty], 0 }
 
-// Add appends an item to the page. It need not give way to other requests while a large page is made:
-// package store, which calls Add, does that.
+// Add appends an item to the page. Unlike listBody.row it never pauses to let other requests use the
+// processor: package store, which calls Add, does that.
 func (p *itemsPage) Add(it store.Item) {
 	p.grow(len(it.Body()) + systemRoom)
 	p.comma()

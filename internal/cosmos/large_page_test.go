@@ -24,7 +24,7 @@ func largePage(w *frameProtocol) cosmos.Request {
 	return req
 }
 
-// TestLargePageMemory: the memory for a page of 4 MB is reused for the next one.
+// TestLargePageMemory checks that the buffer of a page of 4 MB is reused for the next page.
 func TestLargePageMemory(t *testing.T) {
 	racetest.Sequential(t)
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
@@ -51,7 +51,7 @@ func TestLargePageMemory(t *testing.T) {
 	}
 }
 
-// TestLargePageOfAGoneClient: a page that nobody waits for is not made.
+// TestLargePageOfAGoneClient checks that a page is not made if its client has disconnected.
 func TestLargePageOfAGoneClient(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	req := largePage(w)

@@ -81,7 +81,8 @@ func (c *activeOperation) shrink(n int64) error {
 	return nil
 }
 
-// counted returns how many of n bytes count against the memory limit.
+// counted returns how many bytes a response of n bytes counts against the memory limit: none for a small
+// response, and never more than the limit.
 func (c *activeOperation) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0

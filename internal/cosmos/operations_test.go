@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// TestUnsupportedOperations: an operation that a kind of resource does not have is a 405, never a panic; one
-// that it has is answered without a defect, even where the address is empty.
+// TestUnsupportedOperations sends every operation for every kind of resource. One that the kind does not
+// support gets a 405; one that it supports never gets a 500, even if the address is empty.
 func TestUnsupportedOperations(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	refused, supported := 0, 0
@@ -34,7 +34,8 @@ func TestUnsupportedOperations(t *testing.T) {
 	}
 }
 
-// TestConditions: the etag of an item decides whether a write or a read takes place.
+// TestConditions checks which reads, replaces and deletes of an item take place with If-Match and
+// If-None-Match.
 func TestConditions(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()

@@ -35,8 +35,9 @@ func (s *Service) listRanges(c *activeOperation) error {
 	return sendFeed(c, rangeFeed(rows, coll.Info()))
 }
 
-// ranges returns the container and the ranges for listRanges. A resource token is valid for one container
-// but not for another container that later has the same name.
+// ranges returns the container of the request and its partition key ranges. If the request addresses a
+// deleted container by its rid, ranges returns the container that now has its name. It does so only for a
+// client with the master key: a resource token is valid for one container, not for its name.
 func (s *Service) ranges(c *activeOperation) (*store.Container, store.PartitionRanges, error) {
 	p, _, err := s.within(c)
 	if err == nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBuffersGrow: a buffer keeps its contents while it grows, and is at most about twice as large as what
-// it holds.
+// TestBuffersGrow checks that a buffer keeps its contents while it grows, and is at most about twice as
+// large as its contents.
 func TestBuffersGrow(t *testing.T) {
 	buf := borrow()
 	var want []byte

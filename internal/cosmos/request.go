@@ -40,7 +40,8 @@ type Request struct {
 // MaxIDs is the maximum number of ids in an address: database, container, item, attachment.
 const MaxIDs = 4
 
-// Address is the location of a resource or of a feed.
+// Address is the location of a resource or of a feed in the account: the ids of the database, the
+// container and so on that lead to it.
 type Address struct {
 	IDs [MaxIDs]string // outermost first
 	N   int            // number of ids
@@ -151,7 +152,7 @@ func (h *Headers) writeOptions() store.WriteOptions {
 		Import: h.Imported}
 }
 
-// readOptions returns the conditions of a read.
+// readOptions returns the options of a read: If-None-Match and the session token.
 func (h *Headers) readOptions() store.ReadOptions {
 	return store.ReadOptions{IfNoneMatch: h.IfNoneMatch, Session: h.Session}
 }

@@ -106,8 +106,8 @@ type listBody struct {
 // requests may use the processor: see store.DB.TakeTurn.
 const pieceSize = 256 << 10
 
-// newPage starts a page. size is the approximate length of its rows in bytes, for which space is reserved,
-// so that the buffer need not grow.
+// newPage starts the body of a list, {"_rid": owner, key: [...]}, up to its first row. size is the
+// approximate length of all rows in bytes, for which space is reserved, so that the buffer need not grow.
 func (c *activeOperation) newPage(owner, key string, size int) *listBody {
 	var turn *store.ResponseTurn
 	if size >= pieceSize {
@@ -119,7 +119,7 @@ func (c *activeOperation) newPage(owner, key string, size int) *listBody {
 	return p
 }
 
-// startPage starts a page of unknown size.
+// startPage starts the body of a list of unknown size, {"_rid": owner, key: [...]}, up to its first row.
 func (c *activeOperation) startPage(owner, key string) *listBody {
 	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
 	p.grow(len(owner) + systemRoom)

@@ -162,7 +162,7 @@ func (s *Service) writeResource(c *activeOperation, write func(resourceRef) (sto
 	return c.sendResource(p, status, r)
 }
 
-// resource returns the addressed resource and its location.
+// resource returns the addressed resource and its parent.
 func (s *Service) resource(c *activeOperation) (p resourceRef, r store.Resource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())

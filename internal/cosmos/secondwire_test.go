@@ -18,8 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// frameProtocol is a protocol that is not HTTP, such as RNTBD: frames with numbers for kinds and operations,
-// and typed tokens for headers. It has nothing but the values of this package.
+// frameProtocol is a client for tests that calls a cosmos.Service without HTTP. It uses nothing but the
+// exported types of package cosmos.
 type frameProtocol struct {
 	t      *testing.T
 	svc    *cosmos.Service
@@ -27,7 +27,7 @@ type frameProtocol struct {
 	memory *store.MemoryBudget
 }
 
-// frameResponse is an answer as this wire writes it.
+// frameResponse is the response of the cosmos.Service to a request of a frameProtocol.
 type frameResponse struct {
 	t       *testing.T
 	what    string
@@ -62,7 +62,7 @@ func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *frameProtocol
 	return &frameProtocol{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
 }
 
-// at is an address by names or by rids.
+// at returns the address with these ids, outermost first: database, container, item.
 func at(ids ...string) (a cosmos.Address) {
 	a.N = copy(a.IDs[:], ids)
 	return a
@@ -105,7 +105,8 @@ func (f *frameResponse) has(path, want string) *frameResponse {
 	return f
 }
 
-// container makes the database d with the container c.
+// container creates the database d and in it the container c with the partition key /pk. It returns the
+// response for the container.
 func (w *frameProtocol) container() *frameResponse {
 	w.t.Helper()
 	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
@@ -115,7 +116,8 @@ func (w *frameProtocol) container() *frameResponse {
 		Body:    []byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)}).is(201, 0)
 }
 
-// of is a request for an operation on items whose partition key is a.
+// of returns a request for an operation on the items of container c, or on the item with an id, with the
+// partition key "a".
 func of(op cosmos.Operation, feed bool, id, body string) cosmos.Request {
 	req := cosmos.Request{Kind: cosmos.KindItem, Feed: feed, Operation: op, Address: at("d", "c")}
 	if !feed {

@@ -76,7 +76,8 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	}
 }
 
-// begin takes a call from the pool; end returns it.
+// begin takes an activeOperation from the pool and sets it up for a request. activeOperation.end returns
+// it to the pool.
 func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *activeOperation {
 	c := calls.Get().(*activeOperation)
 	*c = activeOperation{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
@@ -129,8 +130,9 @@ func (c *activeOperation) catchUp() error {
 	return c.srv.db.CatchUp(c.ctx)
 }
 
-// retryRecreated calls run. If run fails because its container has been deleted, retryRecreated calls run
-// again, for the container that now has the same name: another server may have created one in the meantime.
+// retryRecreated calls run. If several servers share the data, and run fails because its container has
+// been deleted, retryRecreated calls run again, for the container that now has the same name: another
+// server may have created one in the meantime.
 func (c *activeOperation) retryRecreated(run func(*Service, *activeOperation) error) error {
 	err := run(c.srv, c)
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {

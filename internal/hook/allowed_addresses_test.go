@@ -56,8 +56,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// A webhook that is in the settings, however it came there, is not sent to an address that is not allowed:
-// what counts is where its connection leads.
+// TestAddressAtDelivery checks that a webhook in a container's settings is not delivered if its connection
+// would lead to an address that is not allowed, whether the URL has an address or a name.
 func TestAddressAtDelivery(t *testing.T) {
 	g := newDeliveryFixture(t, "192.0.2.1")
 	called := make(chan string, 10)
@@ -87,7 +87,8 @@ func TestAddressAtDelivery(t *testing.T) {
 	}
 }
 
-// An endpoint that is allowed cannot send the server on to one that is not, even where that would be allowed.
+// TestRedirectsAreNotFollowed checks that a redirect is a failed delivery, even if its target is an
+// allowed address.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	g := newDeliveryFixture(t, "127.0.0.0/8")
 	called := make(chan string, 10)
@@ -108,7 +109,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// A name in the list is allowed whatever its address.
+// TestAllowedName checks that events are delivered to a host name in the list of allowed addresses, even
+// if the name has a non-public address.
 func TestAllowedName(t *testing.T) {
 	g := newDeliveryFixture(t, "localhost")
 	e := newEndpoint(t, "")

@@ -31,7 +31,8 @@ func (g *deliveryFixture) changesTo(path string) error {
 	return err
 }
 
-// write puts n items, in several partitions; text makes them as large as it is.
+// write upserts n items with the ids from, from+1 and so on, in several partitions. Each contains text,
+// which sets its size.
 func (g *deliveryFixture) write(from, n int, text string) {
 	g.t.Helper()
 	for i := from; i < from+n; i++ {
@@ -42,7 +43,8 @@ func (g *deliveryFixture) write(from, n int, text string) {
 	}
 }
 
-// messages takes n messages, and reports what they are of.
+// messages receives and deletes n messages from a queue or subscription, checks their properties, and
+// returns the ids of the documents in them.
 func (g *deliveryFixture) messages(path string, n int) (ids []string) {
 	g.t.Helper()
 	a, _, err := entity.ParseAddress(path)
@@ -68,7 +70,7 @@ func (g *deliveryFixture) messages(path string, n int) (ids []string) {
 	return ids
 }
 
-// kept waits until the position of all that there is is kept.
+// kept waits until the stored position of a subscription to changes is at the end of the change feed.
 func (g *deliveryFixture) kept(name string) {
 	g.t.Helper()
 	for {
@@ -82,7 +84,8 @@ func (g *deliveryFixture) kept(name string) {
 	}
 }
 
-// What is written goes to a queue, once while nothing fails, and a restart goes on where it was.
+// TestChangesToAQueue checks that changes are sent to the queue in the settings, each once if nothing
+// fails, and that after a restart sending continues at the stored position.
 func TestChangesToAQueue(t *testing.T) {
 	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})
@@ -102,7 +105,7 @@ func TestChangesToAQueue(t *testing.T) {
 	}
 }
 
-// Changes wait for a queue that is gone.
+// TestChangesWait checks that changes for a deleted queue are sent when the queue exists again.
 func TestChangesWait(t *testing.T) {
 	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})
@@ -119,7 +122,8 @@ func TestChangesWait(t *testing.T) {
 	g.wantAll("afterwards", g.messages("news", 2), 0, 2)
 }
 
-// blockingQueueSender delivers, and does not come back: as if the process ended before the position is kept.
+// blockingQueueSender is a QueueSender that sends the messages and then blocks until ctx ends. To the
+// deliverer this looks as if the process ended before the position after the messages was stored.
 type blockingQueueSender struct {
 	q    **queue.Queues
 	sent chan int
@@ -134,7 +138,8 @@ func (s blockingQueueSender) Put(ctx context.Context, path string, list []*messa
 	return ctx.Err()
 }
 
-// What was sent and not confirmed is sent again with the same ids: duplicate detection lets it in once.
+// TestChangesTwice checks that changes whose position was not stored are sent again with the same message
+// ids, so that a queue with duplicate detection holds each once.
 func TestChangesTwice(t *testing.T) {
 	for _, detects := range []bool{false, true} {
 		t.Run(fmt.Sprint("detection ", detects), func(t *testing.T) {
@@ -166,7 +171,7 @@ func TestChangesTwice(t *testing.T) {
 	}
 }
 
-// A topic hands them to its subscriptions.
+// TestChangesToATopic checks that changes that are sent to a topic reach its subscription.
 func TestChangesToATopic(t *testing.T) {
 	g := newDeliveryFixture(t)
 	g.entity(entity.Topic, "news", entity.Properties{})

@@ -147,7 +147,7 @@ func (w *deliveryWorker) setStatus(failures int, err error) {
 // minute.
 func backoff(failures int) time.Duration { return min(time.Second<<min(failures-1, 6), time.Minute) }
 
-// body encodes a page of events.
+// body encodes a page of events as the JSON body of a request to the webhook.
 func (w *deliveryWorker) body(page *store.ExpirationsPage) []byte {
 	info := w.sub.Container.Info()
 	b := jsondoc.AppendString([]byte(`{"database":`), info.DatabaseID)
@@ -164,7 +164,8 @@ func (w *deliveryWorker) body(page *store.ExpirationsPage) []byte {
 	return append(b, "]}"...)
 }
 
-// send sends one request.
+// send posts a body to the webhook's URL, signed if the webhook has a secret. It returns *StatusError
+// unless the status of the response is from 200 to 299.
 func (w *deliveryWorker) send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.sub.URL, bytes.NewReader(body))
 	if err != nil {

@@ -91,7 +91,8 @@ func (d *Deliverer) Close() {
 	d.client.CloseIdleConnections()
 }
 
-// Status returns the states of the webhooks and queues, sorted by name.
+// Status returns the states of the deliveries to webhooks and queues, sorted by database, container and
+// target.
 func (d *Deliverer) Status() (list []Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

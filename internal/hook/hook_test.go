@@ -29,7 +29,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sleepReportingClock is a clock that reports when somebody goes to sleep on it.
+// sleepReportingClock is a virtual clock that sends the duration of each wait for it to the channel asleep
+// when the wait begins.
 type sleepReportingClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
@@ -41,8 +42,8 @@ func (c sleepReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return ch, stop
 }
 
-// deliveryFixture is a store with a container whose items are mortal, a deliverer, and clocks that stand
-// still.
+// deliveryFixture is a store with one container whose items can expire, queues, a Deliverer, and two
+// clocks that only the test moves.
 type deliveryFixture struct {
 	t     *testing.T
 	ctx   context.Context
@@ -131,7 +132,7 @@ func (g *deliveryFixture) webhooks(list ...store.Webhook) {
 	g.must(err)
 }
 
-// die lets n items be born and expire, in several partitions.
+// die creates n items with the ids from, from+1 and so on, in several partitions, and lets them expire.
 func (g *deliveryFixture) die(from, n int) {
 	g.t.Helper()
 	for i := from; i < from+n; i++ {
@@ -146,7 +147,8 @@ func (g *deliveryFixture) die(from, n int) {
 	g.must(err)
 }
 
-// endpoint is a real HTTP server that answers as it is told and reports what it got.
+// endpoint is a webhook's HTTP server. It checks each request, responds with the statuses that the test
+// sets, and passes the ids of the received items to the channel got.
 type endpoint struct {
 	*httptest.Server
 	secret string
@@ -194,7 +196,8 @@ func newEndpoint(t *testing.T, secret string, answers ...int) *endpoint {
 	return e
 }
 
-// take waits for requests until n events have come, and returns their ids in order.
+// take waits until the endpoint has received at least n events, and returns the ids of their items in the
+// order in which they came.
 func (e *endpoint) take(n int) (ids []string) {
 	for len(ids) < n {
 		ids = append(ids, <-e.got...)
@@ -217,7 +220,8 @@ func (g *deliveryFixture) wantAll(what string, got []string, from, n int) {
 	}
 }
 
-// confirmed waits until all that was sent is confirmed.
+// confirmed waits until the stored position of the webhook with a URL is at the end of the log of
+// expiries.
 func (g *deliveryFixture) confirmed(url string) {
 	g.t.Helper()
 	for {
@@ -245,8 +249,8 @@ func TestDelivery(t *testing.T) {
 	g.wantAll("after a restart", plain.take(5), 20, 5)
 }
 
-// A batch is sent again until it is confirmed, with pauses that grow; nothing comes before it, and nobody
-// else waits for it.
+// TestFailingEndpoint checks that a batch is sent again until the endpoint confirms it, after pauses of
+// one, two and four seconds, that no other batch is sent before, and that other endpoints are not delayed.
 func TestFailingEndpoint(t *testing.T) {
 	g := newDeliveryFixture(t)
 	good, bad := newEndpoint(t, ""), newEndpoint(t, "", 500, 302, 404)
@@ -281,7 +285,8 @@ func TestFailingEndpoint(t *testing.T) {
 	}
 }
 
-// A webhook that is taken out of the settings is told nothing more, and begins anew when it comes back.
+// TestWebhookThatComesBack checks that a webhook that is removed from the settings receives no more
+// events. If it is added again, it receives the log of expiries from its beginning.
 func TestWebhookThatComesBack(t *testing.T) {
 	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
@@ -304,7 +309,8 @@ func TestWebhookThatComesBack(t *testing.T) {
 	g.must(d.DeleteContainer(g.ctx, "c", store.WriteOptions{}))
 }
 
-// An endpoint that was away for longer than events are kept is told that some are lost.
+// TestLostEvents checks that an endpoint that was not served for longer than the log's retention receives
+// a batch with "lost": true.
 func TestLostEvents(t *testing.T) {
 	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
@@ -327,7 +333,8 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
-// A dead endpoint does not keep Close waiting.
+// TestCloseWithADeadEndpoint checks that Close does not wait for the response of an endpoint that never
+// responds.
 func TestCloseWithADeadEndpoint(t *testing.T) {
 	g := newDeliveryFixture(t)
 	hang := make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestRestores: the webhooks of a store go on in what a restore puts in its place, from where its data has
-// them, and nobody is told that they fail.
+// TestRestores checks that deliveries continue after a snapshot is restored, from the position that the
+// restored data contain, and that the restore is not logged as a failure of the webhook.
 func TestRestores(t *testing.T) {
 	g := newDeliveryFixture(t)
 	var log bytes.Buffer

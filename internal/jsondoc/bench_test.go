@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sample is an order of about 1 KB, compact.
+// sample returns a compact JSON document of about 1 KB: a purchase order.
 func sample(t testing.TB) string {
 	var b strings.Builder
 	b.WriteString(`{"id":"order-000123","pk":"customer-77","type":"order","total":129.95,"currency":"EUR","paid":true,"note":null,` +

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rising lists values from the least to the greatest; what stands in one line is equal.
+// rising lists JSON texts in ascending order of their values. The texts in one line are equal values.
 var rising = [][]string{
 	{``},
 	{`null`, ` null `},
@@ -85,7 +85,8 @@ var rising = [][]string{
 	{`{"b":0}`},
 }
 
-// every calls fn with each value of rising and the number of its line, as it is read and as it would be made.
+// every calls fn with each value of rising and the index of its line. Strings and numbers are passed
+// twice: as a view on the text and as a value made by StringValue or NumberValue.
 func every(fn func(rank int, v Value)) {
 	for rank, line := range rising {
 		for _, raw := range line {
@@ -119,8 +120,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// jsonText draws the text of a value, spelled in any of the ways that JSON allows. Values are drawn from few,
-// so that equal ones and beginnings of each other are met often.
+// jsonText returns a generator of JSON texts, nested up to depth levels, in all spellings that JSON
+// allows. The texts are made from few parts, so that equal values and prefixes of each other occur often.
 func jsonText(depth int) *rapid.Generator[string] {
 	blank := rapid.SampledFrom([]string{"", "", "", " ", "\n\t"})
 	str := rapid.Custom(func(t *rapid.T) string {
@@ -167,7 +168,8 @@ func jsonText(depth int) *rapid.Generator[string] {
 	return rapid.OneOf(scalar, nested, nested)
 }
 
-// The three expressions of the order agree with each other and, about equality, with encoding/json.
+// TestOrderOfRandomValues checks with random pairs of values that Compare, Equal and the bytes of
+// AppendOrdered agree with each other, and Equal with encoding/json.
 func TestOrderOfRandomValues(t *testing.T) {
 	values := jsonText(3)
 	rapid.Check(t, func(t *rapid.T) {
@@ -181,7 +183,8 @@ type testReporter interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkPair checks all that must hold for two valid texts.
+// checkPair checks two valid JSON texts: their order by Compare, Equal and AppendOrdered, and that the
+// encoding of the first can be decoded.
 func checkPair(t testReporter, rawA, rawB []byte) {
 	a, b := Of(rawA), Of(rawB)
 	c := Compare(a, b)

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// textValidity is what a checker made of encoding/json thinks of a text.
+// textValidity says whether a JSON text is valid and, if not, why: malformed, a duplicate name, too deep.
 type textValidity string
 
 const (
@@ -23,8 +23,9 @@ const (
 	tooDeep   textValidity = "too deep"
 )
 
-// judge applies the rules of Valid by other means: encoding/json's grammar and tokens, and a map of names. It
-// returns all that is wrong; where that is the grammar, nothing else can be said, and readable is false.
+// judge checks a text by the rules of Valid, but with encoding/json and a map of names. It returns all
+// rules that the text breaks. If the text is not JSON at all, the other rules cannot be checked, and
+// readable is false.
 func judge(raw []byte, maxDepth int) (wrong map[textValidity]bool, readable bool) {
 	wrong = map[textValidity]bool{}
 	if !json.Valid(raw) || !utf8.Valid(raw) {
@@ -144,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// escapeControls escapes the control characters in the strings of a text.
+// escapeControls returns a JSON text with the control characters in its strings escaped.
 func escapeControls(raw []byte) (out []byte) {
 	inside := false
 	for i := 0; i < len(raw); i++ {
@@ -175,7 +176,8 @@ func checkPlace(t *testing.T, raw []byte, err error) {
 	}
 }
 
-// checkParsed compares an accepted document with what encoding/json reads.
+// checkParsed checks p, the result of Parse for raw: its body is compact, has the content that
+// encoding/json reads from raw without system properties, and stays the same when it is parsed again.
 func checkParsed(t *testing.T, raw []byte, p ParsedDocument, lim Limits) {
 	again, err := Parse(p.Body, lim)
 	if err != nil || !bytes.Equal(again.Body, p.Body) || !bytes.Equal(again.TTL, p.TTL) ||
@@ -204,7 +206,8 @@ func checkParsed(t *testing.T, raw []byte, p ParsedDocument, lim Limits) {
 	checkTree(t, Of(p.Body), any(want))
 }
 
-// checkTree compares all that the accessors say with what encoding/json has read.
+// checkTree checks that the methods of v, such as Num, Str and Each, return the content of want, which
+// encoding/json has read from the same text.
 func checkTree(t *testing.T, v Value, want any) {
 	var same bool
 	switch want := want.(type) {

@@ -38,7 +38,8 @@ func TestHashOf(t *testing.T) {
 	}
 }
 
-// TestHashOfEqual: equal values have one hash however they are written, and others another.
+// TestHashOfEqual checks that two values have the same hash exactly if they are equal, however they are
+// spelled. Integers that a double cannot tell apart may have different hashes.
 func TestHashOfEqual(t *testing.T) {
 	list := []string{
 		`[1]`, `[1.0]`, `[0.1e1]`, `[-0]`, `[0]`, `["\u0061"]`, `["a"]`, `{"a":1,"b":[2]}`, `{"b":[2.0],"\u0061":1}`, `{"a":2,"b":[1]}`,

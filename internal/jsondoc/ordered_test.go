@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The bytes are on disk: they must never change.
+// TestOrderedBytes checks the exact bytes of AppendOrdered. They are stored in keys and must never change.
 func TestOrderedBytes(t *testing.T) {
 	for _, c := range []struct{ raw, hex string }{
 		{"", "10"},

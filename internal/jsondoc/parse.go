@@ -178,7 +178,8 @@ type parser struct {
 	names  nameStack
 }
 
-// start skips what may precede the value.
+// start refuses a text that is much too long or begins with a byte order mark. It then skips the blanks
+// before the value.
 func (p *parser) start() error {
 	if n, limit := len(p.src), p.lim.MaxBytes; n-limit > limit {
 		return &SizeError{Size: n, Max: limit}

@@ -53,7 +53,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is parsed does not change with the request's buffer.
+// TestParseCopies checks that a ParsedDocument does not change when the buffer from which it was parsed
+// changes.
 func TestParseCopies(t *testing.T) {
 	raw := []byte(`{"id":"a","ttl":5}`)
 	p, err := Parse(raw, Limits{})
@@ -134,7 +135,7 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// Control characters are taken from clients, and nobody has them behind the gate.
+// TestControlCharacters checks that Valid refuses control characters in strings, which Parse accepts.
 func TestControlCharacters(t *testing.T) {
 	for raw, want := range map[string]SyntaxError{
 		"[\"a\nb\"]":  {Offset: 3, Line: 1, Col: 4, Reason: "the control character U+000A must be escaped in a string"},
@@ -149,7 +150,8 @@ func TestControlCharacters(t *testing.T) {
 
 func second(_ ParsedDocument, err error) error { return err }
 
-// offsetOf finds the byte that an editor shows at a line and column.
+// offsetOf returns the offset in bytes of a line and a column of a text, both counted from 1; a column is
+// one character.
 func offsetOf(text string, line, col int) int {
 	at := 0
 	for ; line > 1; line-- {
@@ -172,7 +174,9 @@ func decodeFirst(s string) (r rune, size int) {
 	return r, len(s)
 }
 
-// What is kept of a text says the same, and is spelled in one way.
+// TestCompact checks the text that Compact and Parse return: shortest numbers, escaped control characters,
+// and only the last of members with the same name. The result is valid and does not change if it is
+// compacted again.
 func TestCompact(t *testing.T) {
 	for raw, want := range map[string]string{
 		// Numbers.
@@ -221,7 +225,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// What is left of members that occur twice counts, and nothing else.
+// TestCompactLimits checks the limits of a text with repeated names: its size is counted without the
+// members that are dropped.
 func TestCompactLimits(t *testing.T) {
 	long := strings.Repeat("x", 60)
 	if p, err := Parse([]byte(`{"a":"`+long+`","a":"`+long+`"}`), Limits{MaxBytes: 70}); err != nil {
@@ -306,7 +311,8 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// seenBefore reports whether the name at an offset is the one, and whether the text before has it, too.
+// seenBefore reports whether the string at offset at of raw is name, and raw has the same string before
+// it.
 func seenBefore(raw string, at int, name string) bool {
 	means := func(text string) bool {
 		var s string
@@ -335,7 +341,7 @@ func manyMembers(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// collision returns two names whose hashes are the same.
+// collision returns two different names with the same hashName.
 func collision() (a, b string) {
 	seen := map[uint32]string{}
 	for i := 0; ; i++ {

@@ -44,7 +44,8 @@ func (s *patchStep) apply(text []byte) ([]byte, error) {
 	return s.change(text, at, value)
 }
 
-// change applies one operation to the text. at is where the path of the operation leads to.
+// change applies one operation to the text of a document and returns the new text. at is the place to
+// which the path of the operation leads, value the JSON text to store there.
 func (s *patchStep) change(text []byte, at pointerTarget, value string) ([]byte, error) {
 	switch s.kind {
 	case patchReplace:
@@ -161,8 +162,8 @@ func findChild(text, name string) (at pointerTarget, ok bool) {
 	return at, true
 }
 
-// arrayIndex parses an array index according to RFC 6901, without leading zeros. It returns -1 if the index
-// is invalid.
+// arrayIndex parses an array index according to RFC 6901, without leading zeros. It returns a negative
+// number if the index is invalid.
 func arrayIndex(name string) int {
 	n, err := strconv.Atoi(name)
 	if err != nil || strconv.Itoa(n) != name {

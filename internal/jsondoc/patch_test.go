@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// patched applies operations, the inside of a JSON array, to a document.
+// patched applies operations to a document and returns the new text. operations are the elements of a
+// patch's JSON array, without its brackets.
 func patched(document, operations string) (string, error) {
 	parsed, err := Parse([]byte(document), Limits{})
 	if err != nil {
@@ -180,7 +181,9 @@ func TestPatchTouches(t *testing.T) {
 	}
 }
 
-// patchTwin applies an operation to a decoded document: the rules a second time, on maps.
+// patchTwin applies an operation to a document that encoding/json has decoded. It is a second
+// implementation of patches, with which tests compare Patch.Apply. It returns false if the operation
+// cannot be applied.
 func patchTwin(root any, op map[string]any) (any, bool) {
 	path := split(op["path"].(string))
 	switch op["op"] {
@@ -245,7 +248,9 @@ func split(path string) []string {
 	return names
 }
 
-// change does at the end of a path what fn says of the value there.
+// change edits the value at a path inside v and returns the changed v. fn gets the value at the path, and
+// whether it exists, and returns the new value and the kind of edit. change returns false if the edit is
+// not possible.
 func change(v any, path []string, fn func(old any, there bool) (any, editKind)) (any, bool) {
 	name := path[0]
 	switch v := v.(type) {
@@ -308,7 +313,8 @@ func decoded(t testing.TB, text string) any {
 	return v
 }
 
-// TestPatchTwin draws documents and patches and compares with the twin.
+// TestPatchTwin applies random patches to random documents and compares the results of Patch.Apply with
+// those of patchTwin.
 func TestPatchTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "0", "1", "2", "-", "", "~0", "~1", "é", `\"`, `\\`, `\u0061`}
@@ -382,7 +388,8 @@ func randomJSON(r *rand.Rand, depth int, names []string) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// FuzzPatch looks for patches that panic, or that make of a document something that is none.
+// FuzzPatch looks for patches that panic, whose error is no *PatchError, or whose result is not valid
+// JSON.
 func FuzzPatch(f *testing.F) {
 	for _, s := range []string{
 		`[{"op":"add","path":"/a/0","value":{"x":[1]}},{"op":"move","from":"/a/0","path":"/b"}]`,

@@ -186,7 +186,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// Both ways to walk a path must be in use, or the test above tests one of them only.
+// TestWaysToWalk checks which paths are read by gjson and which by walkPath, so that TestGet covers both.
 func TestWaysToWalk(t *testing.T) {
 	plain := []string{"/a", "/b/a", "/x1/y_2", "/größe", "/_ts", "/😀"}
 	for _, path := range slices.Concat(plain, []string{`/""`, "/0", "/a/0", "/a-b", `/"a.b"`,

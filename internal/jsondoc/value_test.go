@@ -80,7 +80,8 @@ func TestStr(t *testing.T) {
 	}
 }
 
-// A string that was read stays what it is when the buffer is used for something else; a view does not.
+// TestLife checks that Str and Clone return copies, which do not change with the buffer of the value, and
+// that a Value itself is a view on that buffer.
 func TestLife(t *testing.T) {
 	raw := []byte(`{"a":"old","b":[1]}`)
 	v := Of(raw)
@@ -106,7 +107,8 @@ func TestNum(t *testing.T) {
 	}
 }
 
-// The accessors of other kinds answer with zeroes.
+// TestWrongKind checks that a method for another kind of value, such as Num of a string, returns the zero
+// value.
 func TestWrongKind(t *testing.T) {
 	for _, raw := range []string{"", "null", "true", "1", `"s"`, "[1]", `{"a":1}`} {
 		v := Of([]byte(raw))
@@ -165,7 +167,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// What calculations lead to is a number until it is written.
+// TestNotFinite checks that NaN and the infinities are compared and encoded as numbers, and become strings
+// in JSON text.
 func TestNotFinite(t *testing.T) {
 	values := []Value{NumberValue(math.NaN()), NumberValue(math.Inf(-1)), NumberValue(-math.MaxFloat64),
 		NumberValue(0),
@@ -223,7 +226,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// Text that nobody has checked, here for being cut off, makes no sense; it must not break anything, though.
+// TestCutText checks that the functions do not panic or loop on parts of a JSON text, which are invalid.
 func TestCutText(t *testing.T) {
 	const text = `{"a":[1,{"b\u0041":"\ud83d\ude00\\"}," "],"c":{"d":true,"e":null}, "\u0063" : -1.5e3 }`
 	p, quoted := PathOf("c", "d"), PathOf("a", "0")

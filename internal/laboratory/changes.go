@@ -26,7 +26,8 @@ type streamChangesRequest struct {
 	_ struct{} `takes:"changes take %"`
 }
 
-// changeWatch waits for changes of the objects that a stream follows.
+// changeWatch waits for the changes that a stream reports: of the catalog, of the items of one container,
+// and of messages.
 type changeWatch struct {
 	l              *Laboratory
 	database, coll string // names of the container that is followed; "": none

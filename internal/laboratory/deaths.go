@@ -26,7 +26,7 @@ type MessageExpiry struct {
 // purgedAtOnce is the number of messages that one step of a purge deletes.
 const purgedAtOnce = 1000
 
-// The values of Life that say what happens to a message when it expires.
+// The values of MessageExpiry.Then: what happens to a message when it expires.
 const (
 	thenKept         = "kept"
 	thenGone         = "deleted"

@@ -31,26 +31,29 @@ type DryRunAnswer struct {
 	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
 	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
 	Expired  int64  `json:"expiredAlready"`
-	// Effects maps the name of an effect to its description. Each live item is counted in exactly one
-	// effect.
+	// Effects maps the name of each effect to the live items that it concerns. Each live item is counted
+	// in exactly one effect.
 	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
 	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
 }
 
-// DryRunEffect is one effect of the change, with the items that it concerns.
+// DryRunEffect counts the items on which a proposed change of a container's defaultTtl has the same
+// effect, such as a later expiry, and has examples of them.
 type DryRunEffect struct {
 	Count    int64           `json:"count"`
 	Examples []DryRunExample `json:"examples,omitempty"`
 }
 
-// DryRunExample is an item that the effect concerns. If a time is omitted, the item never expires.
+// DryRunExample is an item that a proposed change of a container's defaultTtl concerns, with the times of
+// its expiry before and after the change. If a time is omitted, the item never expires.
 type DryRunExample struct {
 	ItemKey
 	Before string `json:"expiredAtBefore,omitempty" format:"date-time"`
 	After  string `json:"expiresAtAfter,omitempty" format:"date-time"`
 }
 
-// DryRunDeadlines counts items by the time until they expire.
+// DryRunDeadlines counts the live items of a container that would expire within a period from now if a
+// proposed change of its defaultTtl were made.
 type DryRunDeadlines struct {
 	Within string `json:"within" enum:"atOnce,minute,hour,day,week,month,later,never"`
 	Count  int64  `json:"count"`

@@ -102,7 +102,8 @@ func (r *MemoryReservation) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// WaitLimit is embedded in the request structs of routes whose handlers may wait for long: see wait.
+// WaitLimit is embedded in the request structs of routes whose handlers may wait for long. Its method wait
+// limits the wait.
 type WaitLimit struct {
 	l      *Laboratory
 	limits *http.ResponseController

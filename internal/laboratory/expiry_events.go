@@ -27,7 +27,8 @@ type expiryEventsRequest struct {
 	After string `query:"after" description:"The position to begin behind; now: the end."`
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
-	// Last is sent by a client that reconnects. It takes precedence over After.
+	// Last is the id of the last event that a client has received, which a client that reconnects sends.
+	// It is a position in the log and takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
 	WaitLimit
 	MemoryReservation

@@ -24,10 +24,12 @@ type Explanation struct {
 	receipt store.Receipt
 }
 
-// Receipt implements route.ResponseWithCharge.
+// Receipt implements route.ResponseWithCharge: it returns the charge of the query and the position of its
+// range.
 func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 
-// ExplainMetrics holds the statistics of the page: times in milliseconds, sizes in bytes of JSON text.
+// ExplainMetrics holds the statistics of one page of the explained query: times in milliseconds, sizes in
+// bytes of JSON text.
 type ExplainMetrics struct {
 	ElapsedMs        float64 `json:"elapsedMs" description:"From the first look at a document to the last."`
 	LoadMs           float64 `json:"loadMs" description:"Of it, reading documents."`

@@ -13,7 +13,7 @@ type Health struct {
 
 func (l *Laboratory) live(context.Context, *route.NoBody) (Health, error) { return Health{"ok"}, nil }
 
-// ready checks whether the store accepts a write and can read it back.
+// ready responds that the server is healthy if Options.Ready returns no error, and otherwise with 503.
 func (l *Laboratory) ready(ctx context.Context, _ *route.NoBody) (Health, error) {
 	if l.opt.Ready != nil {
 		if err := l.opt.Ready(ctx); err != nil {

@@ -59,10 +59,12 @@ type ImportedDocument struct {
 	Message    string  `json:"message,omitempty" description:"Of a failure."`
 }
 
-// Receipt implements route.ResponseWithCharge.
+// Receipt implements route.ResponseWithCharge: it returns the charge of the import and the position of its
+// range.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
-// StatusCode implements route.StatusResponse.
+// StatusCode implements route.StatusResponse: it returns 207 if at least one document failed, otherwise
+// 200.
 func (i *ImportResults) StatusCode() int {
 	if i.mixed {
 		return http.StatusMultiStatus

@@ -16,12 +16,14 @@ import (
 // HTTPAdapter is the part of the server that the laboratory uses to read requests and to send responses.
 type HTTPAdapter interface {
 	route.HTTPAdapter
-	// Enter is called with the container that the request addresses. An error ends the request.
+	// Enter sets the container that the request addresses as the owner in the response, and may refuse the
+	// request, for instance because the container's throughput is used up. An error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
 	// Reserve reserves the memory for a large response before the response is built. It waits until the
 	// memory is available. An error ends the request.
 	Reserve(ec echo.Context) error
-	// Stream completes the head of a response whose body is streamed.
+	// Stream sets the headers that every response of the server has. It is called before the first byte of
+	// a response whose body is streamed.
 	Stream(ec echo.Context)
 }
 
@@ -38,10 +40,10 @@ type Options struct {
 	Wall ttl.Clock
 	// Classify returns the response of the server to a request that fails with the given error.
 	Classify func(error) ErrorResponse
-	// Draining is closed when the server begins to shut down. All waits then end. If it is nil, waits are
-	// not ended by that.
+	// Draining is closed when the server begins to shut down. All waits then end. nil: a shutdown does not
+	// end waits.
 	Draining <-chan struct{}
-	// Trusted reports whether a request for a public route has the master key, although it need not.
+	// Trusted reports whether a request for a public route, which needs no key, has the master key.
 	// Default: false.
 	Trusted func(ec echo.Context) bool
 	// Ready checks whether the store works; nil error: it does. Default: always nil.
@@ -84,5 +86,5 @@ func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }
 
-// Wire implements route.Server.
+// Wire implements route.Server: it returns the HTTPAdapter of the options.
 func (l *Laboratory) Wire() route.HTTPAdapter { return l.opt.Wire }

@@ -2,7 +2,8 @@ package laboratory
 
 import "context"
 
-// LintReport lists the lint findings for a container's default, and for items written since the start.
+// LintReport lists the lint findings for a container's default time to live, and for the items that were
+// written since the start of the server.
 type LintReport struct {
 	Container []LintFinding `json:"container" nullable:"false"`
 	Items     []LintFinding `json:"items" nullable:"false" description:"Of writes since the start."`

@@ -161,7 +161,8 @@ func (s *settingEdit[T]) apply(to *T) {
 
 func second(s int64) string { return time.Unix(s, 0).UTC().Format(time.RFC3339) }
 
-// shortened returns the text truncated to at most most bytes, between two characters.
+// shortened returns the first most bytes of a text, followed by "...", or the whole text if it is not
+// longer. Invalid UTF-8 is replaced by U+FFFD.
 func shortened(text string, most int) string {
 	if len(text) > most {
 		text = text[:most] + "..."

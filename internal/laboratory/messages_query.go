@@ -99,12 +99,13 @@ type messageSource struct {
 	dead   bool
 }
 
-// Scan implements query.Source.
+// Scan implements query.Source: it iterates over the messages with sequence numbers greater than after.
 func (s messageSource) Scan(after uint64) query.Documents {
 	return &messageDocuments{s: s, from: int64(after) + 1}
 }
 
-// Fetch implements query.Source.
+// Fetch implements query.Source: it returns the message with the sequence number rid, or false if there is
+// none.
 func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 	d := &messageDocuments{s: s, from: int64(rid)}
 	if !d.Next() || d.Document().RID() != rid {
@@ -169,7 +170,7 @@ func (d *messageDocuments) Err() error { return d.err }
 // Close implements query.Documents.
 func (d *messageDocuments) Close() error { return d.err }
 
-// messageDocument implements query.Document.
+// messageDocument is a message in the form of a JSON document, for queries. It implements query.Document.
 type messageDocument struct {
 	number int64
 	body   []byte

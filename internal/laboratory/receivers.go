@@ -246,7 +246,8 @@ type RenewLocksResult struct {
 	Until time.Time `json:"lockedUntil"`
 }
 
-// renewLocks renews the locks. If one of them is lost, it fails and renews none.
+// renewLocks renews the lock of the receiver's session or, if it has no session, the locks of messages. If
+// one of these is lost, it fails and renews none.
 func (l *Laboratory) renewLocks(ctx context.Context, in *renewLocksRequest) (RenewLocksResult, error) {
 	r := in.receiver
 	if _, _, ok := r.Session(); ok {

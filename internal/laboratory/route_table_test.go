@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// The words that the document allows are the store's.
+// TestEnumsAreTheStores checks that the enums in the OpenAPI document contain the names that the store
+// uses, such as those of the states of an item.
 func TestEnumsAreTheStores(t *testing.T) {
 	words := func(of any, field string) string {
 		f, ok := reflect.TypeOf(of).FieldByName(field)
@@ -40,8 +41,8 @@ func TestEnumsAreTheStores(t *testing.T) {
 	}
 }
 
-// A request struct declares all that its decoder has to know: bodies are closed, and a member that has a
-// refusal of its own where it is missing is required.
+// TestRequestsSayWhatTheyTake checks the tags of the request structs: the schema of each body allows no
+// other members, and a member with an error text for its absence is not marked as optional.
 func TestRequestsSayWhatTheyTake(t *testing.T) {
 	for _, r := range table() {
 		what := r.Method + " " + r.Path
@@ -58,8 +59,8 @@ func TestRequestsSayWhatTheyTake(t *testing.T) {
 	}
 }
 
-// membersOf returns the fields of a request struct that are members of its body, embedded structs included,
-// and reports whether its schema is closed.
+// membersOf returns the fields of a request struct that are members of its body, including those of
+// embedded structs. closed reports whether the schema of the body allows no other members.
 func membersOf(of reflect.Type) (members []reflect.StructField, closed bool) {
 	for i := range of.NumField() {
 		f := of.Field(i)

@@ -27,7 +27,8 @@ type Session struct {
 	Until  *time.Time `json:"lockedUntil,omitempty"`
 }
 
-// SessionState is the state of a session. If the session has no state, both members are empty.
+// SessionState is the state of a session, as text or, if it is not valid UTF-8, in base64. Both members
+// are empty if the session has no state.
 type SessionState struct {
 	State       string `json:"state,omitempty"`
 	StateBase64 string `json:"stateBase64,omitempty" description:"The state, where it is no text."`

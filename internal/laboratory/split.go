@@ -40,10 +40,12 @@ type PartitionRange struct {
 	LSN       uint64   `json:"lsn"`
 }
 
-// Receipt implements route.ResponseWithCharge.
+// Receipt implements route.ResponseWithCharge: it returns the position of a partition range after the
+// split.
 func (h *SplitRangeResult) Receipt() store.Receipt { return h.position }
 
-// SetHeaders implements route.HeaderResponse.
+// SetHeaders implements route.HeaderResponse: it sets x-ms-item-count, the number of ranges in the
+// response.
 func (h *SplitRangeResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}
 }

@@ -28,7 +28,8 @@ type SubscriptionRules struct {
 	Rules []SubscriptionRule `json:"rules" nullable:"false"`
 }
 
-// correlated maps names to those broker properties that a correlation filter can compare.
+// correlated returns pointers to the fields of a correlation filter that compare broker properties, by
+// their names in this API.
 func correlated(c *rule.CorrelationFilter) map[string]*string {
 	return map[string]*string{"correlationId": &c.CorrelationID, "id": &c.MessageID, "to": &c.To,
 		"replyTo": &c.ReplyTo, "subject": &c.Label, "session": &c.SessionID,

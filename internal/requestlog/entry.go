@@ -103,7 +103,7 @@ const (
 	maxText    = 4 << 10  // of any other text
 )
 
-// HeaderField is a header whose secrets are masked.
+// HeaderField is the name and the value of a header. The log masks secrets in the value.
 type HeaderField struct{ Name, Value string }
 
 // LoggedEntry is an Entry that was read from a Log, with values that were computed when it was read.

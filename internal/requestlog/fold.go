@@ -23,12 +23,12 @@ type lastAttempt struct {
 }
 
 const (
-	// retryWindow is the maximal time between a failed request and its retry, in addition to the retry time
-	// that was sent to the client. SDKs wait for up to 15 seconds between attempts.
+	// retryWindow is the maximum time between a failed request and its retry, in addition to the delay
+	// that the response asked the client to wait. SDKs wait for up to 15 seconds between attempts.
 	retryWindow = 20 * time.Second
 	// sameWindow is used in place of retryWindow for attempts with the same activity id or correlated id.
 	sameWindow = 2 * time.Minute
-	// maxOpen is the maximal number of failures in folder.open.
+	// maxOpen is the maximum number of failed requests for which an attemptGrouper expects a retry.
 	maxOpen = 4096
 )
 

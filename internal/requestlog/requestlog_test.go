@@ -29,7 +29,7 @@ func entry(n int) *Entry {
 		ResponseBody: []byte(`{"id":"one"}`)}
 }
 
-// An entry is read as it was added.
+// TestEntry checks that Find returns an entry with all values with which it was added.
 func TestEntry(t *testing.T) {
 	l := New(MinMemory)
 	e := entry(1)
@@ -61,7 +61,7 @@ func TestEntry(t *testing.T) {
 	}
 }
 
-// No log keeps nothing, and says so.
+// TestNoLog checks that New returns nil for too little memory, and that a nil log does nothing.
 func TestNoLog(t *testing.T) {
 	l := New(MinMemory - 1)
 	if l != nil {
@@ -74,8 +74,8 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// Under a flood of entries of all sizes the memory stays within its bound, what is kept are the latest
-// entries without a gap behind what each reader has seen, and no entry is torn.
+// TestFlood adds entries of all sizes concurrently, with a reader. The log must stay within its memory and
+// hold the latest entries, none of them torn, and the reader must be told if it misses one.
 func TestFlood(t *testing.T) {
 	l := New(3 << 20)
 	const writers, each = 4, 400
@@ -134,7 +134,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// A reader that does nothing holds no writer, and a cleared log goes on with its numbers.
+// TestReader checks which entries readers get, that Wait ends when one is added, and the effect of Clear.
 func TestReader(t *testing.T) {
 	l := New(MinMemory)
 	idle := l.Read(0, Filter{})
@@ -173,8 +173,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Whatever the memory holds, no secret is in it: each form of each secret, in headers, query strings and
-// bodies.
+// TestSecrets adds entries with all forms of secrets in headers, URIs and bodies, and searches the log's
+// memory for them: it must contain none.
 func TestSecrets(t *testing.T) {
 	const secret = "S3cr3tS3cr3tS3cr3t"
 	l := New(MinMemory)
@@ -250,7 +250,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// Attempts of one operation are one group, and nothing else is.
+// TestFolding checks that the retries of a failed request, and no others, are grouped with it.
 func TestFolding(t *testing.T) {
 	type step struct {
 		at     time.Duration
@@ -305,7 +305,7 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// However many failures there are, few wait for their next attempts.
+// TestFoldingIsBounded checks that an attemptGrouper remembers at most maxOpen failed requests.
 func TestFoldingIsBounded(t *testing.T) {
 	f := newFolder()
 	for i := range 3 * maxOpen {
@@ -356,7 +356,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// Every entry survives its encoding, and none is larger than a block.
+// TestAnyEntry checks that the encoding of any entry fits in a block and can be decoded.
 func TestAnyEntry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 300, 9000)
@@ -379,7 +379,7 @@ func TestAnyEntry(t *testing.T) {
 	})
 }
 
-// BenchmarkAdd adds an entry such as that of a point read.
+// BenchmarkAdd measures Log.Add for an entry as large as that of a point read of 1 KB.
 func BenchmarkAdd(b *testing.B) {
 	l := New(16 << 20)
 	e := entry(1)

@@ -68,7 +68,8 @@ func (r *jsonReader) whole() (*Value, error) {
 	return r.value(0)
 }
 
-// check fails unless the text consists of exactly one value. It does not advance the decoder.
+// check fails unless the text consists of exactly one value. If it succeeds, it has not advanced the
+// decoder.
 func (r *jsonReader) check() error {
 	var whole json.RawMessage
 	err := json.Unmarshal(r.data, &whole)

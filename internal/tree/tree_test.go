@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestJSONAndYAMLAgree: the same text in both forms has the same value.
+// TestJSONAndYAMLAgree checks that a YAML text, and the JSON text with the same content, are read as the
+// same value.
 func TestJSONAndYAMLAgree(t *testing.T) {
 	for yaml, json := range map[string]string{
 		"a: 1\nb: [x, 2.50, true, ~]\n":               `{"a":1,"b":["x",2.50,true,null]}`,
@@ -41,7 +42,7 @@ func TestJSONAndYAMLAgree(t *testing.T) {
 	}
 }
 
-// TestPlaces: an error names the file, the line and the column.
+// TestPlaces checks the errors for malformed files: the file name, the line and the column in them.
 func TestPlaces(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n  b: 2\n":              "f.yaml:2:4: this is not YAML: ",
@@ -77,7 +78,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAliasesHaveAnEnd: few lines do not become more values than memory holds, nor a value without an end.
+// TestAliasesHaveAnEnd checks that a YAML text is refused if its nested aliases expand to too many values,
+// or if a value contains an alias of itself.
 func TestAliasesHaveAnEnd(t *testing.T) {
 	text := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
@@ -181,7 +183,8 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// TestAliasesOfTexts: a text that stands there once does not become more than memory holds, either.
+// TestAliasesOfTexts checks that a YAML text is refused if its aliases repeat a long text, or many values,
+// so often that the result takes too much memory.
 func TestAliasesOfTexts(t *testing.T) {
 	for name, text := range map[string]string{
 		"values": "a: &a '" + strings.Repeat("x", 1<<20) + "'\nb: [" + strings.Repeat("*a,", 20) + "]\n",
@@ -198,8 +201,8 @@ func TestAliasesOfTexts(t *testing.T) {
 	}
 }
 
-// TestManyMembers: an object of many members is read in time that grows with their number, and is not looked
-// through member by member where it is wrong.
+// TestManyMembers checks that a repeated name is found among 200,000 members without quadratic time, and
+// that Locate makes few checks on such an object.
 func TestManyMembers(t *testing.T) {
 	const n = 200_000
 	var json, yaml strings.Builder

@@ -74,7 +74,8 @@ func TestEmulator(t *testing.T) {
 	}
 }
 
-// list reads a list: each line that is no comment is a name and what follows it.
+// list reads a file with one test per line. It maps the name of each test to the rest of its line: a
+// reason, or flags of the server. Lines that begin with # are comments.
 func list(t *testing.T, file string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -91,7 +92,7 @@ func list(t *testing.T, file string) map[string]string {
 	return names
 }
 
-// emulatorTests finds the tests in the SDK's source, sorted.
+// emulatorTests returns the names of all emulator tests in the SDK's source, sorted.
 func emulatorTests(t *testing.T) (names []string) {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", sdk).Output()
@@ -116,7 +117,8 @@ func emulatorTests(t *testing.T) (names []string) {
 	return names
 }
 
-// serve runs Mayfly in the emulator's place and returns the file of its certificate.
+// serve starts Mayfly with these flags on the emulator's port until the test ends. It returns the path of
+// a file with the server's certificate.
 func serve(t *testing.T, flags []string) string {
 	t.Helper()
 	bin, err := sdktest.Build(t.TempDir())
@@ -148,8 +150,8 @@ func serve(t *testing.T, flags []string) string {
 	return file
 }
 
-// compile builds the SDK's tests. That is a step of its own because a go command that is told SSL_CERT_FILE
-// can download nothing.
+// compile builds the SDK's tests and returns the path of the binary. Building is separate from running,
+// because a go command whose environment has SSL_CERT_FILE cannot download modules.
 func compile(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "azcosmos.test")
@@ -159,8 +161,8 @@ func compile(t *testing.T) string {
 	return bin
 }
 
-// run runs the named tests and returns for each what became of it ("pass", "fail", "skip", or "" where it was
-// not run) and what it printed.
+// run runs the named tests of the SDK. It returns the result of each ("pass", "fail", "skip", or none if
+// it did not run) and its output.
 func run(t *testing.T, bin, certificate string, names []string) (results, output map[string]string) {
 	t.Helper()
 	cmd := exec.Command("go", "tool", "test2json", bin, "-test.v=test2json", "-test.timeout=5m", "-test.run=^("+strings.Join(names, "|")+")$")

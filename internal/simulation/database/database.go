@@ -61,7 +61,8 @@ func New(o Options) *Database {
 	return d
 }
 
-// Wait waits for commits that are executed late. No engine may be open.
+// Wait waits until the commits that are executed late, after their servers have lost the connection, are
+// done. No engine may be open.
 func (d *Database) Wait() { d.late.Wait() }
 
 // Stats returns the counters.
@@ -198,14 +199,14 @@ func (d *Database) reportLocked(scopes [][]byte) {
 	}
 }
 
-// chance returns true with a probability, which p reads from the settings of the network.
+// chance returns true with the probability that p returns for the settings of the network.
 func (d *Database) chance(draws *rand.Rand, p func(Network) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return draws.Float64() < p(d.o.Network)
 }
 
-// between returns a random duration.
+// between returns a random duration from lowest to highest.
 func (d *Database) between(lowest, highest time.Duration) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
 
-// TestConformance runs the conformance suite of engines over the model.
+// TestConformance runs the conformance suite of engines on engines of the simulated database.
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
 		d := database.New(database.Options{})

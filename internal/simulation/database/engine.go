@@ -144,7 +144,7 @@ func (e *Engine) Running(done <-chan struct{}) {
 	}
 }
 
-// Close waits for running calls, makes everything durable and releases the resources.
+// Close waits for running calls and disconnects the server from the database.
 func (e *Engine) Close() error {
 	if err := e.calls.Close(); err != nil {
 		return err

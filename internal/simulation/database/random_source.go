@@ -2,9 +2,9 @@ package database
 
 import "github.com/mayflydb/mayfly/ttl"
 
-// randomSource is a source of random numbers that depend only on a seed and the current time. A number does
-// not depend on how many were drawn before. So if two runs of a simulation differ in one drawn number, all
-// later numbers are still equal.
+// randomSource is a source of random numbers that depend only on a seed, the current time, and how many
+// numbers were drawn at that time. So if two runs of a simulation draw different numbers at one time, they
+// still draw the same ones at all later times.
 type randomSource struct {
 	clock ttl.Clock
 	seed  uint64

@@ -28,7 +28,8 @@ type session struct {
 	server string
 	scopes [][]byte // in byte order, each once
 
-	// Guarded by the database's mutex.
+	// state says whether the transaction is open, aborted or committed. It and the following fields are
+	// guarded by the database's mutex.
 	state  txnState
 	busy   bool // a statement is running: the transaction is not idle
 	held   []*scopeLock
@@ -49,7 +50,7 @@ type lockWaiter struct {
 	granted chan struct{}
 }
 
-// compare orders sessions by their beginnings.
+// compare orders transactions by the time at which they began.
 func (s *session) compare(other *session) int { return cmp.Compare(s.n, other.n) }
 
 // start begins a transaction.

@@ -21,7 +21,8 @@ type pendingUpdate struct {
 	lead chan struct{} // receives when the request is the first in a queue; capacity 1
 	done chan struct{} // closed when another request has run this one
 
-	// The outcome.
+	// err and the following fields are the outcome of the call: err is what Update returns, nil after a
+	// commit.
 	err      error
 	at       []engine.ScopePosition
 	started  bool

@@ -39,7 +39,9 @@ type PagePosition struct {
 	At     WalkProgress // the position, if sources are read one after the other
 	Source int          // of the last document; -1: unknown
 	Rid    uint64       // of the last document
-	// rows of the document returned so far, 0 for all; blocking form: rows of the result returned so far
+	// Rows is the number of rows of the last document that have been returned; 0: all. In the form
+	// Blocking, where all rows are made before the first is returned, it is the number of returned rows of
+	// the result
 	Rows   int
 	Offset int64
 	Limit  int64 // -1: none

@@ -31,8 +31,8 @@ func whole(spans []SourceSpan) (all SourceSpan) {
 	return all
 }
 
-// NumberedSpans returns spans for n sources for which no key intervals are given: the i-th goes from i to
-// i+1.
+// NumberedSpans returns spans for n sources for which no key intervals are given: the i-th goes from the
+// number i to i+1, as 4 bytes. The first span has no lower and the last no upper bound.
 func NumberedSpans(n int) []SourceSpan {
 	spans := make([]SourceSpan, n)
 	for i := range n - 1 {

@@ -14,7 +14,8 @@ type walkedDocument struct {
 	rid uint64
 }
 
-// Cut returns the spans between bounds.
+// cut divides all keys at the given bounds, single bytes in ascending order, and returns the resulting
+// spans.
 func cut(bounds []byte) []SourceSpan {
 	spans := make([]SourceSpan, len(bounds)+1)
 	for i, b := range bounds {
@@ -28,8 +29,8 @@ func (s SourceSpan) contains(p walkedDocument) bool {
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
 
-// TestProgress: however sources are divided between the pages of a walk, and wherever it is continued in
-// parts, each document is met once.
+// TestProgress reads random documents page by page while the sources are divided at random, and sometimes
+// continues each source in a walk of its own. It checks that each document is returned exactly once.
 func TestProgress(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -120,7 +121,8 @@ func TestProgressCovers(t *testing.T) {
 	}
 }
 
-// FuzzProgress reads anything, and what it can read it writes alike.
+// FuzzProgress parses any bytes as a WalkProgress. A progress that can be parsed must be the same after it
+// is encoded and parsed again.
 func FuzzProgress(f *testing.F) {
 	spans := cut([]byte{20, 30})
 	p := Begin(spans).Reach(spans, 1, 77, 2)

@@ -110,7 +110,8 @@ type Execution struct {
 	more     bool                   // there is another page
 	last     []byte                 // DISTINCT in order: the previous row
 	past     *eval.RowHashes        // DISTINCT in the order of rids: hashes of all previous rows
-	// past has to be computed again from the documents that earlier pages have read
+	// replay is set if the field past (the rows that earlier pages of a DISTINCT have returned) must be
+	// computed again from the documents that these pages have read
 	replay     bool
 	caughtUp   bool                // past has been rebuilt
 	spilled    *spilledRows        // rows stored by the previous page or by this one
@@ -130,7 +131,8 @@ type Execution struct {
 	single     bool // each document has one row
 }
 
-// Run makes one page. See Plan.Run in package query.
+// Run runs a plan over sources and returns one page of the result, the first one or the one after
+// o.Cursor: see Plan.Run of package query.
 func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env, o RunOptions) (Page,
 	error) {
 	x := &Execution{Plan: p, sources: sources, Opts: o.WithDefaults(), tune: o.Tune}
@@ -169,7 +171,7 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	return x.page, nil
 }
 
-// drop releases the DISTINCT set and the stored rows that the page has not left to the next page.
+// drop releases the DISTINCT set and the stored rows, unless the page has passed them on to the next page.
 func (x *Execution) drop() {
 	if x.past != nil {
 		x.past.Close()
@@ -245,7 +247,8 @@ func (x *Execution) scan(src source.Source, after uint64) source.Documents {
 	return docs
 }
 
-// pass counts work done between documents, and returns the error that ends the run.
+// pass adds work, in the units of lang.EntryWork and lang.RowWork, to what the run has done. It returns an
+// error if the run has to end.
 func (x *Execution) pass(work int) error {
 	if !x.Run.Spend(work) {
 		return x.Run.Err
@@ -359,5 +362,5 @@ func (x *Execution) resumed() int {
 	return 0
 }
 
-// wasReturned reports whether an earlier page has returned the row.
+// wasReturned reports whether an earlier page has returned the current row of the current document.
 func (x *Execution) wasReturned() bool { return x.rowInDoc <= x.resumed() }

@@ -34,7 +34,8 @@ func (x *Execution) compare(a, b *sortEntry) int {
 	return c
 }
 
-// backwards reports whether rows with equal keys are returned last to first.
+// backwards reports whether rows with equal ORDER BY keys are returned in descending order of rids: that
+// is so if the first key is DESC.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
 // orderKey appends the key of the current document: the encodings of its values for the ORDER BY keys.
@@ -264,7 +265,7 @@ func (x *Execution) firstOf(open []orderedDocuments) int {
 	return first
 }
 
-// repeats reports whether a row equals the previous one.
+// repeats reports whether a row equals the row of the previous call.
 func (x *Execution) repeats(row []byte) bool {
 	key := jsondoc.AppendOrdered(nil, jsondoc.Of(row))
 	if x.last != nil && string(key) == string(x.last) {

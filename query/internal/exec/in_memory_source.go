@@ -79,7 +79,8 @@ func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.Terms { return emptyI
 // Partition returns false, because a list has no partitions.
 func (s *inMemorySource) Partition() (source.Postings, bool) { return nil, false }
 
-// emptyIndexTerms iterates over no index entries; values in memory have no index.
+// emptyIndexTerms is an iterator over index entries that returns none, for values in memory, which have no
+// index.
 type emptyIndexTerms struct{}
 
 func (emptyIndexTerms) Next() bool    { return false }

@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// valueList makes a list whose positions have gaps.
+// valueList returns a list of objects with these texts. Their positions have gaps: 2, 5, 8 and so on.
 func valueList(texts ...string) (list []exec.InMemoryObject) {
 	for i, text := range texts {
 		list = append(list, exec.InMemoryObject{Position: uint64(3*i + 2), Text: []byte(text)})
@@ -20,7 +20,8 @@ func valueList(texts ...string) (list []exec.InMemoryObject) {
 	return list
 }
 
-// runValues makes all pages of a query over a list and joins the rows of each.
+// runValues runs a query over a list in pages of size rows. It returns a string for each page: its rows,
+// separated by blanks.
 func runValues(t *testing.T, text string, size int, list []exec.InMemoryObject) (pages []string) {
 	t.Helper()
 	p, err := plan.Prepare(text, nil, bind.ContainerInfo{Lenient: true})
@@ -72,8 +73,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestValuePages: a page has a cursor only where another row follows, and pages go on from a position,
-// whatever has become of the value there.
+// TestValuePages checks the number of pages, so that none has a cursor without a row after it. It also
+// checks that a page resumes at a cursor even if the object at that position has been removed from the
+// list.
 func TestValuePages(t *testing.T) {
 	list := valueList(`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`)
 	for text, want := range map[string]int{

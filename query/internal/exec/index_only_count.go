@@ -68,8 +68,9 @@ func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
 	return x.enter(d, x.Plan.Rows), nil
 }
 
-// onlyFrom computes groups from the indexes alone. done is false if that is not possible, or if reading the
-// documents is cheaper.
+// onlyFrom computes, from the indexes alone, the aggregates or groups of a plan that allows this: a count
+// of documents, aggregates of values, or groups by value. done is false if that is not possible, or if
+// reading the documents is cheaper.
 func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	switch {

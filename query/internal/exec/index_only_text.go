@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// countTexts computes counts from the index of words. done is false if reading the documents is cheaper.
+// countTexts computes aggregates that count documents, words, or texts with a term, from the full-text
+// index. done is false if reading the documents is cheaper.
 func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 	people, few, err := x.liveSets()
 	if err != nil || few {

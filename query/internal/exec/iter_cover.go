@@ -146,8 +146,8 @@ func (wk *indexWalker) leave() error {
 	return err
 }
 
-// unread handles a row whose document has not been read yet. If OFFSET skips the row, skipped is true;
-// otherwise unread reads the document now.
+// unread handles a row whose document has not been read yet. skipped is true if OFFSET skips the row, or
+// if the document does not exist any more. Otherwise unread reads the document now.
 func (x *Execution) unread() (d source.Document, skipped bool, err error) {
 	if x.done.Offset > 0 {
 		x.done.Offset--

@@ -212,7 +212,8 @@ func (g *SortedRIDs) Close() error {
 	return nil
 }
 
-// list opens an access that consists only of posting lists.
+// list opens an index access of the plan that reads only posting lists. It returns the sorted rids of the
+// access's candidate documents.
 func (x *Execution) list(src source.Source, a plan.IndexAccess) source.Postings {
 	switch a := a.(type) {
 	case *plan.KeysAccess:

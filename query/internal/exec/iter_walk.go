@@ -33,8 +33,8 @@ type indexWalker struct {
 	key     []byte          // the last key that was found to be exact
 	misses  int             // entries without a matching document
 	allowed *allowedRIDs    // documents that may match; nil: any
-	// maxSkips is how many entries may be skipped before the walk pauses, plus some for each matching
-	// document; 0: any number
+	// maxSkips is how many entries without a match the walk may skip, in addition to some for each match,
+	// before it is restricted or replaced (see adaptiveIndexWalk); 0: any number
 	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
@@ -125,8 +125,8 @@ func (wk *indexWalker) resumeUndefined() {
 	}
 }
 
-// from returns the key at which a forward walk resumes if the previous page has ended at key. If key stands
-// for exactly one value, the walk resumes behind the last document that was returned.
+// from returns the lowest key that a forward walk has to read to continue if the previous page has ended
+// at key. The walk may meet documents that were returned, which isAfterStart skips.
 func (wk *indexWalker) from(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -141,7 +141,7 @@ func (wk *indexWalker) from(key []byte) []byte {
 	return binary.BigEndian.AppendUint64(bytes.Clone(key), f.Rid+1)
 }
 
-// until is from for a backward walk: it returns the key at which the walk resumes.
+// until is the counterpart of from for a backward walk: it returns the key before which the walk begins.
 func (wk *indexWalker) until(key []byte) []byte {
 	f := &wk.x.from
 	switch {
@@ -302,7 +302,7 @@ func (wk *indexWalker) read() bool {
 	return wk.x.passEntry() == nil && wk.terms.Next()
 }
 
-// flips reports whether the index holds rows with equal keys in the opposite order to the query's.
+// flips reports whether the index holds rows with equal keys in the order opposite to the query's.
 func (wk *indexWalker) flips() bool { return wk.w.Reverse != wk.x.backwards() }
 
 // reach makes a loaded document the current one and reports whether it comes after the beginning of the page.

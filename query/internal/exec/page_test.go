@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// tens are the objects with the numbers 0 to 9, with their remainders by 3 and a list of two.
+// tens returns ten objects, {"n":n,"m":n%3,"l":[1,2]} for n from 0 to 9.
 func tens() []exec.InMemoryObject {
 	var texts []string
 	for n := range 10 {
@@ -22,7 +22,8 @@ func tens() []exec.InMemoryObject {
 	return valueList(texts...)
 }
 
-// TestPagesJoin: whatever the size of the pages, their rows are those of the whole result.
+// TestPagesJoin checks with several queries that the rows of all pages together are the rows of a single
+// large page, for pages of 1 to 4 rows.
 func TestPagesJoin(t *testing.T) {
 	for _, text := range []string{
 		"SELECT VALUE c.n FROM c",
@@ -76,7 +77,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestForeignCursors: a cursor is valid for the query and the scope of which it is.
+// TestForeignCursors checks that a cursor of another query or scope, or a malformed one, is refused with a
+// *queryerror.CursorError.
 func TestForeignCursors(t *testing.T) {
 	prepare := func(text string) *plan.Plan {
 		p, err := plan.Prepare(text, nil, bind.ContainerInfo{Lenient: true})

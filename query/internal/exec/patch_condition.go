@@ -17,11 +17,11 @@ type PatchCondition struct {
 	plan *plan.Plan
 }
 
-// PrepareCondition parses and binds
+// PrepareCondition parses the condition of a conditional patch and resolves its names:
 //
 //	FROM name [[AS] alias] [WHERE condition]
 //
-// The error is an *Error.
+// An invalid condition is a *queryerror.Error.
 func PrepareCondition(text string, info bind.ContainerInfo) (*PatchCondition, error) {
 	q, err := syntax.ParseCondition(text)
 	if err != nil {

@@ -46,7 +46,8 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestConditionStops: the rows of a condition's subquery end with their context.
+// TestConditionStops checks that Match of a condition with an expensive subquery ends when its context
+// ends.
 func TestConditionStops(t *testing.T) {
 	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN "+
 		"d IN c.l "+

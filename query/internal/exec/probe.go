@@ -209,7 +209,8 @@ func (p *accessPathProbes) note(how string) {
 // query makes one for each source.
 const maxChoices = 16
 
-// accessPathChoice is the choice made in one source, for Explain.
+// accessPathChoice records how a page found the documents of one source: the access paths that it tried,
+// and the method that it chose. Explain shows it.
 type accessPathChoice struct {
 	method string
 	paths  []string // the paths with their counts

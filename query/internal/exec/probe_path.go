@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// accessPath is an access of one source and the entries that have been read through it.
+// accessPath is one way to find the documents of a source that may match: an access of the plan to an
+// index, or the posting list of the partition key. It holds the rids that have been read so far.
 type accessPath struct {
 	access plan.IndexAccess // nil: the posting list of the partition key
 	rids   []uint64         // read so far, in the order of reading

@@ -92,7 +92,8 @@ func (s *ridFilter) accepts(rid uint64) bool {
 	return s.member < len(s.p.members) && s.p.members[s.member] == rid
 }
 
-// countDocuments counts the documents of a source.
+// countDocuments returns the number of live documents of a source. It reads all of them if the source does
+// not keep this number.
 func (x *Execution) countDocuments(src source.Source) (n int64, err error) {
 	if c, ok := src.(source.DocumentCounter); ok {
 		if n, ok := c.Count(); ok {

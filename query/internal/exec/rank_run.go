@@ -34,8 +34,8 @@ type textCollectionStats struct {
 	hits             []float64 // number of texts that have each term
 }
 
-// rankScoreState is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with what a run knows of
-// it.
+// rankScoreState is one score of ORDER BY RANK, such as FullTextScore(c.text, "x"), with the statistics of
+// the texts and, if they were read from the index, the scores of the texts.
 type rankScoreState struct {
 	*plan.CompiledRankScore
 	stats   textCollectionStats

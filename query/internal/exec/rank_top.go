@@ -276,7 +276,8 @@ func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankScoreState,
 	return x.emitOthers(seen, row)
 }
 
-// emitOthers returns the documents that are not among the best by any score. seen holds those that are.
+// emitOthers makes each matching document that is not among the best by any score the current one and
+// calls row. seen holds the documents that are among the best.
 func (x *Execution) emitOthers(seen map[scoredDocument]bool, row func() bool) error {
 	for i, src := range x.sources {
 		docs, err := x.candidates(src, 0, true)

@@ -26,7 +26,8 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
 }
 
-// groupsFromIndex computes groups from the indexes alone. done is false if that is not possible.
+// groupsFromIndex computes groups or aggregates from the indexes alone: by onlyFrom or, if they count
+// texts or words, by countTexts. done is false if that is not possible.
 func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
 	if n.IndexOnly != nil {
 		if done, err = x.onlyFrom(g); done || err != nil {

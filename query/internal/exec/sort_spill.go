@@ -128,7 +128,8 @@ func (b *sortedBatch) nextSpilled() (bool, error) {
 	return false, b.x.Run.Err
 }
 
-// close stores the files for the next page.
+// close passes the files with the sorted documents on to the next page, or deletes them if no page
+// follows.
 func (b *sortedBatch) close() error {
 	if b.it == nil {
 		return nil

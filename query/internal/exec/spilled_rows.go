@@ -56,7 +56,7 @@ func (l *spilledRows) close() {
 	}
 }
 
-// takeSpilled moves the rows that the previous page stored into x.left, if they are valid.
+// takeSpilled sets x.spilled to the rows that the previous page stored, if they are still valid.
 func (x *Execution) takeSpilled() {
 	if x.Opts.Cursor == "" || x.Opts.Memory == nil || x.Run.Env.Temp == nil {
 		return

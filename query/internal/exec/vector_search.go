@@ -97,7 +97,8 @@ func (d *vectorDistances) walk() (usable bool, err error) {
 	return usable, err
 }
 
-// each calls fn with all entries of a key until fn returns false.
+// each calls fn for each index entry of a key. It stops if fn returns an error or usable is false, and
+// returns what fn has returned.
 func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
 	err error) {
 	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)

@@ -61,8 +61,9 @@ func SetReason(body []byte, why DeadLetterReason) ([]byte, error) {
 	return m.AppendStored(nil), nil
 }
 
-// Check refuses a message that exceeds the limits, or that has no session id if the store requires
-// one. A topic accepts messages without a session id even if its subscriptions require one.
+// Check refuses a message that exceeds the limits, whose partition key differs from its session id, or
+// that has no session id if the store requires one. A topic accepts messages without a session id even if
+// its subscriptions require one.
 func Check(s *view.MessageStore, m *message.Message) error {
 	session, has := m.SessionID()
 	if !has && s.BySession {

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// TestIndex: the filters that match a message are among the candidates, in order, and the candidates are far
-// fewer than the filters.
+// TestIndex checks with random filters and messages that Candidates returns all filters that match, in
+// order, and far fewer than all filters.
 func TestIndex(t *testing.T) {
 	seed := metamorphic.FirstSeed()
 	t.Log("seed", seed)

@@ -15,7 +15,8 @@ import (
 
 const cid = 1 | layout.CIDBit
 
-// halves returns a state with two ranges that meet at "80", and one range of a former container.
+// halves returns a state with two partition ranges, divided at the effective partition key 80, and the
+// range "2", from 40 to C0, of a former container of the same name.
 func halves(t *testing.T) *container.State {
 	t.Helper()
 	st := &container.State{Version: container.FirstVersion, Rec: record.Container{
@@ -56,7 +57,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestFormer: the id of a range of a former container stands for the span that the range had.
+// TestFormer checks that the id of a range of a former container of the same name stands for the interval
+// of partition keys that the range had.
 func TestFormer(t *testing.T) {
 	st := halves(t)
 	for id, want := range map[string]bool{"2": true, "3": true, "0": false} {
@@ -85,7 +87,8 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestShown: a position never goes back, and stays what it was once the range has been split.
+// TestShown checks that the LSN that Show returns never falls, and that Clamp limits it to the last LSN
+// before a split.
 func TestShown(t *testing.T) {
 	s := halves(t).Ranges[0]
 	for _, c := range []struct{ lsn, want uint64 }{{7, 7}, {5, 7}, {8, 8}} {
@@ -99,7 +102,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestCurrent: a mark with another version refuses the state, whichever store has written it.
+// TestCurrent checks that Current refuses a state whose version differs from the one in the mark, and
+// ignores the other bits of the mark.
 func TestCurrent(t *testing.T) {
 	st := halves(t)
 	if err := st.Current(77<<32 | container.FirstVersion); err != nil {
@@ -132,7 +136,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestShapes: a shape is known once a transaction has learned it, until the cache forgets everything.
+// TestShapes checks that the cache has a shape after Learn and until Forget, and that a deletion of the
+// whole index empties it.
 func TestShapes(t *testing.T) {
 	var b container.DocumentShapeCache
 	name := container.DocumentShapeHash{1}

@@ -55,8 +55,8 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePathSpec) {
 }
 
 // KeepsRecency reports whether a new container has a composite index that orders the documents of each
-// partition by _ts. A container whose partition key is the id has none, because each of its partitions is a
-// single document.
+// partition by _ts. A container whose partition key is the id, or ends with it, has none, because each of
+// its partitions is a single document.
 func KeepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
@@ -122,7 +122,8 @@ func (st *State) StillIndexedBy(next *State) (list []json.RawMessage) {
 	return list
 }
 
-// IsEmpty reports whether the container has no document.
+// IsEmpty reports whether the container stores no document, not even a dead one (expired or deleted, but
+// not purged).
 func (st *State) IsEmpty(r engine.Reader) (bool, error) {
 	for _, s := range st.Ranges {
 		n, err := view.Count(r, layout.ScopeFamily(s.Scope, layout.FamilyItem), 1)

@@ -35,8 +35,9 @@ type Partition struct {
 	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
-	// Purged counts the items purged since the reaper last cleared their place, and FirstPurged is the first
-	// of them: see transaction.ClearAround. Both belong to the reaper.
+	// Purged counts the purged items whose deleted keys the reaper has not yet covered by a range
+	// deletion, and FirstPurged is the first of these items: see transaction.ClearAround. Only the reaper
+	// uses both.
 	Purged      int
 	FirstPurged sweep.ExpiryCandidate
 
@@ -143,7 +144,8 @@ func (s *Partition) Moments(r engine.Reader, note func(k MomentKind, t int64)) e
 	return nil
 }
 
-// lastFeedTime returns the second of a range's newest change; 0 if it has none.
+// lastFeedTime returns the second of the newest entry in a range's feed of latest versions; 0 if it has
+// none.
 func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyFeed), true)
 	if it.Next() {
@@ -157,7 +159,8 @@ func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	return ts, err
 }
 
-// lastVersionTime returns the second of a range's newest version; 0 if it has none.
+// lastVersionTime returns the second of the newest entry in a range's feed of all versions; 0 if it has
+// none.
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {

@@ -58,8 +58,9 @@ func (st *State) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 	return view.Tombstoned(st.Tombstones, h, pk)
 }
 
-// Moves reports whether an item that has expired has to be moved to the expiry sink instead of being deleted:
-// the sink was set before the item expired, and the item was not deleted with its whole partition key.
+// Moves reports whether an expired item has to be moved to the expiry sink, the container for expired
+// items, instead of being deleted: the sink was set before the item expired, and the item was not deleted
+// with its whole partition key.
 func (st *State) Moves(ghost *view.Item) bool {
 	none := definition.ExpirySink{}
 	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {

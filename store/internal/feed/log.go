@@ -57,7 +57,8 @@ type ExpiryLogPage struct {
 	Lost bool
 }
 
-// KeepsLog fails with CodeBadRequest if a container keeps no log of expiries.
+// KeepsLog returns an error with CodeBadRequest if a container keeps no log of expiries, and nil if it
+// keeps one.
 func KeepsLog(state *view.ContainerState) error {
 	if !state.Logs {
 		return fault.New(fault.CodeBadRequest,

@@ -95,7 +95,8 @@ type Reader struct {
 	since int64 // changes of this second and before are skipped
 	full  bool
 	until layout.WriteSequence // if full: the last sequence of the transaction at whose end the page must end
-	// the last sequence of the transaction of the latest change; 0: no change of the range yet
+	// the sequence (LSN and number) of the last write in the transaction of the latest change; 0: no
+	// change of the range yet
 	whole layout.WriteSequence
 	rows  []latestFeedEntry // reused memory, like the two fields below
 	keys  [][]byte

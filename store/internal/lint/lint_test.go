@@ -33,7 +33,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// A loop of writes makes a line for the first, the tenth, the hundredth; one about null is written once.
+// TestNote checks that Note calls warn for the first, 10th, 100th and 1000th write that breaks a rule, and
+// only once for a ttl of null.
 func TestNote(t *testing.T) {
 	var book ViolationCounters
 	lines := map[definition.LintViolations][]uint64{}

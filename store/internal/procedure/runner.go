@@ -48,7 +48,8 @@ func (x *Runner) Procedure(id string) (resource.Resource, error) {
 	return x.Resources(record.KindStoredProcedure).Read(id)
 }
 
-// Ready compiles a script. It fails with CodeForbidden if the script is blocked: see violation_counts.go.
+// Ready compiles a script. It fails with CodeForbidden if the script is blocked because it has exceeded
+// its limits several times.
 func (x *Runner) Ready(res *resource.Resource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
