@@ -98,8 +98,9 @@ type operationExchange struct {
 	ans  cosmos.Answer
 	sent []requestlog.HeaderField // request headers; equal names follow each other
 	head []byte                   // response headers as lines, unless call.mapped is set
-	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
-	// net/http does not send the response.
+	// known are the response headers that net/http itself must see, such as Content-Length; the others are
+	// in head. It is empty if all headers are in net/http's own map, or if net/http does not send the
+	// response.
 	known []requestlog.HeaderField
 }
 

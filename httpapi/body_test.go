@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// echoBody runs readBody on a request and answers with what it read.
+// echoBody calls readBody for a request that addresses a resource of kind k. It returns the status of the
+// response and the number of bytes read; the number is -1 if reading failed.
 func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 	read := -1
 	w, _ := answerTo(t, r, func(c *activeRequest) error {
@@ -63,8 +64,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused
-// the request.
+// TestLargeBodyGetsItsAnswer checks that a client that sends its whole body before it reads receives the
+// response, even if the server refuses the request because of its size or its missing authorization.
 func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
@@ -145,7 +146,8 @@ func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunk
 	return r.StatusCode
 }
 
-// Who says at once that far too much will come is answered at once.
+// TestHugeBodyIsRefusedAtOnce checks that a request whose Content-Length is far above the limit gets 413
+// without the server reading the body, and that the connection is then closed.
 func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})

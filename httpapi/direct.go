@@ -19,7 +19,7 @@ import (
 // the step guarded: no page in a browser can send a frame.
 
 // maxFrames is the maximum number of requests in progress on one direct-mode connection. Clients open
-// another connection when they have thirty.
+// another connection when one of theirs has thirty requests in progress.
 const maxFrames = 256
 
 // directPage is the time limit for one page of a query. A client in direct mode waits 5 or 6 seconds for a
@@ -95,8 +95,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 	}()
 }
 
-// directModeReply is the response to a frame. Its head consists of tokens, which package rntbd makes from
-// values.
+// directModeReply is the response to a request in direct mode. Its head consists of RNTBD tokens
+// (numbered, typed header fields), which package rntbd makes from these values.
 type directModeReply struct {
 	w      *rntbd.Response // nil over HTTP
 	status int             // 0: the response has not been sent

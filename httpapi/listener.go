@@ -26,8 +26,8 @@ type sniffListener struct {
 	conf   *tls.Config // nil: HTTP only
 	conns  *openConns
 	frames func(*sniffConn) // takes over direct-mode connections; nil: none
-	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
-	// keep that. The function may be nil.
+	// refusal returns the response to send in place of answer, an error response that net/http itself has
+	// made, or nil to send answer unchanged. The function may be nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig
 	turns     *priority.TurnLimiter // of new connections
@@ -58,7 +58,8 @@ type sniffConn struct {
 	conf   *tls.Config
 	conns  *openConns
 	frames func(*sniffConn)
-	// see sniffListener.refusal
+	// refusal is the function of sniffListener that replaces error responses of net/http itself; may be
+	// nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig // nil: net/http serves all requests
 	short     *fastPathConn   // nil until the connection serves a read by itself
@@ -90,8 +91,8 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read reads plain or decrypted bytes. It answers simple requests for single items itself, without net/http,
-// which does not see their bytes: see fast_path_conn.go.
+// Read reads plain or decrypted bytes. Simple requests for single items are answered here, without
+// net/http, which does not receive their bytes.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {

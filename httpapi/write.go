@@ -19,7 +19,8 @@ const (
 	stallTimeout = 10 * time.Second // time limit for each of these pieces
 )
 
-// testResponse sends the response, head and body.
+// answer sends the response, head and body. If the request failed, the rest of its body is read first or
+// afterwards.
 func (c *activeRequest) answer() {
 	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
 	c.deliver()
