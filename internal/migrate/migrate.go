@@ -21,7 +21,8 @@ const (
 // workers is the number of chunks that are written at a time.
 const workers = 4
 
-// maxPasses is the number of the pass that must not find a difference any more, otherwise Copy fails.
+// maxPasses is the maximum number of passes over all keys. Copy fails if the last of them still finds a
+// difference.
 const maxPasses = 3
 
 // ErrDiffers is returned by Copy if source and target still differ after several passes although nobody

@@ -150,7 +150,7 @@ func (d *documentHistories) add(key docKey) *documentHistory {
 
 func groupOf(key docKey) string { return key.container + "/" + key.partition }
 
-// begin records that a client begins to write a version of a document.
+// begin records that a client begins to write the next version of a document, and returns that version.
 func (d *documentHistories) begin(doc *documentHistory, v documentVersion) *documentVersion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -304,7 +304,8 @@ func (d *documentHistories) checkUnique(doc *documentHistory, v *documentVersion
 	}
 }
 
-// own records the LSN of a stored version, and checks that no other write has it.
+// own records the LSN (log sequence number) of a stored version, and checks that no other write in the
+// range has it.
 func (d *documentHistories) own(doc *documentHistory, rangeID string, lsn uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -65,7 +65,7 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	return r, err
 }
 
-// loadMeasurement measures how long the operations take that clients run on all servers at the same time.
+// loadMeasurement records how long the creates of all clients take, and how many fail.
 type loadMeasurement struct {
 	c          LoadConfig
 	containers []*store.Container
