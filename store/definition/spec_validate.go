@@ -24,8 +24,8 @@ const (
 	missingIDText = "The input content is invalid because the required properties - 'id; ' - are missing"
 )
 
-// conflictModes and the functions after it return enumerated values of Cosmos DB, in the case in which the
-// service returns them.
+// conflictModes returns the conflict resolution modes of Cosmos DB, in the case in which the service
+// returns them.
 func conflictModes() []string { return []string{"LastWriterWins", "Custom"} }
 
 func geospatialTypes() []string { return []string{string(Geography), string(Geometry)} }

@@ -21,8 +21,8 @@ type rowOrdering struct {
 	implied  bool             // the text of the query has no ORDER BY: see orderDistinct
 	Walk     *OrderedWalk     // nil: no range or composite index has this order
 	Vectors  *VectorOrder     // nil: no vector index has this order
-	// nil: no index of words has this order. If Walk, Vectors and Texts are all nil, the documents are
-	// sorted
+	// Texts says how a full-text index returns the documents in this order; nil: none does. If Walk,
+	// Vectors and Texts are all nil, the documents are sorted.
 	Texts *textOrder
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// leastSquare is the smallest squared length of a query's vector for which the codes in the index (see
-// chooseCodes) can be used.
+// leastSquare is the smallest squared length of a query's vector for which a vector search can use the
+// compressed vectors in the index (see chooseCodes).
 const leastSquare = 1e-60
 
 // chooseCodes decides whether a run can use the codes of vectors, short approximations in the index that give

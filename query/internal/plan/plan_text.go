@@ -109,7 +109,7 @@ func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 // OneLine joins the lines of a printed subquery.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// String describes how the documents are found.
+// String returns the line of the node in the output of a plan: it describes how the documents are found.
 func (n *DocumentsNode) String() string {
 	p := n.plan
 	switch {

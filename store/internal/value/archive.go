@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// By these amounts for each move, an archived document may be larger and more deeply nested than a
-	// document in a request.
+	// archiveBytes and archiveDepth are added to the limits of a document (its size in bytes and its
+	// nesting depth) for each time that it is moved to an archive, because the archive wraps it.
 	archiveBytes = 16 << 10
 	archiveDepth = 2
 )

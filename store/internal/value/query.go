@@ -7,7 +7,7 @@ type QueryRequest struct {
 	Text       string
 	Parameters []Parameter
 	ListOptions
-	// Cross limits what is done for a query whose scope is the whole container.
+	// Cross says whether a query over the whole container is run, merged or refused.
 	Cross CrossPartition
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
