@@ -135,7 +135,8 @@ func TestPointReadAllocations(t *testing.T) {
 	}
 }
 
-// roundTrips serves h on a port and measures one request after the other.
+// roundTrips serves h on a port and benchmarks a request to it, sent repeatedly. body is the expected end
+// of the response.
 func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	conn := newBenchConn(b, h)
 	b.ReportAllocs()
@@ -144,7 +145,7 @@ func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	}
 }
 
-// benchConn is a client's connection to a server of its own.
+// benchConn is a client's connection to a server that serves only this client.
 type benchConn struct {
 	net.Conn
 	in []byte
@@ -167,7 +168,7 @@ func newBenchConn(tb testing.TB, h http.Handler) *benchConn {
 	return &benchConn{conn, make([]byte, 16<<10)}
 }
 
-// roundTrip sends a request and reads its answer, which ends with body.
+// roundTrip sends a request and reads its response up to body, the expected end.
 func (c *benchConn) roundTrip(tb testing.TB, request, body []byte) {
 	if _, err := c.Write(request); err != nil {
 		tb.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 )
 
-// Headers by which clients ask for items in binary JSON.
+// Request headers by which clients accept responses in binary JSON only, or in binary JSON and text.
 var (
 	takesBinary = []string{"x-ms-cosmos-supported-serialization-formats", "CosmosBinary"}
 	takesBoth   = []string{"x-ms-cosmos-supported-serialization-formats", "JsonText,CosmosBinary"}

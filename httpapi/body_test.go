@@ -97,7 +97,7 @@ func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// zeroReader is a body of any size.
+// zeroReader is an endless request body of zero bytes.
 type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) {
@@ -105,7 +105,8 @@ func (zeroReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendAll sends a body whole before it reads the answer's status.
+// sendAll sends a request with a body of size bytes, and reads the response only after that. It returns
+// the status.
 func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)

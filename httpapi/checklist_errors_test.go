@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// failing are requests that fail, each with its status.
+// failing are requests that fail, each with its expected status.
 var failing = []struct {
 	code               int
 	method, path, body string

@@ -25,7 +25,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// start is the moment at which the clocks of tests stand.
+// start is the time at which the clocks of test servers begin and stand still.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // testServer is a server over a store, and a client that signs its requests. Both clocks stand still:
@@ -98,7 +98,7 @@ func (w *testServer) open() {
 	w.h = w.srv.Handler()
 }
 
-// close ends the server and closes the store, which must be consistent.
+// close ends the server, checks that the store is consistent, and closes it.
 func (w *testServer) close() {
 	w.t.Helper()
 	if err := w.srv.Shutdown(context.Background()); err != nil {

@@ -50,7 +50,7 @@ func newDirectTestServer(t *testing.T, change ...func(*testServerOptions)) *dire
 	return w
 }
 
-// rawDirectConn is a connection in direct mode.
+// rawDirectConn is a client's direct-mode connection on which a test sends single RNTBD frames.
 type rawDirectConn struct {
 	*directTestServer
 	c net.Conn

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// rawHTTPConn is a client's connection that sends requests as text.
+// rawHTTPConn is a client's HTTP/1.1 connection on which a test sends requests as text.
 type rawHTTPConn struct {
 	t  *testing.T
 	c  net.Conn
@@ -43,7 +43,7 @@ func (l *rawHTTPConn) write(text string) {
 	}
 }
 
-// read reads an answer.
+// read reads the next response.
 func (l *rawHTTPConn) read() (status int, header http.Header, body string) {
 	l.t.Helper()
 	a, err := http.ReadResponse(l.in, nil)

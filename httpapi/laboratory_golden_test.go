@@ -25,7 +25,8 @@ var omittedMembers = map[string]bool{
 	"x-ms-quorum-acked-lsn": true,
 }
 
-// Parts of bodies that differ from run to run.
+// varying are the parts of response bodies that differ from run to run; the golden file has placeholders
+// for them.
 var varying = []struct {
 	is *regexp.Regexp
 	to string

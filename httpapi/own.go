@@ -36,7 +36,7 @@ func (s *Server) newLabHandler() http.Handler {
 	return e
 }
 
-// laboratoryCall is a call to Mayfly's own API.
+// laboratoryCall is a request to Mayfly's own API in progress, with the error of its handler.
 type laboratoryCall struct {
 	*activeRequest
 	err error // the handler's error

@@ -87,8 +87,8 @@ func TestQueryCases(t *testing.T) {
 	}
 }
 
-// load makes the container of a dataset. Documents without a partition key of their own all get the same one,
-// or are keyed by their ids.
+// load creates the container of a dataset with its documents. If the dataset has no partition key, all
+// documents get the same key if onePK is set, and otherwise their ids are the keys.
 func (d *queryDataset) load(w *testServer, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey

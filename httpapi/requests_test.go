@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// recorded gives the server a log of requests.
+// recorded configures a test server to keep a log of requests.
 func recorded(s *testServerOptions) { s.server.Requests = requestlog.New(requestlog.MinMemory) }
 
 // log returns the entries of the log of requests, read through the API. query is the query string of the

@@ -43,7 +43,8 @@ type Options struct {
 	SourceName, TargetName string
 	// Watched means that the source may be in use. It must then be a WatchedSource.
 	Watched bool
-	// Report, unless nil, is called after each round of chunks. Calls do not overlap.
+	// Report, unless nil, is called with the progress after each round, a number of chunks that are copied
+	// in parallel. Calls do not overlap.
 	Report func(Progress)
 }
 

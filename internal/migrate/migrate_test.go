@@ -172,7 +172,8 @@ func (m *changingSource) View(ctx context.Context, fn func(engine.Reader) error)
 	return err
 }
 
-// TestChangesMeanwhile changes random keys and ranges between all steps of a migration.
+// TestChangesMeanwhile changes random keys and ranges of the source between all steps of a migration, and
+// checks that the target has the changes in the end.
 func TestChangesMeanwhile(t *testing.T) {
 	dir := fill(t, 1)
 	first := metamorphic.FirstSeed()

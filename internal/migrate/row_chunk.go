@@ -19,7 +19,8 @@ type rowChunk struct {
 	rows       []keyValue
 	bytes      int
 
-	// The differences to the target.
+	// sets and deletes are the writes that would make the target equal to the source in this range of
+	// keys.
 	sets    []keyValue
 	deletes [][]byte
 }

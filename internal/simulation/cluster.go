@@ -50,7 +50,8 @@ func (c *cluster) all() []*server {
 	return slices.Clone(c.list)
 }
 
-// remove takes a random server out of service and returns it. It returns nil if none is running.
+// remove takes a random server from the set of running servers and returns it, for the caller to end it.
+// It returns nil if none is running.
 func (c *cluster) remove(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -33,8 +33,9 @@ type LoadReport struct {
 	Rows      float64       // average number of rows that a create writes
 	Median    time.Duration // median time of a create
 	P99       time.Duration
-	// Expected is the throughput by the formula: ranges · group / (round trip + commit + group · processor
-	// time of a create), and at most cores / processor time of a create.
+	// Expected is the throughput by the formula: ranges · Group / (round trip + commit + Group · processor
+	// time of a create), and at most cores / processor time of a create. Group is the average number of
+	// creates in a commit.
 	Expected float64
 	Failed   int
 }

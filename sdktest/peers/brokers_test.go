@@ -32,7 +32,8 @@ const ahead = 100
 // startTime is how long a broker may take from its start until it accepts connections.
 const startTime = time.Minute
 
-// listens waits until a broker accepts connections.
+// listens waits until a broker accepts connections at address. It returns an error if that takes longer
+// than startTime.
 func listens(address string) error {
 	var err error
 	for began := time.Now(); time.Since(began) < startTime; time.Sleep(100 * time.Millisecond) {

@@ -91,7 +91,8 @@ func TestMurmur(t *testing.T) {
 	}
 }
 
-// TestTruncation checks what version 1 sees of a long string: 100 UTF-16 units, at most 101 bytes encoded.
+// TestTruncation checks the truncation of long strings in hash version 1: to 100 UTF-16 units for the
+// hash, and to 101 bytes in the binary encoding.
 func TestTruncation(t *testing.T) {
 	v1 := definition(t, "1", 1)
 	epk := func(s string) string {

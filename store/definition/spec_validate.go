@@ -356,8 +356,8 @@ func checkPath(name, path string) error {
 	return nil
 }
 
-// checkNew checks a path of a list in which each path must be unique. seen has the paths before it; name is
-// the property that contains the list.
+// checkNew checks a path of a list in which each path must be unique, and adds it to seen, the paths
+// before it. name is the property that contains the list.
 func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err

@@ -42,8 +42,8 @@ func OfDocuments(n node) bool {
 	return false
 }
 
-// chain makes the list of the plan's nodes, from the one that returns rows to the one that reads documents.
-// The expressions of rows must have been compiled.
+// chain builds the list of the plan's nodes, from the one that returns rows to the one that reads
+// documents. The expressions that compute rows must have been compiled before.
 func (p *Plan) chain() {
 	p.Nodes = append(p.Nodes[:0], &LimitNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)

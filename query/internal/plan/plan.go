@@ -17,7 +17,8 @@ import (
 // Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
 	eval.FrameLayout
-	// hash of the text and the parameters; without the WHERE if the cursor is an ORDER BY key
+	// Hash is the hash of the query's text and parameters, to which continuation tokens are bound. It
+	// excludes the WHERE clause if the position in the token is an ORDER BY key.
 	Hash      uint64
 	Top       *bind.QueryBlock
 	Rows      *eval.CompiledBlock

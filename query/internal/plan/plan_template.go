@@ -30,7 +30,7 @@ type planTemplate struct {
 	rank     []*bind.RankScore
 	tests    map[syntax.Expr]*IndexTermTest // tests of conditions; nil: the condition has no test
 	paths    map[syntax.Expr]pathFacts      // of operands
-	// text that is hashed for the cursor, if it differs from the text of the query
+	// paging is the text from which Plan.Hash is computed, if it differs from the text of the query.
 	paging  string
 	Names   []string
 	written *bind.Query // before the rules
@@ -171,8 +171,8 @@ func (p *Plan) Written() *bind.Query {
 	return &q
 }
 
-// compiles reports whether a plan needs compiled expressions besides those that make its rows: for answers
-// from an index alone, or for text scores.
+// compiles reports whether a plan needs more compiled expressions than those that compute its rows: for
+// aggregates computed from an index alone, or for text scores.
 func (p *Plan) compiles() bool {
 	return p.Counts != nil || p.IndexOnly != nil || p.Order != nil && p.Order.Texts != nil
 }

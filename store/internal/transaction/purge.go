@@ -15,7 +15,7 @@ import (
 // destination of expired items), where it cannot write. Tx.Blocked names the item.
 var ErrBlocked = errors.New("a document that has expired must be moved first")
 
-// ItemKeys returns the keys of the candidates' items.
+// ItemKeys returns the engine's keys under which the items of the candidates are stored.
 func ItemKeys(s *container.Partition, batch []sweep.ExpiryCandidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))

@@ -32,8 +32,8 @@ func (t *Tx) logExpiry(ghost *StoredItem) {
 // Logs reports whether the transaction adds entries to the log of expiries.
 func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
 
-// Announce adds the expiry of an item to the log of expiries before the item is purged, and marks the item,
-// so that the purge does not log it again.
+// Announce adds the expiry of an item to the log of expiries before the item is purged, and marks the item
+// in its header, so that the later purge does not log it again.
 func (t *Tx) Announce(ghost *StoredItem) {
 	t.take()
 	t.logExpiry(ghost)

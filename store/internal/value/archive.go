@@ -38,7 +38,7 @@ func ArchiveID(ghost *view.Item, n int) string {
 	return ghost.ID[:end] + suffix
 }
 
-// ArchivingItem is an expired item that is being moved to an archive.
+// ArchivingItem is an expired item that is being moved to an archive container, with its origin.
 type ArchivingItem struct {
 	*view.Item
 	Identity  *view.ContainerIdentity // of the container in which it has expired
