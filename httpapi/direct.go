@@ -138,7 +138,7 @@ func (c *activeRequest) describeReply() {
 // directModeConn is a direct-mode connection that has been taken over from net/http.
 type directModeConn struct{ *sniffConn }
 
-// Read implements net.Conn.
+// Read reads decrypted bytes. It first returns those that were read ahead to detect the protocol.
 func (c *directModeConn) Read(p []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(p, c.ahead)
@@ -148,13 +148,15 @@ func (c *directModeConn) Read(p []byte) (int, error) {
 	return c.tls.Load().Read(p)
 }
 
-// Close implements net.Conn.
+// Close closes the connection, which sniffConn.Close does not do any more after the change to direct mode.
 func (c *directModeConn) Close() error { return c.end() }
 
-// SetReadDeadline implements net.Conn.
+// SetReadDeadline sets the deadline of the raw connection. sniffConn.SetReadDeadline has no effect in
+// direct mode.
 func (c *directModeConn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn.
+// SetWriteDeadline sets the deadline of the raw connection. sniffConn.SetWriteDeadline has no effect in
+// direct mode.
 func (c *directModeConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(t) }
 
 var _ net.Conn = (*directModeConn)(nil)

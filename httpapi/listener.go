@@ -212,7 +212,7 @@ func (c *sniffConn) CloseWrite() error {
 	return nil
 }
 
-// SetDeadline implements net.Conn for net/http.
+// SetDeadline sets the deadline of the raw connection. It has no effect after the change to direct mode.
 func (c *sniffConn) SetDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil
@@ -220,7 +220,8 @@ func (c *sniffConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline implements net.Conn for net/http.
+// SetReadDeadline sets the deadline of the raw connection. It has no effect after the change to direct
+// mode.
 func (c *sniffConn) SetReadDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil
@@ -231,7 +232,8 @@ func (c *sniffConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline implements net.Conn for net/http.
+// SetWriteDeadline sets the deadline of the raw connection. It has no effect after the change to direct
+// mode.
 func (c *sniffConn) SetWriteDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil

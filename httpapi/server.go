@@ -239,7 +239,7 @@ func (s *Server) shut() bool {
 	}
 }
 
-// The values of headers that every response has.
+// The values of those headers that are the same in every response.
 const (
 	noStore        = "no-store, no-cache"
 	noCache        = "no-cache"
@@ -252,7 +252,8 @@ const (
 		schemaVersion + "\r\n"
 )
 
-// serve routes, authorizes, reads and runs a request.
+// serve is the last step of the chain: it finds the operation of a request, checks its authorization,
+// reads its body, and runs it.
 func (s *Server) serve(c *activeRequest) error {
 	t, err := parseTarget(c.path, c.query)
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
@@ -290,7 +291,7 @@ func (s *Server) serve(c *activeRequest) error {
 	return nil
 }
 
-// perform runs the operation of a request.
+// perform runs the Cosmos DB operation of a request, with injected faults if there are any rules.
 func (s *Server) perform(c *activeRequest) error {
 	if s.opt.Faults.Armed() {
 		return s.withFaults(c)

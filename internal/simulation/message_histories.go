@@ -75,7 +75,7 @@ func (m *messageHistories) init(w *RunState) {
 	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
 }
 
-// create creates the queues.
+// create creates the queues of the simulation.
 func (m *messageHistories) create(ctx context.Context, s *server) error {
 	for _, name := range []string{plainQueue, sessionQueue, probeQueue} {
 		p := entity.Defaults(entity.Queue)
@@ -280,7 +280,7 @@ func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *
 	}
 }
 
-// renew renews a lock.
+// renew renews the lock of a received message, and records its new end.
 func (m *messageHistories) renew(c *client, name string, l *messageHistory, h *heldLock) {
 	var until []time.Time
 	err, lost := c.call("renew "+l.id, func(ctx context.Context, s *server) (err error) {

@@ -15,7 +15,7 @@ import (
 type ExpiryEvents struct {
 	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
 	Retention int `json:"retention,omitempty"`
-	// Webhooks receive each event: see package hook.
+	// Webhooks are the HTTP endpoints to which package hook sends each event.
 	Webhooks []Webhook `json:"webhooks,omitempty"`
 }
 

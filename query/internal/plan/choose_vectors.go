@@ -66,7 +66,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *VectorOrder {
 	return nil
 }
 
-// String returns the name of the index.
+// String describes the index for the output of a plan: the vectors of a path, or their codes.
 func (v *VectorOrder) String() string {
 	if v.Codes != nil {
 		return "codes of the vectors of " + v.path.String()

@@ -143,7 +143,8 @@ func (l *valueConstraints) limitOf(e syntax.Expr) *allowedValues {
 	return l.of[name]
 }
 
-// hasValues reports whether the set contains any value.
+// hasValues reports whether the expression can still have any value. If not, the conditions contradict
+// each other.
 func (d *allowedValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()

@@ -25,7 +25,7 @@ func Of(kind entity.Kind, path string, number uint32, p *entity.Properties,
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
 }
 
-// Name returns the store's address.
+// Name returns the address of the queue, subscription or sub-queue as text.
 func (s *MessageStore) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
 
 // ReadyPrefix returns the key prefix of the active messages that a receiver can get: those of one session,
