@@ -34,9 +34,9 @@ type sniffListener struct {
 	base      context.Context       // ends with the server
 }
 
-// Accept waits while the limit of connections is reached. It never waits for the client to send: the first
-// Read does that, in the goroutine that serves the connection and with the deadline that this goroutine has
-// set.
+// Accept returns the next connection. It waits while the limit of connections is reached. It never waits
+// for the client to send: the first Read does that, in the goroutine that serves the connection and with
+// the deadline that this goroutine has set.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {

@@ -29,7 +29,8 @@ const maxPasses = 3
 // writes to them.
 var ErrDiffers = errors.New("migrate: source and target differ")
 
-// WatchedSource is a source that may be in use during the migration.
+// WatchedSource is a source engine that reports its changes, so that it may be in use during the
+// migration.
 type WatchedSource interface {
 	// Watch calls fn with each changed key (single) or range, after the change is visible.
 	Watch(fn func(r engine.Range, single bool)) (stop func())
@@ -37,7 +38,8 @@ type WatchedSource interface {
 
 // Options say what is copied, and how progress is reported.
 type Options struct {
-	// Source and Target are the engines; the migration does not close them.
+	// Source is the engine to copy from, and Target the engine to copy to. The migration does not close
+	// them.
 	Source, Target engine.Engine
 	// SourceName and TargetName describe the engines in messages, without passwords.
 	SourceName, TargetName string

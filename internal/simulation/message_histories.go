@@ -179,7 +179,8 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 	}
 }
 
-// deliver checks a delivery by a receive that began at start, and records the lock of the message.
+// deliver checks a message that was received, by a receive that began at start, and records its lock. by
+// is the holder of the session of the message, or nil if the queue has no sessions.
 func (m *messageHistories) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*messageHistory,
 	*heldLock) {
 	body, _ := d.Message.Data()

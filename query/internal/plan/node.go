@@ -111,8 +111,8 @@ func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 // last line says how the documents are found.
 func (p *Plan) String() string { return p.Text(func(int) string { return "" }) }
 
-// Text returns the nodes of the plan as text, one a line, each line followed by the text that tell returns
-// for the node's index.
+// Text returns the nodes of the plan as text, one a line. Each line is followed by the text that tell
+// returns for the position of the node in Plan.Nodes.
 func (p *Plan) Text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0

@@ -60,12 +60,12 @@ func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int
 // DropExpiries deletes the entries of the log of expiries in a key range.
 func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
-// SetConfirmed stores the position that a subscriber has confirmed.
+// SetConfirmed stores the position up to which a webhook has confirmed its events.
 func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
 	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-// DropConfirmed deletes the stored position up to which a subscriber has confirmed its events.
+// DropConfirmed deletes the stored position up to which a webhook has confirmed its events.
 func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
 	t.Delete(layout.ConfirmedKey(cid, webhook))
 }
