@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestReplaceOfAnAbsentItem: in batches, in bulk and in scripts, too, the item is looked up before the
-// document is looked at.
+// TestReplaceOfAnAbsentItem checks that a Replace of an item that does not exist fails with 404 in
+// batches, in bulk requests and in stored procedures, even if the new document is invalid. If the item
+// exists, the invalid document fails with 400.
 func TestReplaceOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -36,8 +37,8 @@ func TestReplaceOfAnAbsentItem(t *testing.T) {
 	w.procedure(strings.ReplaceAll(procedure, "docs/none", "docs/1"), "[]").body200("400")
 }
 
-// TestTriggersOfAnAbsentItem: a pre-trigger runs before the item is looked up, unless the document cannot be
-// parsed.
+// TestTriggersOfAnAbsentItem checks that the pre-trigger of a replace runs before the server looks up the
+// item, unless the document in the request cannot be parsed.
 func TestTriggersOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

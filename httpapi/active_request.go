@@ -98,18 +98,20 @@ type operationExchange struct {
 	ans  cosmos.Answer
 	sent []requestlog.HeaderField // request headers; equal names follow each other
 	head []byte                   // response headers as lines, unless call.mapped is set
-	// known are the response headers that net/http must know. It is empty if call.mapped is set, or if
-	// net/http does not send the response.
+	// known are the response headers that net/http itself must see, such as Content-Length; the others are
+	// in head. It is empty if all headers are in net/http's own map, or if net/http does not send the
+	// response.
 	known []requestlog.HeaderField
 }
 
-// maxKeptHead is the maximum size in bytes of the headers of a pooled exchange.
+// maxKeptHead is the largest header buffer, in bytes, with which an operationExchange is returned to the
+// pool.
 const maxKeptHead = 16 << 10
 
 // exchanges is a pool of operationExchange values, all of them empty.
 var exchanges = sync.Pool{New: func() any { return new(operationExchange) }}
 
-// release frees the memory of the request and its response.
+// release frees the memory of the request and its response, and returns its operationExchange to the pool.
 func (c *activeRequest) release() {
 	c.ans.Release()
 	c.srv.ops.ReleaseBody(c.bodyHeld)
@@ -121,7 +123,7 @@ func (c *activeRequest) release() {
 	}
 }
 
-// setTarget sets the target, the address and the operation of the request.
+// setTarget sets the resource that the request addresses, and the operation that it requests on it.
 func (c *activeRequest) setTarget(t targetResource) {
 	c.target = t
 	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
@@ -189,8 +191,8 @@ func (c *activeRequest) readBody() error {
 	return nil
 }
 
-// recordBody keeps the body for the log of requests, because the operation does not keep it. It keeps only
-// the beginning of a large body, so that the rest can be freed.
+// recordBody copies the body for the log of requests, because the operation does not keep it. It copies
+// only the beginning of a large body, so that the rest can be freed.
 func (c *activeRequest) recordBody() {
 	if c.srv.opt.Requests == nil {
 		return

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// In direct mode an error is what a replica answers: the texts alone, without the envelope of a gateway.
+// TestDirectErrorsAreBare checks that the body of an error in direct mode is the bare JSON of a replica,
+// such as {"Errors":[...]}, without the code, message and activity id that a gateway puts around it.
 func TestDirectErrorsAreBare(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -35,8 +36,9 @@ func TestDirectErrorsAreBare(t *testing.T) {
 	w.do("GET", docs+"/x", "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
 }
 
-// A page of a query that runs without a plan says so in direct mode, too; a client takes silence for the
-// opposite.
+// TestDirectQueriesNeedNoDistribution checks that the response to a query with optimistic direct execution
+// (a query of one range that runs without a query plan) says in direct mode that the query need not be
+// distributed over ranges. If that is missing, the client assumes the opposite.
 func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -52,7 +54,9 @@ func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 	}
 }
 
-// What a quorum has acknowledged when a write is answered is what was there before it.
+// TestDirectWritesAreNotAcknowledgedYet checks the LSNs (log sequence numbers) in direct mode: the
+// response to a write at LSN 2 reports 2 as the LSN but 1 as the LSN that a quorum has acknowledged. A
+// later read reports 2 for both.
 func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -71,8 +75,8 @@ func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
 	}
 }
 
-// A change feed with a query answers every page with its count, and comes as a read of a feed with a body in
-// direct mode.
+// TestChangeFeedQueries checks that each page of a change feed that is filtered by a query has the header
+// x-ms-item-count, and that direct mode accepts this request as a ReadFeed operation with a body.
 func TestChangeFeedQueries(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -96,7 +100,8 @@ func TestChangeFeedQueries(t *testing.T) {
 	}
 }
 
-// A position in the change feed goes before a time.
+// TestChangeFeedPositionBeforeTime checks that If-None-Match, a position in the change feed, has
+// precedence over If-Modified-Since, a time, if a request has both.
 func TestChangeFeedPositionBeforeTime(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -113,7 +118,8 @@ func TestChangeFeedPositionBeforeTime(t *testing.T) {
 	w.do("GET", docs, "", incremental("If-Modified-Since", late)...).want(304)
 }
 
-// A replace of what is not there is 404, whatever its document is.
+// TestReplaceOfAbsent checks that PUT of an item that does not exist fails with 404, even if the document
+// is invalid.
 func TestReplaceOfAbsent(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -127,7 +133,8 @@ func TestReplaceOfAbsent(t *testing.T) {
 	w.do("PUT", docs+"/there", `{}`, pk(`["a"]`)...).fails(400, 0, "")
 }
 
-// What is addressed by its rid in another partition is answered for as what is addressed by its id.
+// TestAbsentByRID checks that a request that addresses an item by its rid (resource id) but names another
+// partition key fails with the same 404, LSN and session token as a request that addresses it by its id.
 func TestAbsentByRID(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -146,7 +153,8 @@ func TestAbsentByRID(t *testing.T) {
 		1002, "")
 }
 
-// The arguments of a procedure that are no array are taken as Function.prototype.apply takes them.
+// TestArgumentsThatAreNoArray checks that a JSON value that is not an array is converted to the arguments
+// of a stored procedure as Function.prototype.apply does: an object with a length is like an array.
 func TestArgumentsThatAreNoArray(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -166,7 +174,8 @@ func TestArgumentsThatAreNoArray(t *testing.T) {
 	w.do("POST", coll+"/sprocs/n", `{"length":1e9}`, pk(`["a"]`)...).fails(400, 0, "")
 }
 
-// A procedure that throws has logged until then.
+// TestLogOfAFailure checks that the error response of a stored procedure that throws contains what it has
+// logged with console.log before.
 func TestLogOfAFailure(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -179,7 +188,8 @@ func TestLogOfAFailure(t *testing.T) {
 		fails(400, 0, "no").head("x-ms-documentdb-script-log-results", "before")
 }
 
-// The pre-trigger of a delete finds the item that is deleted as the request's body.
+// TestPreTriggerOfADelete checks that getBody() of the request returns the item to be deleted in a
+// pre-trigger of a delete.
 func TestPreTriggerOfADelete(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -194,7 +204,8 @@ func TestPreTriggerOfADelete(t *testing.T) {
 	w.do("DELETE", docs+"/2", "", with...).want(204)
 }
 
-// A feed is read as text, whatever is asked for.
+// TestFeedsAreText checks that the response to a read feed (a list of items) is JSON text even if the
+// client requests binary JSON. The response to a query is then binary.
 func TestFeedsAreText(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -210,8 +221,9 @@ func TestFeedsAreText(t *testing.T) {
 	}
 }
 
-// A batch says how many operations it had, and of an operation on another partition key that it is one. One
-// that failed names no owner.
+// TestBatchHeads checks the headers of the response to a batch: the number of operations, the substatus
+// 1001 if an operation has another partition key, and no x-ms-content-path (the rid of the container) if
+// the batch failed.
 func TestBatchHeads(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -224,7 +236,8 @@ func TestBatchHeads(t *testing.T) {
 		want(200).head("x-ms-item-count", "1").head("x-ms-substatus", "")
 }
 
-// A query over what is no item cannot have an ORDER BY.
+// TestOrderByOfResources checks that ORDER BY is refused in queries over resources other than items, such
+// as databases, containers, scripts and offers.
 func TestOrderByOfResources(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -236,7 +249,8 @@ func TestOrderByOfResources(t *testing.T) {
 	}
 }
 
-// Definitions that the service refuses, in its words.
+// TestRefusedDefinitions checks that container definitions that Cosmos DB refuses are refused with its
+// error messages.
 func TestRefusedDefinitions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -289,7 +303,9 @@ func TestRefusedDefinitions(t *testing.T) {
 	patch("a12345678901234567890").want(200)
 }
 
-// An autoscale of a database beyond what one range carries wants a container that lives off it.
+// TestAutoscaleOfAnUnusedDatabase checks that the autoscale maximum that the containers of a database
+// share can be raised above 10,000 RU/s, the maximum of one partition range, only if the database has a
+// container that uses it.
 func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -306,7 +322,8 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 	raise("12000").want(200)
 }
 
-// A store that keeps all versions as an account with continuous backup does needs no policy for it.
+// TestContinuousBackup checks that with the store's option ContinuousBackup every container has the change
+// feed of all versions and deletes, without a change feed policy of its own.
 func TestContinuousBackup(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.store.ContinuousBackup = true })
@@ -327,7 +344,8 @@ func TestContinuousBackup(t *testing.T) {
 	w.do("GET", "/", "").want(200).has("continuousBackupEnabled", "false")
 }
 
-// TestIndexKinds: what old clients say of the kinds of indexes is read back by them alone.
+// TestIndexKinds checks that the kinds of indexes (Hash, Range) in an indexing policy are returned only to
+// clients whose x-ms-version is old enough to know them.
 func TestIndexKinds(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -49,7 +49,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// signedRequest is one request as an authority sees it.
+// signedRequest holds the parts of a request that are needed to check its signature.
 type signedRequest struct {
 	verb, path, query string
 	authorization     string
@@ -115,7 +115,8 @@ func TestSignatureLinks(t *testing.T) {
 	}
 }
 
-// Who signs a path with its escapes means an id that holds them, and not what they stand for.
+// TestEscapedLinksAreNotSigned checks that a signature over a link with percent-escapes is refused for the
+// item whose id results from unescaping. Clients sign unescaped links.
 func TestEscapedLinksAreNotSigned(t *testing.T) {
 	t.Parallel()
 	auth, key := newTestAuthority(t, EmulatorKey, signedAt), decodeKey(t, EmulatorKey)

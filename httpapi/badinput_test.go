@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestBadDocuments: a document that cannot be stored is refused by every write with the protocol's error, and
-// nothing of it is there afterwards.
+// TestBadDocuments checks that every kind of write refuses an invalid document with the protocol's error
+// and stores nothing of it.
 func TestBadDocuments(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

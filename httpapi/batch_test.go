@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
-// Headers of batches as clients send them.
+// atomicBatch returns the headers of a transactional batch for a partition key, given as JSON.
 func atomicBatch(key string) []string {
 	return append(pk(key), "x-ms-cosmos-is-batch-request", "True", "x-ms-cosmos-batch-atomic", "true",
 		"x-ms-cosmos-batch-ordered", "True")
@@ -23,7 +23,8 @@ func bulk(rangeID string) []string {
 		"x-ms-documentdb-partitionkeyrangeid", rangeID}
 }
 
-// statuses are the statuses of a batch's results; a substatus follows a slash.
+// statuses returns the statuses of the results of a batch, joined by blanks; a substatus follows after a
+// slash.
 func (a *testResponse) statuses() string {
 	var list []string
 	for _, r := range a.at("@this").Array() {
@@ -92,7 +93,8 @@ func TestAtomicBatchRequest(t *testing.T) {
 	w.do("POST", docs, `[{"operationType":"Read","id":"1"},{"operationType":"Patch","id":"1","resourceBody":[{"op":"incr","path":"n"}]}]`, atomicBatch(`["a"]`)...).results(207, "424 400")
 }
 
-// TestBatchDetails: what clients look at besides the results of operations that went well.
+// TestBatchDetails checks less common parts of a batch: conditions by etag, reads of items that do not
+// exist, session tokens, and the headers of the response.
 func TestBatchDetails(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -129,8 +131,9 @@ func TestBatchDetails(t *testing.T) {
 	w.do("DELETE", coll, "").want(204).head("x-ms-content-path", c.at("_rid").Str)
 }
 
-// TestBatchRaisesTheLSNByOne: what is told of a batch is one LSN, in its headers, in its session token and in
-// the change feed, whose page does not cut it and whose etag it is.
+// TestBatchRaisesTheLSNByOne checks that all operations of a batch have one LSN (log sequence number): in
+// the response headers, in the session token and in the change feed. A page of the feed contains the whole
+// batch even if it is longer than the page size, and has the LSN as its etag.
 func TestBatchRaisesTheLSNByOne(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -214,7 +217,7 @@ func TestBulkRequest(t *testing.T) {
 		"x-ms-cosmos-is-batch-request", "true").results(207, "201 409 424")
 }
 
-// TestBadBatches: what is no batch is refused, and changes nothing.
+// TestBadBatches checks that malformed batches are refused and change nothing.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -257,8 +260,8 @@ func TestBadBatches(t *testing.T) {
 	}
 }
 
-// rowAnswer sends a batch in the form of .NET and takes the answer's rows apart: status, substatus, etag,
-// body of each.
+// rowAnswer sends a batch in the binary HybridRow encoding of the .NET SDK. It returns the status of the
+// response and, for each operation, the status, substatus, etag and body.
 func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("POST", docs, bytes.NewReader(body))

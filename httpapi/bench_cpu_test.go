@@ -60,8 +60,8 @@ func BenchmarkRecordedPointRead(b *testing.B) {
 	b.ReportMetric(off, "cpu-ns")
 }
 
-// undisturbed returns the mean in nanoseconds of the shortest half of the rounds: other programs make rounds
-// longer, never shorter.
+// undisturbed returns the mean duration, in nanoseconds, of the shorter half of the rounds, since other
+// programs can only make a round longer.
 func undisturbed(rounds []time.Duration) float64 {
 	slices.Sort(rounds)
 	rounds = rounds[:len(rounds)/2]

@@ -59,13 +59,14 @@ func BenchmarkPointRead(b *testing.B) {
 	}
 }
 
-// realClocks are those of a server that is not a test's.
+// realClocks configures a test server to use the system clock, as a server in production does, and not to
+// check the dates of signatures.
 func realClocks(s *testServerOptions) {
 	s.store.Clock, s.store.Wall, s.server.Wall = ttl.SystemClock{}, ttl.SystemClock{}, ttl.SystemClock{}
 	s.server.NoClockCheck = true
 }
 
-// fullLog is a log of requests whose memory is all in use.
+// fullLog returns a log of requests that is full, so that each new entry replaces old ones.
 func fullLog() *requestlog.Log {
 	log := requestlog.New(16 << 20)
 	for range 1000 {
@@ -74,7 +75,8 @@ func fullLog() *requestlog.Log {
 	return log
 }
 
-// BenchmarkRecord is what the log of requests adds to a point read: the handler alone, with and without it.
+// BenchmarkRecord measures a point read with and without the log of requests. It calls the handler
+// directly, without a connection.
 func BenchmarkRecord(b *testing.B) {
 	w := newTestServer(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
@@ -96,8 +98,9 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// TestPointReadAllocations: what a point read takes of the heap does not grow unseen, over HTTP and in direct
-// mode, with the log of requests. The clients take nothing.
+// TestPointReadAllocations checks that the number of heap allocations of a point read, with the log of
+// requests, does not exceed a fixed maximum over HTTP and in direct mode. The test's client allocates
+// nothing.
 func TestPointReadAllocations(t *testing.T) {
 	testdisk.Pebble(t, "a statement to a database takes more")
 	race := debug.BuildSetting{Key: "-race", Value: "true"}
@@ -132,7 +135,8 @@ func TestPointReadAllocations(t *testing.T) {
 	}
 }
 
-// roundTrips serves h on a port and measures one request after the other.
+// roundTrips serves h on a port and benchmarks a request to it, sent repeatedly. body is the expected end
+// of the response.
 func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	conn := newBenchConn(b, h)
 	b.ReportAllocs()
@@ -141,7 +145,7 @@ func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	}
 }
 
-// benchConn is a client's connection to a server of its own.
+// benchConn is a client's connection to a server that serves only this client.
 type benchConn struct {
 	net.Conn
 	in []byte
@@ -164,7 +168,7 @@ func newBenchConn(tb testing.TB, h http.Handler) *benchConn {
 	return &benchConn{conn, make([]byte, 16<<10)}
 }
 
-// roundTrip sends a request and reads its answer, which ends with body.
+// roundTrip sends a request and reads its response up to body, the expected end.
 func (c *benchConn) roundTrip(tb testing.TB, request, body []byte) {
 	if _, err := c.Write(request); err != nil {
 		tb.Fatal(err)

@@ -9,18 +9,19 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc/jsonbinary"
 )
 
-// Headers by which clients ask for items in binary JSON.
+// Request headers by which clients accept responses in binary JSON only, or in binary JSON and text.
 var (
 	takesBinary = []string{"x-ms-cosmos-supported-serialization-formats", "CosmosBinary"}
 	takesBoth   = []string{"x-ms-cosmos-supported-serialization-formats", "JsonText,CosmosBinary"}
 )
 
-// binaryOf is what a client sends for JSON text.
+// binaryOf converts JSON text to Cosmos DB's binary JSON, as a client sends it.
 func binaryOf(text string) string {
 	return string(jsonbinary.AppendBinary(nil, jsondoc.Of([]byte(text))))
 }
 
-// Each operation is carried out twice: with text, and with binary JSON both ways.
+// TestBinaryItems runs each operation on items twice, with JSON text and with binary JSON in request and
+// response, and checks that the results are equal.
 func TestBinaryItems(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -66,7 +67,8 @@ func TestBinaryItems(t *testing.T) {
 	w.do("GET", docs+"/none", "", headers...).fails(404, 0, "Resource Not Found")
 }
 
-// A client gets binary JSON where it takes nothing else, but for read feeds.
+// TestBinaryAsked checks for which request headers a response is binary JSON: only if the client does not
+// accept JSON text as well, and never for a read feed.
 func TestBinaryAsked(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// echoBody runs readBody on a request and answers with what it read.
+// echoBody calls readBody for a request that addresses a resource of kind k. It returns the status of the
+// response and the number of bytes read; the number is -1 if reading failed.
 func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
 	read := -1
 	w, _ := answerTo(t, r, func(c *activeRequest) error {
@@ -63,8 +64,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// Most clients look for the answer when they have sent all: it must have waited for them, whatever refused
-// the request.
+// TestLargeBodyGetsItsAnswer checks that a client that sends its whole body before it reads receives the
+// response, even if the server refuses the request because of its size or its missing authorization.
 func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
@@ -96,7 +97,7 @@ func TestLargeBodyGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// zeroReader is a body of any size.
+// zeroReader is an endless request body of zero bytes.
 type zeroReader struct{}
 
 func (zeroReader) Read(p []byte) (int, error) {
@@ -104,7 +105,8 @@ func (zeroReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendAll sends a body whole before it reads the answer's status.
+// sendAll sends a request with a body of size bytes, and reads the response only after that. It returns
+// the status.
 func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunked bool) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.addr)
@@ -145,7 +147,8 @@ func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunk
 	return r.StatusCode
 }
 
-// Who says at once that far too much will come is answered at once.
+// TestHugeBodyIsRefusedAtOnce checks that a request whose Content-Length is far above the limit gets 413
+// without the server reading the body, and that the connection is then closed.
 func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBulkInsertByRange: a client that imports documents sends those of a partition key range together, to
-// the range, without a partition key.
+// TestBulkInsertByRange checks the stored procedure by which clients import the documents of a whole
+// partition key range, without naming a partition key.
 func TestBulkInsertByRange(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(3))

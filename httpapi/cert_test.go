@@ -13,7 +13,8 @@ import (
 
 var certNow = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// makeCert returns the PEM text of the certificate to trust, and the server's.
+// makeCert calls certificateAt and returns the PEM text of the authority, which clients must trust, and
+// the server's certificate.
 func makeCert(t *testing.T, dir string, now time.Time, hosts ...string) ([]byte, *x509.Certificate) {
 	t.Helper()
 	cert, text, path, err := certificateAt(dir, hosts, nil, now)
@@ -92,7 +93,8 @@ func TestCertificateIsKept(t *testing.T) {
 	}
 }
 
-// verifies reports whether a client that trusts a certificate takes the server's for a host.
+// verifies reports whether a client that trusts the authority in trusted accepts leaf as the server
+// certificate of host.
 func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(trusted)
@@ -100,7 +102,8 @@ func verifies(trusted []byte, leaf *x509.Certificate, host string) bool {
 	return err == nil
 }
 
-// Whoever has the key of the certificate to trust can sign for the server's own names and addresses alone.
+// TestNameConstraints checks the name constraints of the certificate authority: clients reject
+// certificates that it signs for names and addresses other than the server's.
 func TestNameConstraints(t *testing.T) {
 	t.Parallel()
 	authority, _, err := authorityAt("", []string{"db.example", "*.dev.example", "10.0.0.7",
@@ -122,7 +125,8 @@ func TestNameConstraints(t *testing.T) {
 	}
 }
 
-// A certificate to trust without constraints, as former versions have made, is made again.
+// TestUnboundCertificateIsReplaced checks that a stored authority without name constraints, as earlier
+// versions made it, is replaced by a new one.
 func TestUnboundCertificateIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -141,7 +145,8 @@ func TestUnboundCertificateIsReplaced(t *testing.T) {
 	}
 }
 
-// Files and folder are their owner's alone, those that existed with more rights as well.
+// TestPrivateFiles checks that only their owner can access the certificate folder and its files. Wider
+// permissions of existing files are removed.
 func TestPrivateFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -197,8 +202,9 @@ func TestCertificateFailures(t *testing.T) {
 	}
 }
 
-// Servers that share an authority have one certificate to trust, whatever their folders had. The first
-// folder's becomes the shared one, and a name that one of them adds is covered for all from then on.
+// TestSharedAuthority checks that servers with a shared authority all use it, whatever authority their
+// folders have. The authority of the first server becomes the shared one. A host that one server adds is
+// covered for all.
 func TestSharedAuthority(t *testing.T) {
 	var stored []byte
 	changes := 0

@@ -15,7 +15,7 @@ import (
 // middlewareStep is one step of the chain that every request passes. run converts its error to a response.
 type middlewareStep func(*activeRequest) error
 
-// serveHTTP serves a request of net/http.
+// serveHTTP passes a request that net/http has received through the chain of steps that begins with next.
 func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareStep) {
 	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
 	c := &activeRequest{srv: s, r: r, w: w, conn: conn,

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skippingClock is a wall clock that goes on by two seconds each time that it is looked at, once it hurries.
+// skippingClock is a wall clock that stands still until step is set. From then on, each call of Now
+// advances it by step.
 type skippingClock struct {
 	ttl.Clock
 	step, past atomic.Int64
@@ -18,8 +19,9 @@ type skippingClock struct {
 
 func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
 
-// TestChangeFeedOverTheDead: a page that has only passed over what is dead until its time was over is a 200
-// without items: the client goes on behind its etag, and the 304 comes at the end.
+// TestChangeFeedOverTheDead checks that a page of the change feed ends with 200 and no items if its time
+// limit is reached while it skips expired items. The client continues from its etag; 304 comes only at the
+// end of the feed.
 func TestChangeFeedOverTheDead(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.SystemClock{}}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// incremental asks for the latest-version feed, fidelity for that of all versions and deletes.
+// incremental returns the headers that request the latest-version change feed, followed by more. fidelity
+// does the same for the feed of all versions and deletes.
 func incremental(more ...string) []string {
 	return append([]string{"A-IM", "Incremental feed"}, more...)
 }
@@ -18,13 +19,15 @@ func fidelity(more ...string) []string {
 		"2021-09-15"}, more...)
 }
 
-// feedContainer makes a container with more members, whose partition key is /pk.
+// feedContainer creates the container c with the partition key /pk. more is JSON with further members of
+// its definition.
 func (w *testServer) feedContainer(more string) {
 	w.t.Helper()
 	w.container(keyedByPK + more)
 }
 
-// upsert creates or replaces an item of the partition key p.
+// upsert creates or replaces an item with this id and the partition key p. more is JSON with further
+// members of the document.
 func (w *testServer) upsert(id, more string) *testResponse {
 	w.t.Helper()
 	a := w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
@@ -35,8 +38,8 @@ func (w *testServer) upsert(id, more string) *testResponse {
 	return a
 }
 
-// drain follows a change feed to its end and returns the ids of each page, and the etag that the end answered
-// with.
+// drain reads a change feed to its end. It returns the ids of each page, and the etag of the final 304
+// response.
 func (w *testServer) drain(path string, headers ...string) (pages []string, etag string) {
 	w.t.Helper()
 	for {
@@ -258,7 +261,8 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	w.do("GET", docs, "", fidelity("If-None-Match", `"5"`)...).want(304)
 }
 
-// The processor of the SDK for Java asks for the latest versions in the form of the other feed.
+// TestLatestVersionsWithMetadataApart checks the latest-version feed in the wire format of the feed of all
+// versions and deletes, which the Java SDK requests: each item is in "current", and its LSN in "metadata".
 func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -270,8 +274,8 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	}
 }
 
-// TestChangeFeedThroughAQuery: a query with A-IM is over the feed's pages, with its etags and its 304, not
-// over the items.
+// TestChangeFeedThroughAQuery checks that a query with the header A-IM filters the pages of the change
+// feed, with the feed's etags and its final 304, and does not query the items themselves.
 func TestChangeFeedThroughAQuery(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
@@ -316,8 +320,8 @@ func TestAllVersionsNeedAPolicy(t *testing.T) {
 	w.do("GET", docs, "", fidelity("If-None-Match", "*")...).fails(400, 0, "no retention")
 }
 
-// A change feed processor's leases: created, found by the prefix of their ids, and taken over by whoever
-// replaces the etag that all have seen.
+// TestLeases checks the operations of a change feed processor on its lease documents: create, find by a
+// prefix of the id, and replace with If-Match, which only one of several competing processors achieves.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -340,7 +344,9 @@ func TestLeases(t *testing.T) {
 	w.do("GET", path, "", pk(`["host_db_c..0"]`)...).want(200).has("Owner", `"a"`)
 }
 
-// A policy that is switched on keeps what comes after; what came before is outside.
+// TestRetentionSwitch switches a container's change feed policy on and off. It checks that the feed of all
+// versions has only the changes since the policy was switched on, and that reading from an earlier
+// position fails with 400.
 func TestRetentionSwitch(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

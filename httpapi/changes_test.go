@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// changes opens the stream of changes and returns the lines behind its first event.
+// changes opens Mayfly's stream of changes (/_mayfly/changes, server-sent events) and returns the lines
+// after the first event, which must be "ready".
 func (w *testServer) changes(ctx context.Context, base, query string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/changes"+query, nil)
@@ -25,8 +26,8 @@ func (w *testServer) changes(ctx context.Context, base, query string) <-chan str
 	return lines
 }
 
-// TestChangesStream: each kind of change has its event, also behind a drop of the container that is followed,
-// and a container that is not followed has none.
+// TestChangesStream checks that each kind of change causes an event on the stream of changes, even after
+// the followed container was deleted, and that changes of other containers cause none.
 func TestChangesStream(t *testing.T) {
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)

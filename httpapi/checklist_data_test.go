@@ -236,7 +236,7 @@ func checkSkew(t *testing.T) {
 	}
 }
 
-// eachContainer shows a container in all the ways in which clients see it.
+// eachContainer calls fn with a container's JSON from create (made), read, replace, list and query.
 func (w *testServer) eachContainer(id string, made *testResponse, fn func(gjson.Result)) {
 	w.t.Helper()
 	fn(made.at("@this"))

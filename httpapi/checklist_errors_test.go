@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// failing are requests that fail, each with its status.
+// failing are requests that fail, each with its expected status.
 var failing = []struct {
 	code               int
 	method, path, body string
@@ -59,8 +59,8 @@ func checkErrorBodies(t *testing.T) {
 	}
 }
 
-// checkErrorLength goes over a socket: net/http chunks what has no length and is long, as an error is that
-// repeats a long path.
+// checkErrorLength checks over a real connection that error responses have a Content-Length. net/http
+// would otherwise send a long body chunked, such as an error that repeats a long path.
 func checkErrorLength(t *testing.T) {
 	w := checked(t)
 	server := httptest.NewServer(w.h)
@@ -158,7 +158,8 @@ func checkKeySubstatus(t *testing.T) {
 	w.do("POST", docs, `{"id":"x","pk":"a","ttl":0}`, pk(`["a"]`)...).fails(400, 0, "")
 }
 
-// everyWrite makes a write of each kind and those that fail on the item's state.
+// everyWrite makes a write of each kind, and writes that fail because of the item's state, such as 409 and
+// 412. It calls fn with each response.
 func (w *testServer) everyWrite(fn func(*testResponse)) {
 	w.t.Helper()
 	key := pk(`["w"]`)

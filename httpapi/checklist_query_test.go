@@ -61,7 +61,8 @@ func checkPlanRequests(t *testing.T) {
 	w.askPlan("SELECT c.pk FROM c GROUP BY c.pk", "OrderBy").fails(400, 1004, "GroupBy")
 }
 
-// clientFeatures are what the newest of each official client lists, as its source has it.
+// clientFeatures are the query features that the newest version of each official SDK sends in
+// x-ms-cosmos-supported-query-features, by SDK, copied from its source.
 var clientFeatures = map[string]string{
 	".NET": "Aggregate, Distinct, GroupBy, MultipleAggregates, MultipleOrderBy, OffsetAndLimit, OrderBy, Top, NonValueAggregate, DCount, " +
 		"NonStreamingOrderBy, CountIf, HybridSearch, WeightedRankFusion, HybridSearchSkipOrderByRewrite",
@@ -74,8 +75,8 @@ var clientFeatures = map[string]string{
 	"Rust": "Distinct,MultipleOrderBy,NonStreamingOrderBy,OffsetAndLimit,OrderBy,Top",
 }
 
-// TestFeaturesOfClients: each client is given the plans that it can follow, and told which features of the
-// others it lacks.
+// TestFeaturesOfClients checks for each SDK and query whether the server returns a query plan or, if the
+// SDK lacks a feature that the plan needs, an error that names the feature.
 func TestFeaturesOfClients(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(4))
@@ -113,8 +114,8 @@ func TestFeaturesOfClients(t *testing.T) {
 	}
 }
 
-// rewrites are queries with a row that each range must give for the rewritten one, where {} stands for
-// anything.
+// rewrites are queries, each with a sample of the rows that every partition range must return for the
+// query as rewritten in its plan. Only names and types of the sample count; {} matches any object.
 var rewrites = []struct{ text, row string }{
 	{"SELECT * FROM c ORDER BY c.id", `{"_rid":"","orderByItems":[{"item":""}],"payload":{}}`},
 	{"SELECT c.id FROM c WHERE c.even = true ORDER BY c.id DESC, c.pk",
@@ -131,7 +132,8 @@ var rewrites = []struct{ text, row string }{
 	{"SELECT VALUE COUNT(1) FROM c GROUP BY c.pk", `{"groupByItems":[{"item":""}],"payload":[{"item":0}]}`},
 }
 
-// rewritten asks for a plan and sends its query to a range.
+// rewritten requests the plan of a query and returns one range's response to the rewritten query in it.
+// filter replaces the plan's placeholder for a filter; empty: the placeholder stays.
 func (w *testServer) rewritten(text, rangeID, filter string) *testResponse {
 	w.t.Helper()
 	sent := w.askPlan(text, allFeatures).want(200).at("queryInfo.rewrittenQuery").Str
@@ -157,7 +159,8 @@ func checkRewritten(t *testing.T) {
 	}
 }
 
-// sameShape compares names and types, not values. An empty object has any members.
+// sameShape reports whether got has the same structure, names and types as want; values may differ. An
+// empty object in want matches every object.
 func sameShape(want, got gjson.Result) bool {
 	switch {
 	case want.IsArray():

@@ -12,9 +12,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestChecklist goes through all that is known to break an SDK: each row sends what the clients that it names
-// send, and asks of the answer what they need. Most rows have longer tests elsewhere; here they are in their
-// short form, in one list.
+// TestChecklist checks, in one list, everything that is known to break an SDK. Each row sends requests as
+// the SDKs do and checks the parts of the responses that they depend on. Most rows have longer tests
+// elsewhere.
 func TestChecklist(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -75,14 +75,16 @@ func TestChecklist(t *testing.T) {
 	}
 }
 
-// checked is a small world in which items of several partition keys lie.
+// checked returns a test server that has a container c, a user u, and seven items in several logical
+// partitions.
 func checked(t *testing.T, change ...func(*testServerOptions)) *testServer {
 	w := smallWorld(t, change...)
 	w.fill(6, 3)
 	return w
 }
 
-// locations asks for the account at an address and returns the endpoints that it tells.
+// locations sends GET to url, which must be that of the account, and returns the first writable and the
+// first readable endpoint in the response.
 func (w *testServer) locations(url string) (endpoints []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("GET", url, nil)
@@ -146,7 +148,8 @@ func checkConsistencyPolicy(t *testing.T) {
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }
 
-// everyFeed are lists and queries of all kinds, with the number of rows that checked has put there.
+// everyFeed lists feeds and queries over all kinds of resources, with the number of rows that each has on
+// the server that checked returns.
 var everyFeed = []struct {
 	key, path, query string
 	rows             int
@@ -171,7 +174,9 @@ var everyFeed = []struct {
 	{"Documents", docs, "SELECT * FROM c WHERE false", 0},
 }
 
-// eachFeed asks for all feeds, as a list where that has the rows and as a query.
+// eachFeed reads each entry of everyFeed, as a list and as a query, and calls fn with the response, the
+// name of the array in its body, and the expected number of rows. An entry that is only a query is not
+// listed.
 func (w *testServer) eachFeed(fn func(a *testResponse, key string, rows int), headers ...string) {
 	w.t.Helper()
 	listed := map[string]bool{}
@@ -211,7 +216,8 @@ func checkNoEmptyContinuation(t *testing.T) {
 	}
 }
 
-// rangeLoop asks for partition key ranges until 304, as .NET and Java do, and returns the ids of each page.
+// rangeLoop reads the partition key ranges from an etag until the response is 304, as the .NET and Java
+// SDKs do. It returns the ids of each page and the last etag.
 func (w *testServer) rangeLoop(path, etag string) (pages []string, last string) {
 	w.t.Helper()
 	for len(pages) < 5 {
@@ -256,7 +262,7 @@ func checkRangesETag(t *testing.T) {
 	}
 }
 
-// covers checks that the ranges of a container follow each other from "" to "FF".
+// covers checks that a container has n partition ranges that together cover "" to "FF" without gaps.
 func (w *testServer) covers(path string, n int) {
 	w.t.Helper()
 	list := w.do("GET", path+"/pkranges", "").want(200).at("PartitionKeyRanges").Array()
@@ -312,7 +318,8 @@ func checkRangesByRID(t *testing.T) {
 	w.do("GET", "/dbs/"+database+"/colls/"+string(other)+"/pkranges", "").fails(404, 1003, "")
 }
 
-// feedScopes are the ways in which clients divide a change feed.
+// feedScopes returns the request headers for the ways in which clients divide a change feed: the whole
+// container, one partition key, one range, and a part of a range.
 func feedScopes() [][]string {
 	return [][]string{nil, pk(`["key1"]`), rangeHeader("2"), rangeHeader("1", "x-ms-start-epk", "10",
 		"x-ms-end-epk", "18", "x-ms-read-key-type", "EffectivePartitionKeyRange")}

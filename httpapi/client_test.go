@@ -25,7 +25,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// start is the moment at which the clocks of tests stand.
+// start is the time at which the clocks of test servers begin and stand still.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // testServer is a server over a store, and a client that signs its requests. Both clocks stand still:
@@ -45,7 +45,7 @@ type testServer struct {
 	seen map[string]bool // activity ids
 }
 
-// testServerOptions is what tests vary.
+// testServerOptions are the settings of a testServer that a test can change.
 type testServerOptions struct {
 	server Options
 	store  store.Options
@@ -98,7 +98,7 @@ func (w *testServer) open() {
 	w.h = w.srv.Handler()
 }
 
-// close ends the server and closes the store, which must be consistent.
+// close ends the server, checks that the store is consistent, and closes it.
 func (w *testServer) close() {
 	w.t.Helper()
 	if err := w.srv.Shutdown(context.Background()); err != nil {
@@ -113,10 +113,10 @@ func (w *testServer) close() {
 	}
 }
 
-// ranges makes containers of n partition ranges.
+// ranges returns an option with which every new container has n partition ranges.
 func ranges(n int) func(*testServerOptions) { return func(s *testServerOptions) { s.store.Ranges = n } }
 
-// testResponse is a response.
+// testResponse is a response of a testServer, with methods that check parts of it.
 type testResponse struct {
 	t      testing.TB
 	what   string
@@ -126,14 +126,14 @@ type testResponse struct {
 	binary bool   // it came as binary JSON
 }
 
-// do sends a signed request; headers are pairs of names and values. Whatever the answer is, it must have what
-// every answer has.
+// do sends a signed request and returns the response, after it has checked what must hold for every
+// response. headers are pairs of names and values.
 func (w *testServer) do(method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.send(w.request(method, path, body, headers...))
 }
 
-// request is a signed request.
+// request returns a request with headers (name, value, ...), signed unless these authorize it.
 func (w *testServer) request(method, path, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
@@ -153,7 +153,7 @@ func (w *testServer) sign(r *http.Request) {
 	r.Header.Set("Authorization", AuthorizationHeader(Sign(w.key, r.Method, resource, link, date)))
 }
 
-// signed tells the resource type and the link that a client signs for a path.
+// signed returns the resource type and the resource link that a client signs for a path.
 func signed(path string) (resource, link string) {
 	var parts []string
 	for _, p := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
@@ -205,9 +205,9 @@ func (w *testServer) send(r *http.Request) *testResponse {
 	return a
 }
 
-// headerOf are the headers of an answer under Go's canonical names, so that Get finds them. What is on the
-// wire must be in lower case, as the service writes it: clients compare names by their bytes. The two that
-// net/http looks for itself are not.
+// headerOf returns the response headers under Go's canonical names, so that Header.Get finds them. It
+// checks that they are sent in lower case, as by Cosmos DB, because clients compare names bytewise.
+// Content-Type and Content-Length, which net/http needs in canonical form, are excepted.
 func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
 	t.Helper()
 	out := make(http.Header)
@@ -220,15 +220,15 @@ func headerOf(t testing.TB, rec *httptest.ResponseRecorder) http.Header {
 	return out
 }
 
-// tokenLetters are what continuations consist of: clients put them into headers, and into JSON of their own.
-// The last ones are those of the gateway's JSON.
+// tokenLetters are the characters that continuation tokens may contain, so that clients can put them into
+// headers and JSON. The last ones, from '{' on, occur only in the JSON of the gateway's tokens.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=:.{}[],\""
 
-// tokenShape is the gateway's continuation: one range, or the parts of one that has been split.
+// tokenShape matches a continuation token as JSON: that of one range, or those of a split range's parts.
 var tokenShape = regexp.MustCompile(
 	`^(\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\}|\[(,?\{"token":"[-\w]*","range":\{"min":"[0-9A-F]*","max":"[0-9A-F]+"\}\})+\])$`)
 
-// badToken reports whether a continuation is none that a client can take.
+// badToken reports whether clients cannot use a continuation token: it is empty, too long or malformed.
 func badToken(token string) bool {
 	if token == "" || len(token) > 1024 || strings.Trim(token, tokenLetters) != "" {
 		return true
@@ -236,7 +236,7 @@ func badToken(token string) bool {
 	return strings.ContainsAny(token, "{}[],\"") && !tokenShape.MatchString(token)
 }
 
-// everyAnswer checks what holds for all answers, failures included.
+// everyAnswer checks what must hold for all responses, including errors.
 func (a *testResponse) everyAnswer(method string) {
 	a.t.Helper()
 	if !isGUID(a.header.Get("X-Ms-Activity-Id")) {
@@ -271,8 +271,8 @@ func (a *testResponse) everyAnswer(method string) {
 	}
 }
 
-// inner are the errors that the message of a failure embeds: texts, or objects where they have a place in a
-// query.
+// inner returns the errors in the JSON that the message of an error response contains: strings, or objects
+// for errors that have a position in a query.
 func (a *testResponse) inner() []gjson.Result {
 	_, text, _ := strings.Cut(a.at("message").Str, "Message: ") // a query plan's has words before it
 	text, _, _ = strings.Cut(text, "\r\n")
@@ -282,7 +282,7 @@ func (a *testResponse) inner() []gjson.Result {
 	return append(gjson.Get(text, "Errors").Array(), gjson.Get(text, "errors").Array()...)
 }
 
-// lacksFeatures tells of the one failure whose text stands outside of any JSON: what a client cannot merge.
+// lacksFeatures reports whether this is the error, without JSON, that the client lacks query features.
 func (a *testResponse) lacksFeatures() bool {
 	return a.at("code").Str == "BadRequest" &&
 		strings.HasPrefix(a.at("message").Str, "Query contains 1 or more unsupported features.")
@@ -290,7 +290,7 @@ func (a *testResponse) lacksFeatures() bool {
 
 func (a *testResponse) at(path string) gjson.Result { return gjson.GetBytes(a.body, path) }
 
-// want checks the status and goes on.
+// want checks the status and returns the response, so that calls can be chained.
 func (a *testResponse) want(code int) *testResponse {
 	a.t.Helper()
 	if a.code != code {
@@ -299,7 +299,7 @@ func (a *testResponse) want(code int) *testResponse {
 	return a
 }
 
-// fails checks a failure: status, substatus and a part of its text.
+// fails checks an error response: its status, its substatus (0: none) and a part of its message.
 func (a *testResponse) fails(code, substatus int, text string) *testResponse {
 	a.t.Helper()
 	got, _ := strconv.Atoi(a.header.Get("X-Ms-Substatus"))
@@ -309,7 +309,7 @@ func (a *testResponse) fails(code, substatus int, text string) *testResponse {
 	return a
 }
 
-// has checks a value of the body, written as JSON.
+// has checks that the value at a gjson path of the body is want, written as JSON.
 func (a *testResponse) has(path, want string) *testResponse {
 	a.t.Helper()
 	if got := a.at(path).Raw; got != want {
@@ -318,7 +318,7 @@ func (a *testResponse) has(path, want string) *testResponse {
 	return a
 }
 
-// head checks a header; "" means that it must not be there.
+// head checks the value of a response header; "" means that the header must be missing.
 func (a *testResponse) head(name, want string) *testResponse {
 	a.t.Helper()
 	values, ok := a.header[http.CanonicalHeaderKey(name)]
@@ -328,7 +328,7 @@ func (a *testResponse) head(name, want string) *testResponse {
 	return a
 }
 
-// ids are the ids of a feed's rows, joined by blanks.
+// ids returns the ids of the elements of the array key in the body, joined by blanks.
 func (a *testResponse) ids(key string) string {
 	var ids []string
 	for _, r := range a.at(key + ".#.id").Array() {
@@ -337,7 +337,7 @@ func (a *testResponse) ids(key string) string {
 	return strings.Join(ids, " ")
 }
 
-// pages follows the continuation of a feed to its end and returns the ids of each page.
+// pages reads all pages of a list or query and returns the ids of each. key is the array in the body.
 func (w *testServer) pages(key, method, path, body string, headers ...string) (pages []string) {
 	w.t.Helper()
 	token := ""
@@ -370,10 +370,10 @@ func jsonString(s string) string {
 	return string(b)
 }
 
-// pk is the header of a partition key.
+// pk returns the request header for a partition key, given as JSON.
 func pk(json string) []string { return []string{"x-ms-documentdb-partitionkey", json} }
 
-// queryHeaders mark a POST as a query, which may reach over all partition keys.
+// queryHeaders returns the headers that make a POST a query across partition keys, followed by more.
 func queryHeaders(more ...string) []string {
 	return append([]string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
 		crossing, "True"}, more...)
@@ -381,8 +381,8 @@ func queryHeaders(more ...string) []string {
 
 const crossing = "x-ms-documentdb-query-enablecrosspartition"
 
-// container makes the database d where it is missing, and in it the container c with the settings given after
-// the id and the partition key.
+// container creates the database d, if it does not exist, and in it the container c. settings is JSON with
+// the members of the container's definition other than the id; empty: its partition key is /pk.
 func (w *testServer) container(settings string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)

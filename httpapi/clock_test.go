@@ -8,7 +8,9 @@ import (
 
 const dbClock = "/_mayfly/dbs/d/clock"
 
-// TestDatabaseClock: a database's clock over the wire, beside the server's.
+// TestDatabaseClock checks the HTTP API of a database's own clock: it can be moved independently of the
+// server's clock, but not back before writes and expiries, and DELETE makes the database follow the
+// server's clock again.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -43,8 +45,8 @@ func TestDatabaseClock(t *testing.T) {
 	w.do("POST", dbClock, `{"freeze":true}`).fails(405, 0, "")
 }
 
-// TestSettle: with ?settle=true a change of a clock is answered when what has expired by then is purged, in
-// that database or in all that follow the server.
+// TestSettle checks that a change of a clock with ?settle=true returns only after the reaper has purged
+// everything that has expired, in that database or in all databases that follow the server's clock.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -76,7 +78,8 @@ func TestSettle(t *testing.T) {
 	purged(120)
 }
 
-// TestImportHeaders: the headers that make a create or an upsert an import.
+// TestImportHeaders checks the headers that let a create or an upsert import a document with a given age,
+// last write time or time until expiry.
 func TestImportHeaders(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -114,7 +117,8 @@ func TestImportHeaders(t *testing.T) {
 		"master key")
 }
 
-// TestImportRoute: documents that say themselves how old they are, many at once.
+// TestImportRoute checks the route that imports many documents in one request. Each document can state its
+// own age, last write time or time until expiry.
 func TestImportRoute(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(3))

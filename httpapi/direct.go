@@ -19,7 +19,7 @@ import (
 // the step guarded: no page in a browser can send a frame.
 
 // maxFrames is the maximum number of requests in progress on one direct-mode connection. Clients open
-// another connection when they have thirty.
+// another connection when one of theirs has thirty requests in progress.
 const maxFrames = 256
 
 // directPage is the time limit for one page of a query. A client in direct mode waits 5 or 6 seconds for a
@@ -95,8 +95,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 	}()
 }
 
-// directModeReply is the response to a frame. Its head consists of tokens, which package rntbd makes from
-// values.
+// directModeReply is the response to a request in direct mode. Its head consists of RNTBD tokens
+// (numbered, typed header fields), which package rntbd makes from these values.
 type directModeReply struct {
 	w      *rntbd.Response // nil over HTTP
 	status int             // 0: the response has not been sent
@@ -138,7 +138,7 @@ func (c *activeRequest) describeReply() {
 // directModeConn is a direct-mode connection that has been taken over from net/http.
 type directModeConn struct{ *sniffConn }
 
-// Read implements net.Conn.
+// Read reads decrypted bytes. It first returns those that were read ahead to detect the protocol.
 func (c *directModeConn) Read(p []byte) (int, error) {
 	if len(c.ahead) > 0 {
 		n := copy(p, c.ahead)
@@ -148,13 +148,15 @@ func (c *directModeConn) Read(p []byte) (int, error) {
 	return c.tls.Load().Read(p)
 }
 
-// Close implements net.Conn.
+// Close closes the connection, which sniffConn.Close does not do any more after the change to direct mode.
 func (c *directModeConn) Close() error { return c.end() }
 
-// SetReadDeadline implements net.Conn.
+// SetReadDeadline sets the deadline of the raw connection. sniffConn.SetReadDeadline has no effect in
+// direct mode.
 func (c *directModeConn) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
 
-// SetWriteDeadline implements net.Conn.
+// SetWriteDeadline sets the deadline of the raw connection. sniffConn.SetWriteDeadline has no effect in
+// direct mode.
 func (c *directModeConn) SetWriteDeadline(t time.Time) error { return c.Conn.SetWriteDeadline(t) }
 
 var _ net.Conn = (*directModeConn)(nil)

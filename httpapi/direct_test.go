@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// directTestServer is a world that is served on a real port, and what a client in direct mode needs.
+// directTestServer is a testServer on a real port, with what a direct-mode client needs to connect to it.
 type directTestServer struct {
 	*testServer
 	addr string
@@ -50,7 +50,7 @@ func newDirectTestServer(t *testing.T, change ...func(*testServerOptions)) *dire
 	return w
 }
 
-// rawDirectConn is a connection in direct mode.
+// rawDirectConn is a client's direct-mode connection on which a test sends single RNTBD frames.
 type rawDirectConn struct {
 	*directTestServer
 	c net.Conn
@@ -72,7 +72,8 @@ func (w *directTestServer) dial() *rawDirectConn {
 	return &rawDirectConn{w, c}
 }
 
-// Numbers of operations on items, with the verbs that are signed.
+// itemFrames are the RNTBD operation numbers of item operations by name, with the HTTP methods that are
+// signed.
 var itemFrames = map[string]struct {
 	operation uint16
 	verb      string
@@ -84,7 +85,8 @@ var itemFrames = map[string]struct {
 	"replace": {6, "PUT", false},
 }
 
-// frame is a signed request about the item id of the container c of the database d.
+// frame returns the RNTBD frame of a signed request for the item id in the container c of the database d.
+// what is a key of itemFrames.
 func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token) []byte {
 	op, link := itemFrames[what], "dbs/d/colls/c"
 	if !op.feed {
@@ -94,7 +96,8 @@ func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token)
 	return w.frameAs(AuthorizationHeader(signature), what, id, body, more...)
 }
 
-// frameAs is a request with an authorization of its own.
+// frameAs returns the RNTBD frame of a request for the item id with the given authorization header. what
+// is a key of itemFrames.
 func (w *directTestServer) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
 	op := itemFrames[what]
 	tokens := append([]rntbdtest.Token{rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"),
@@ -199,8 +202,9 @@ func TestDirectItems(t *testing.T) {
 	}
 }
 
-// TestDirectStale: a client whose cache has another container under the name, or a range that was split, is
-// told to look anew; one over HTTP, which has no such cache, is not.
+// TestDirectStale checks that a direct-mode client with outdated cached data gets an error (410) that
+// makes it refresh its cache: after the container was recreated under the same name, or a range was split.
+// An HTTP client, which has no such cache, gets no error.
 func TestDirectStale(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -264,8 +268,8 @@ func TestDirectAddresses(t *testing.T) {
 	ask("docs", strings.ToLower(absent), feed).want(404)
 }
 
-// TestDirectTokens: a permission's token leads to the replicas of its container and to no others, and is
-// what it is there.
+// TestDirectTokens checks that a client with the resource token of a permission can resolve the addresses
+// of that container's replicas only, and that the token grants the same rights in direct mode.
 func TestDirectTokens(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -294,8 +298,8 @@ func TestDirectTokens(t *testing.T) {
 	}
 }
 
-// TestDirectOff: where direct mode is not served a client that asks for it is told what to do, and its
-// connection is not taken.
+// TestDirectOff checks a server without direct mode: GET /addresses fails with an error that recommends
+// gateway mode, and an RNTBD connection gets an HTTP error.
 func TestDirectOff(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -317,8 +321,8 @@ func TestDirectOff(t *testing.T) {
 	}
 }
 
-// TestDirectBesideHTTP: clients of all protocols share a port, also those that begin slowly, and a stop ends
-// their connections.
+// TestDirectBesideHTTP checks that HTTP, HTTPS and direct-mode clients can share a port, even if the first
+// bytes arrive slowly, and that shutdown closes direct-mode connections.
 func TestDirectBesideHTTP(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true, Options{Direct: true, NoAuth: true})
@@ -356,8 +360,8 @@ func TestDirectBesideHTTP(t *testing.T) {
 	}
 }
 
-// TestDirectGivesWay: a connection of direct mode on which nothing is under way is closed for a new client,
-// where there are as many as there may be.
+// TestDirectGivesWay checks that at the limit of connections, an idle direct-mode connection is closed for
+// a new one.
 func TestDirectGivesWay(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
@@ -370,7 +374,7 @@ func TestDirectGivesWay(t *testing.T) {
 	}
 }
 
-// TestDirectFaults: faults on demand are met by frames, too.
+// TestDirectFaults checks that fault injection rules also apply to requests in direct mode.
 func TestDirectFaults(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)

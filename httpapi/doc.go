@@ -2,7 +2,7 @@
 // SDKs work against it unchanged. A request passes these files in order:
 //
 //	listener.go           HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
-//	fast_path_conn.go     reads of items over HTTP/1.1, without net/http; shortcut_*.go: parser and writer
+//	fast_path_conn.go     single items over HTTP/1.1, without net/http; shortcut_*.go: parser and writer
 //	direct.go             direct mode: package rntbd turns frames into requests
 //	incoming_request.go   a request of either protocol -> the form that both have in common
 //	chain.go              the chain: call, log, recover, CORS; then serve (server.go)
@@ -24,13 +24,14 @@
 // # Paths
 //
 // A path is split before it is unescaped, because an id may contain an escaped slash. The router of echo,
-// the HTTP framework, cannot do that. Therefore echo has a single route, and this package parses the paths.
-// Resources are addressed by name (dbs/shop/colls/carts/docs/7) or by rid (dbs/HpxDAA==/colls/HpxDAIt3MtQ=);
-// the form of the first id decides.
+// the HTTP framework, cannot do that. Therefore echo has a single route, and this package parses the
+// paths. Resources are addressed by name (dbs/shop/colls/carts/docs/7) or by rid
+// (dbs/HpxDAA==/colls/HpxDAIt3MtQ=); the form of the first id decides.
 //
 // # Mayfly's own API
 //
-// Package laboratory serves Mayfly's own HTTP API under /_mayfly. It registers its routes with a second echo
-// router, which is called after the chain. route.go normalizes each path for that router, and own.go gives
-// package laboratory the functions by which this server sends all responses. Package hook delivers webhooks.
+// Package laboratory serves Mayfly's own HTTP API under /_mayfly. It registers its routes with a second
+// echo router, which is called after the chain. route.go normalizes each path for that router, and own.go
+// gives package laboratory the functions by which this server sends all responses. Package hook delivers
+// webhooks.
 package httpapi

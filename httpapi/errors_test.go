@@ -184,7 +184,8 @@ func TestHeaderValuesStayApart(t *testing.T) {
 	}
 }
 
-// Clients read out of the text what it is that is missing.
+// TestResourceTypeInErrors checks that the message of an error names the resource type and the operation,
+// because SDKs parse them from the text.
 func TestResourceTypeInErrors(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

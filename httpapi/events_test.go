@@ -17,13 +17,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// heartbeat is the time between two signs of life on a stream of events.
+// heartbeat is the interval between two keep-alive lines on a stream of server-sent events.
 const heartbeat = 15 * time.Second
 
-// loop lets the reaper run by itself.
+// loop configures a test server so that its reaper runs in the background.
 func loop(s *testServerOptions) { s.store.ManualReaper = false }
 
-// expiringContainer makes a container with a log of expiries.
+// expiringContainer creates a container and enables the log of expiries.
 func (w *testServer) expiringContainer() {
 	w.t.Helper()
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
@@ -35,7 +35,8 @@ func (w *testServer) mortal(id string, life int) {
 	w.do("POST", docs, fmt.Sprintf(`{"id":%q,"pk":"p","ttl":%d}`, id, life), pk(`["p"]`)...).want(201)
 }
 
-// listen serves on a real port until the test ends, or until what it returns is called.
+// listen starts to serve on a real port and returns its URL. It serves until stop is called or the test
+// ends.
 func (w *testServer) listen() (base string, stop func()) {
 	w.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +62,7 @@ func (w *testServer) listen() (base string, stop func()) {
 	return "http://" + ln.Addr().String(), stop
 }
 
-// stream opens server-sent events and returns their lines.
+// stream opens the stream of expiry events (server-sent events) and returns its lines.
 func (w *testServer) stream(ctx context.Context, base, query string, headers ...string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+own+"events"+query, nil)
@@ -104,7 +105,7 @@ func (w *testServer) events(r *http.Request) <-chan string {
 	return lines
 }
 
-// event reads one event: its name, its id and its data.
+// event reads lines up to the end of the next server-sent event and returns its name, its id and its data.
 func event(t testing.TB, lines <-chan string) (name, id, data string) {
 	t.Helper()
 	for line := range lines {
@@ -181,7 +182,8 @@ func eventStream(t *testing.T, http2 bool) {
 	<-ended
 }
 
-// A stream outlives the limits of other answers.
+// TestEventStreamLasts checks that a stream of events stays open beyond the server's read and write
+// timeouts.
 func TestEventStreamLasts(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 is %v", http2), func(t *testing.T) {
@@ -205,7 +207,9 @@ func TestEventStreamLasts(t *testing.T) {
 	}
 }
 
-// A log that ends says so, and a position that is too old is told from one that is not.
+// TestEventStreamEnds checks that the stream of expiry events sends the event "end" when the log of
+// expiries is disabled, and "lost" if the client resumes from a position whose following entries have been
+// removed.
 func TestEventStreamEnds(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, loop)

@@ -15,7 +15,9 @@ func (c *activeRequest) setExpiry(e inspect.Expiry) {
 	}
 }
 
-// setLint names the lint rules that the written time to live violates.
+// setLint sets the header x-mayfly-lint to the names of the lint rules that a write violated, that is,
+// signs that its time to live or a vector is valid but probably a mistake. It does nothing if there are
+// none.
 func (c *activeRequest) setLint(found definition.LintViolations) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())

@@ -150,7 +150,8 @@ func (s *fastPathConn) limitRead() {
 	}
 }
 
-// limitWrite sets the deadline for sending the response, in the same way as limitRead.
+// limitWrite sets the deadline for sending the response, unless the present one is at most some seconds
+// earlier, because setting it is expensive.
 func (s *fastPathConn) limitWrite() {
 	if want := s.now.Add(writeTimeout); want.Sub(s.writeUntil) > 5*time.Second {
 		if s.c.Conn.SetWriteDeadline(want) == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// rawHTTPConn is a client's connection that sends requests as text.
+// rawHTTPConn is a client's HTTP/1.1 connection on which a test sends requests as text.
 type rawHTTPConn struct {
 	t  *testing.T
 	c  net.Conn
@@ -43,7 +43,7 @@ func (l *rawHTTPConn) write(text string) {
 	}
 }
 
-// read reads an answer.
+// read reads the next response.
 func (l *rawHTTPConn) read() (status int, header http.Header, body string) {
 	l.t.Helper()
 	a, err := http.ReadResponse(l.in, nil)
@@ -57,7 +57,7 @@ func (l *rawHTTPConn) read() (status int, header http.Header, body string) {
 	return a.StatusCode, a.Header, string(text)
 }
 
-// text is a signed request as text.
+// text returns a signed request as HTTP/1.1 text.
 func (w *testServer) text(method, path, body string, headers ...string) string {
 	r := w.request(method, path, body, append(pk(`["a"]`), headers...)...)
 	var b strings.Builder
@@ -71,7 +71,7 @@ func (w *testServer) text(method, path, body string, headers ...string) string {
 	return b.String() + "\r\n" + body
 }
 
-// counting counts the requests that connections serve by themselves.
+// counting returns the number of requests that w serves on its fast path, without net/http, from now on.
 func counting(w *testServer) *atomic.Int64 {
 	n, serve := new(atomic.Int64), w.srv.serveShortcut
 	w.srv.serveShortcut = func(s *fastPathConn) {
@@ -81,8 +81,8 @@ func counting(w *testServer) *atomic.Int64 {
 	return n
 }
 
-// TestShortcuts: reads, other requests, pipelined requests and heads that come in pieces follow each other on
-// one connection, and each has its own answer.
+// TestShortcuts sends item reads, other requests, pipelined requests and requests in several pieces on one
+// connection. It checks that each gets its own response, whether from the fast path or from net/http.
 func TestShortcuts(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
@@ -134,7 +134,8 @@ func TestShortcuts(t *testing.T) {
 	want(id, 200, `"n":1`)
 }
 
-// TestShortcutWrites: writes follow each other on one connection, whose errors keep it open.
+// TestShortcutWrites sends several writes on one connection. It checks that errors do not close the
+// connection.
 func TestShortcutWrites(t *testing.T) {
 	w := newTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container("")
@@ -180,7 +181,8 @@ func TestShortcutWrites(t *testing.T) {
 	}
 }
 
-// TestShortcutForms: net/http serves everything but plain reads and writes of items.
+// TestShortcutForms checks that the fast path serves only plain reads and writes of items, and net/http
+// everything else.
 func TestShortcutForms(t *testing.T) {
 	const path = "/dbs/d/colls/c/docs/1"
 	head := func(target string, lines ...string) string {
@@ -255,7 +257,7 @@ func TestShortcutForms(t *testing.T) {
 	}
 }
 
-// manyHeaders is n headers.
+// manyHeaders returns n header lines.
 func manyHeaders(n int) string {
 	var list []string
 	for i := range n {
@@ -264,8 +266,8 @@ func manyHeaders(n int) string {
 	return strings.Join(list, "|")
 }
 
-// TestShortcutShutdown: the server waits for a read that a connection serves by itself, and its answer is
-// whole.
+// TestShortcutShutdown checks that shutdown waits for a read on the fast path, and that its response is
+// complete.
 func TestShortcutShutdown(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
@@ -306,7 +308,8 @@ func TestShortcutShutdown(t *testing.T) {
 	}
 }
 
-// TestShortcutAborted: a read whose handler gives up ends its connection.
+// TestShortcutAborted checks that the connection is closed if the handler of a read on the fast path
+// panics with http.ErrAbortHandler.
 func TestShortcutAborted(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// fault adds a fault on demand.
+// fault adds a fault injection rule, given as JSON, and returns its id.
 func (w *testServer) fault(rule string) string {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/faults", rule).want(201).at("id").Str
 }
 
-// Each status comes with what clients look at, once, and the request after it is none the wiser.
+// TestFaultStatuses checks for each injected status the substatus, code, message and headers of the
+// response. Each rule applies once; the next request succeeds.
 func TestFaultStatuses(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -43,8 +44,9 @@ func TestFaultStatuses(t *testing.T) {
 	}
 }
 
-// A fault before an operation leaves nothing behind; after it the write is there, and the answer does not
-// tell. So it can be tried whether a program may repeat what it does.
+// TestFaultBeforeAndAfter checks that a fault before an operation prevents the write, and that a fault
+// after it keeps the write but sends an error without etag and session token. So a program can test its
+// retries.
 func TestFaultBeforeAndAfter(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -65,8 +67,9 @@ func TestFaultBeforeAndAfter(t *testing.T) {
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).fails(409, 0, "")
 }
 
-// Rules are about a container and an operation, whichever way a client names the container. Mayfly's own
-// surface and the definitions are left alone unless they are asked for.
+// TestFaultPlaces checks which requests a fault rule selects by container and operation, whether the
+// container is addressed by name or by rid. Requests for definitions and for Mayfly's own API are selected
+// only explicitly.
 func TestFaultPlaces(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -102,7 +105,8 @@ func TestFaultPlaces(t *testing.T) {
 	w.do("POST", coll+"/sprocs", `{"id":"s","body":"function f(){}"}`).want(201)
 }
 
-// A run with a seed repeats: over a wire as in the list.
+// TestFaultSeed checks that a fault rule for a random share of the requests selects the same requests each
+// time it is added with the same seed.
 func TestFaultSeed(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -120,7 +124,8 @@ func TestFaultSeed(t *testing.T) {
 	}
 }
 
-// A connection that is dropped ends without an answer, and takes what it had done with it or not.
+// TestFaultDrop checks that the fault "drop" closes the connection without a response, and that the write
+// is stored or not, depending on whether the fault is after or before the operation.
 func TestFaultDrop(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -160,7 +165,8 @@ func TestFaultDrop(t *testing.T) {
 	}
 }
 
-// Latency is time of the wall, and part of what the answer says that the request took.
+// TestFaultLatency checks that injected latency is measured by the wall clock and included in the header
+// x-ms-request-duration-ms.
 func TestFaultLatency(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -2,8 +2,8 @@ package httpapi
 
 import "testing"
 
-// What clients may spell in several ways is told in one, wherever it comes in: numbers, control characters,
-// and names that occur twice, of which the last member stays.
+// TestOneForm checks that JSON which clients write in several ways is returned in one normal form by every
+// kind of write: numbers, control characters, and duplicate names, of which the last value counts.
 func TestOneForm(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

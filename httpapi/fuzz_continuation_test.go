@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// pagedRead is something that is read page by page, in an order that is settled: a list, a query, a change
-// feed.
+// pagedRead is a request whose results come in pages and in a fixed order, such as a list, a query or a
+// change feed, with all rows that are expected.
 type pagedRead struct {
 	f        fuzzedRequest
 	key      string
@@ -24,14 +24,15 @@ type pagedRead struct {
 	tokens   []pageContinuation
 }
 
-// pageContinuation is a continuation and how many rows lie before it.
+// pageContinuation is a continuation token and the number of rows that precede it.
 type pageContinuation struct {
 	token string
 	rows  int
 }
 
-// read reads on from a token, "" being the beginning, in pages of a size. It is nil where the token is
-// refused; ends, if any, gets each token.
+// read reads all pages from a continuation token on ("": from the beginning) and returns their rows. size
+// is the page size. ok is false if the server refuses the token. If ends is not nil, each new token is
+// appended to it.
 func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageContinuation) (rows []string,
 	ok bool) {
 	w.t.Helper()
@@ -63,8 +64,8 @@ func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageCont
 	return rows, true
 }
 
-// pagedWorld is a world in which nothing changes, with all that can be paged in it. One range of a container
-// has been split.
+// pagedWorld returns a server whose data does not change, and all paged requests that the test makes to
+// it. A range of one container has been split.
 func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
 	t.Helper()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
@@ -130,7 +131,8 @@ func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
 	return w, list
 }
 
-// pagedQueries have an order that is settled; all is what a tampered token may reach.
+// pagedQueries are queries whose rows have a fixed order. all is the query without OFFSET, TOP and LIMIT,
+// whose rows a manipulated token may reach; empty: text has none of them.
 var pagedQueries = []struct{ text, all string }{
 	{"SELECT c.id FROM c", ""},
 	{"SELECT c.id, c.n FROM c ORDER BY c.n", ""},
@@ -144,10 +146,11 @@ var pagedQueries = []struct{ text, all string }{
 	{"SELECT c.pk, COUNT(1) AS k FROM c GROUP BY c.pk", ""},
 }
 
-// innerToken finds the first continuation of a range in one of the gateway.
+// innerToken matches the first token of a single range in the JSON of a gateway's continuation token.
 var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 
-// forge makes a continuation for a reader out of those of all.
+// forge returns a continuation token for p: an unchanged or randomly changed token of p or of another
+// request in list. from and end say which token it was made from.
 func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string, from *pagedRead,
 	end pageContinuation) {
 	from = p
@@ -201,9 +204,9 @@ func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string,
 	return token, from, end
 }
 
-// FuzzContinuation sends continuations and positions of change feeds that were changed, or given out for
-// something else: they are refused, or what comes are rows that are there, in their order; as they were given
-// out they lead to all rows that are left.
+// FuzzContinuation sends continuation tokens and change feed positions that were changed or belong to
+// other requests. The server must refuse them or return existing rows in order. Unchanged tokens must lead
+// to all remaining rows.
 func FuzzContinuation(f *testing.F) {
 	random := rand.New(rand.NewPCG(fuzzSeed(), 1))
 	for range 10 * fuzzSeries {
@@ -238,7 +241,7 @@ func FuzzContinuation(f *testing.F) {
 	})
 }
 
-// subsequence reports whether the rows are some of all, in the same order.
+// subsequence reports whether all contains rows in the same order, possibly with others between them.
 func subsequence(rows, all []string) bool {
 	for _, r := range rows {
 		i := slices.Index(all, r)

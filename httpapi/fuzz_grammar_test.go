@@ -8,9 +8,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// requestGenerator makes requests, most of them valid, out of bytes: each one decides something, and where
-// they end so does the series. What earlier answers have given is used again: etags, continuations, session
-// tokens, rids, permissions' tokens.
+// requestGenerator generates requests, most of them valid, from a string of bytes: each random choice
+// consumes a byte, and generation ends with the bytes. It reuses values from earlier responses, such as
+// etags, continuation tokens, session tokens, rids and resource tokens.
 type requestGenerator struct {
 	rest   []byte
 	secret []byte
@@ -25,7 +25,7 @@ func newRequestGenerator(choices []byte) *requestGenerator {
 	return &requestGenerator{rest: choices, secret: key, learn: map[string][]string{}}
 }
 
-// n decides a number below max.
+// n chooses a number from 0 to max-1 by the next bytes; 0 if there are no more.
 func (g *requestGenerator) n(max int) int {
 	if len(g.rest) == 0 {
 		return 0
@@ -37,12 +37,13 @@ func (g *requestGenerator) n(max int) int {
 	return v % max
 }
 
-// in tells, in one of n cases, true.
+// in returns true with probability 1/n, by the next byte.
 func (g *requestGenerator) in(n int) bool { return g.n(n) == n-1 }
 
 func (g *requestGenerator) of(list ...string) string { return list[g.n(len(list))] }
 
-// known is something learned from answers, or something else where there is nothing.
+// known returns one of the values of the kind what, such as "etag", from earlier responses, or other if
+// there is none.
 func (g *requestGenerator) known(what, other string) string {
 	list := g.learn[what]
 	if len(list) == 0 {
@@ -51,7 +52,7 @@ func (g *requestGenerator) known(what, other string) string {
 	return list[g.n(len(list))]
 }
 
-// see learns from an answer.
+// see remembers the etag, tokens and ids in a response, for use in later requests.
 func (g *requestGenerator) see(a *testResponse) {
 	add := func(what, value string) {
 		if value != "" && len(g.learn[what]) < 40 {
@@ -73,7 +74,7 @@ func (g *requestGenerator) see(a *testResponse) {
 	}
 }
 
-// with returns a request with headers, given as pairs.
+// with returns a fuzzedRequest with headers, given as pairs of names and values.
 func with(method, path, body string, headers ...string) fuzzedRequest {
 	f := fuzzedRequest{method: method, path: path, body: body}
 	for i := 0; i < len(headers); i += 2 {
@@ -82,7 +83,8 @@ func with(method, path, body string, headers ...string) fuzzedRequest {
 	return f
 }
 
-// kinds are the requests that a maker can make; what is there more than once comes more often.
+// kinds returns the functions that generate the kinds of requests. A function that is listed several times
+// is chosen more often.
 func (g *requestGenerator) kinds() []func() fuzzedRequest {
 	return []func() fuzzedRequest{g.create, g.replace, g.read, g.patch, g.remove, g.list, g.query, g.plan,
 		g.resume,
@@ -91,7 +93,8 @@ func (g *requestGenerator) kinds() []func() fuzzedRequest {
 		g.create, g.create, g.create, g.create, g.read, g.patch, g.patch, g.query, g.feed, g.batch, g.small}
 }
 
-// request makes one request, and breaks something of it now and then.
+// request generates one request of a random kind. Sometimes it signs it, adds arbitrary headers, or makes
+// it invalid.
 func (g *requestGenerator) request() fuzzedRequest {
 	kinds := g.kinds()
 	f := kinds[g.n(len(kinds))]()
@@ -107,7 +110,7 @@ func (g *requestGenerator) request() fuzzedRequest {
 	return f
 }
 
-// sign signs a request as clients do. What is broken of it afterwards makes the signature wrong.
+// sign signs a request as clients do. Later changes of the request make the signature wrong.
 func (g *requestGenerator) sign(f *fuzzedRequest) {
 	date := start.Format(http.TimeFormat)
 	path, _, _ := strings.Cut(f.path, "?")
@@ -116,7 +119,7 @@ func (g *requestGenerator) sign(f *fuzzedRequest) {
 	f.set("authorization", AuthorizationHeader(Sign(g.secret, f.method, resource, link, date)))
 }
 
-// headerValues are all headers that mean something, with values that are right somewhere.
+// headerValues are all request headers with a meaning, each with values that are valid in some request.
 var headerValues = [][]string{
 	{"authorization", "Bearer x", "type%3Dmaster%26ver%3D1.0%26sig%3DAAAA",
 		"type=aad&ver=1.0&sig=e30.e30.e30", "type=resource&ver=1&sig=AAAA;AAAA;", "%zz"},
@@ -165,7 +168,7 @@ func (g *requestGenerator) anyHeader() (name, value string) {
 	return h[0], h[1+g.n(len(h)-1)]
 }
 
-// breakOne changes one thing of a request.
+// breakOne changes one random part of a request, so that it is usually invalid.
 func (g *requestGenerator) breakOne(f *fuzzedRequest) {
 	switch g.n(7) {
 	case 0:

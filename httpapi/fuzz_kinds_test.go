@@ -24,7 +24,7 @@ func escaped(id string) string {
 	return strings.NewReplacer("%", "%25", "/", "%2F", " ", "%20", "ü", "%C3%BC").Replace(id)
 }
 
-// key is a partition key for a container, the right one for the item as a rule.
+// key returns a partition key for a request to a container, usually that of the item id.
 func (g *requestGenerator) key(path, id string) string {
 	pk, n := "k0", 0
 	if len(id) == 2 && id[0] == 'i' {
@@ -57,7 +57,7 @@ func (g *requestGenerator) document(id string) string {
 	return fmt.Sprintf(`{"id":%s,"pk":"k%d","n":%s,"s":"s%d"%s}`, jsonString(id), i%3, n, i%2, more)
 }
 
-// item has the headers of a request for an item.
+// item returns a request for an item of the container at, with random conditions and triggers.
 func (g *requestGenerator) item(method, path, body, at, id string) fuzzedRequest {
 	f := with(method, path, body, "x-ms-documentdb-partitionkey", g.key(at, id))
 	if g.in(6) {
@@ -119,7 +119,7 @@ func (g *requestGenerator) patch() fuzzedRequest {
 	return g.item("PATCH", at+"/docs/"+escaped(id), g.patchBody(), at, id)
 }
 
-// scope narrows a request to a part of a container, and pages it.
+// scope adds headers that limit a request to a part of a container, and set a page size.
 func (g *requestGenerator) scope(f fuzzedRequest) fuzzedRequest {
 	switch g.n(9) {
 	case 1:
@@ -243,7 +243,7 @@ func (g *requestGenerator) batchOf(at, id, body string) fuzzedRequest {
 	return f
 }
 
-// rows is a batch of .NET's.
+// rows generates a batch in the binary HybridRow encoding of the .NET SDK.
 func (g *requestGenerator) rows() fuzzedRequest {
 	var rows []string
 	for n := g.n(3); n >= 0; n-- {
@@ -329,7 +329,7 @@ func (g *requestGenerator) offer() fuzzedRequest {
 	return f
 }
 
-// small is a request for one of the small resources: users, permissions, keys, scripts.
+// small generates a request for a small resource: a user, permission, client encryption key or script.
 func (g *requestGenerator) small() fuzzedRequest {
 	path := g.of(users, users+"/u/permissions", users+"/none/permissions", keys, coll+"/sprocs", coll+"/triggers", coll+"/udfs", colls+"/four/udfs")
 	id := map[string]string{users: "u", users + "/u/permissions": "all", keys: "key", coll + "/sprocs": "write", coll + "/triggers": "pre", coll + "/udfs": "twice"}[path]
@@ -357,7 +357,7 @@ func (g *requestGenerator) execute() fuzzedRequest {
 		"x-ms-documentdb-partitionkey", g.of(`["k0"]`, `["k0"]`, `["k1"]`, `[{}]`), "x-ms-documentdb-script-enable-logging", "true")
 }
 
-// clock sets the clock of the data, which goes forward a little at a time.
+// clock generates a request that advances the clock of the data a little.
 func (g *requestGenerator) clock() fuzzedRequest {
 	return with(g.of("PUT", "GET"), "/_mayfly/clock", g.of(`{"advance":"1s"}`, `{"advance":"7s"}`, `{"freeze":true}`, `{"set":"2027-03-01T12:05:00Z"}`, `{"advance":"-1s"}`, `{"set":"x"}`))
 }
@@ -371,7 +371,7 @@ func (g *requestGenerator) explain() fuzzedRequest {
 		g.of("", `,"maxItemCount":1`, `,"partitionKey":["k0"]`, `,"parameters":[{"name":"@x","value":1}]`)+`}`)
 }
 
-// own are requests that no client of Cosmos DB makes.
+// own generates a request to Mayfly's own API.
 func (g *requestGenerator) own() fuzzedRequest {
 	id := g.id()
 	at := g.coll()
@@ -396,7 +396,7 @@ func (g *requestGenerator) own() fuzzedRequest {
 	return with("GET", g.of("/_mayfly", "/_mayfly/metrics", "/_mayfly/openapi.json", "/_mayfly/forecast", "/_mayfly/snapshots"), "")
 }
 
-// open are requests for what needs no key.
+// open generates a request that needs no authorization.
 func (g *requestGenerator) open() fuzzedRequest {
 	return with("GET", g.of("/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/cert.pem", "/_explorer/emulator.pem", "/_mayfly/nothing"), "")
 }

@@ -4,8 +4,8 @@ package httpapi
 
 import "math/rand/v2"
 
-// How much the fuzz targets do with -tags long: other series each time.
+// fuzzSeries is the number of random request sequences that a fuzz target runs with -tags long.
 const fuzzSeries = 5000
 
-// fuzzSeed is where random series begin.
+// fuzzSeed returns the seed of the random sequences: another one each time.
 func fuzzSeed() uint64 { return rand.Uint64() }

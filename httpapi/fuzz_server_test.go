@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 )
 
-// fuzzedRequest is a request as text, so that it can be changed at any place: a header is a line "name:
-// value".
+// fuzzedRequest is a request as text, so that any part of it can be changed. headers consists of lines
+// "name: value".
 type fuzzedRequest struct{ method, path, body, headers string }
 
 // sendable reports whether an HTTP server would let the request through to the handler.
@@ -47,8 +47,8 @@ func (f fuzzedRequest) header(name string) string {
 	return ""
 }
 
-// Containers of a populated world: one range and a feed of all versions; four ranges; a hierarchical key;
-// unique keys.
+// fuzzContainers are the containers of a fuzzWorld: one with one range and a feed of all versions, one
+// with four ranges, one with a hierarchical partition key, and one with unique keys.
 var fuzzContainers = []struct{ id, key, settings, ranges string }{
 	{"c", `{"paths":["/pk"],"kind":"Hash","version":2}`,
 		`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`, "1"},
@@ -59,7 +59,7 @@ var fuzzContainers = []struct{ id, key, settings, ranges string }{
 		`,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/n"]}]},"computedProperties":[{"name":"low","query":"SELECT VALUE LOWER(c.id) FROM c"}]`, "2"},
 }
 
-// Scripts without loops: whatever one character of them becomes, they end.
+// fuzzScripts are scripts without loops, so that they end even if any character of them is changed.
 var fuzzScripts = []struct{ path, id, body, more string }{
 	{"sprocs", "write", `function (id) { __.createDocument(__.getSelfLink(), {id: id || "made", pk: "k0", n: 1}, function (e, d) { if (e) throw e; __.response.setBody(d.id); }); }`, ""},
 	{"sprocs", "read", `function () { __.queryDocuments(__.getSelfLink(), "SELECT * FROM c ORDER BY c.id", function (e, d) { if (e) throw e; __.response.setBody(d.length); console.log("read"); }); }`, ""},
@@ -69,14 +69,14 @@ var fuzzScripts = []struct{ path, id, body, more string }{
 	{"udfs", "twice", `function (x) { return x + x; }`, ""},
 }
 
-// fuzzDocument is the i-th document of a populated container.
+// fuzzDocument returns the i-th document of a container of a fuzzWorld.
 func fuzzDocument(i int) string {
 	digit := string(rune('0' + i))
 	return `{"id":"i` + digit + `","pk":"k` + string(rune('0'+i%3)) + `","n":` + digit + `,"s":"s` +
 		string(rune('0'+i%2)) + `","v":[` + digit + `,{"a":null}]}`
 }
 
-// fuzzWorld is a server with something of everything in its store.
+// fuzzWorld returns a server whose store contains at least one resource of every kind.
 func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
 	w := newTestServer(t, change...)
@@ -100,8 +100,9 @@ func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	return w
 }
 
-// exchange sends a request that need not be a good one, signed unless it says otherwise. Whatever comes back
-// has the protocol's form, and is no internal error. nil: no server would have got it.
+// exchange sends a request that may be invalid, with the master key unless it has an Authorization header.
+// It checks that the response has the protocol's form and is not an internal error. It returns nil if an
+// HTTP server would not pass the request to its handler.
 func (w *testServer) exchange(f fuzzedRequest) *testResponse {
 	w.t.Helper()
 	if !f.sendable() {
@@ -147,15 +148,15 @@ func (w *testServer) exchange(f fuzzedRequest) *testResponse {
 	return a
 }
 
-// reads reports whether a request cannot change anything, whatever its answer.
+// reads reports whether a request cannot change any data.
 func (f fuzzedRequest) reads() bool {
 	return f.method == "GET" || f.method == "HEAD" || f.method == "OPTIONS" ||
 		f.method == "POST" && (strings.HasSuffix(f.header("Content-Type"), "/query+json") ||
 			strings.HasPrefix(f.path, "/_mayfly/explain"))
 }
 
-// try sends a request and checks that nothing has changed where it reads or fails. before is the dump that
-// the last one has left, and what it returns is the next.
+// try sends a request and checks that the data is unchanged if it is a read or fails. before is the dump
+// of the data before the request, after the one after it.
 func (w *testServer) try(f fuzzedRequest, before string) (a *testResponse, after string) {
 	w.t.Helper()
 	if a = w.exchange(f); a == nil {
@@ -173,7 +174,7 @@ func (w *testServer) try(f fuzzedRequest, before string) (a *testResponse, after
 	return a, after
 }
 
-// readBack reads what a write has answered with: it must be there, as it was given out.
+// readBack reads the resource in the response to a write, and checks that it equals the response.
 func (w *testServer) readBack(f fuzzedRequest, a *testResponse) {
 	w.t.Helper()
 	self := a.at("_self").Str
@@ -195,7 +196,8 @@ func (w *testServer) readBack(f fuzzedRequest, a *testResponse) {
 	}
 }
 
-// keyAt is the partition key of a document, as the header has it.
+// keyAt returns the partition key of a document in the form of the request header. paths are the partition
+// key paths of its container.
 func keyAt(body []byte, paths []gjson.Result) string {
 	var components []string
 	for _, p := range paths {
@@ -209,7 +211,8 @@ func keyAt(body []byte, paths []gjson.Result) string {
 	return "[" + strings.Join(components, ",") + "]"
 }
 
-// sweep purges what has expired, which nobody must notice.
+// sweep runs the reaper, and checks that the purge of expired data does not change what clients see.
+// before is the dump of the data before.
 func (w *testServer) sweep(before string) {
 	w.t.Helper()
 	if _, err := w.db.SweepNow(w.t.Context()); err != nil {
@@ -232,8 +235,8 @@ func (f fuzzedRequest) applied(a *testResponse) bool {
 	return true
 }
 
-// dump is all that clients can see in the store: every resource, every item with its place in the change
-// feed.
+// dump returns as text everything that clients can see in the store: every resource, and every item with
+// its position in the change feed.
 func (w *testServer) dump() string {
 	w.t.Helper()
 	var b strings.Builder
@@ -282,7 +285,7 @@ func (w *testServer) dump() string {
 	return b.String()
 }
 
-// rowBatch is a batch in .NET's form, of rows in hexadecimal.
+// rowBatch returns a batch in the binary HybridRow encoding of the .NET SDK. rows are in hexadecimal.
 func rowBatch(rows ...string) string {
 	stream, err := hex.DecodeString(strings.ReplaceAll(hybridrowtest.Segment, " ", ""))
 	if err != nil {

@@ -2,8 +2,8 @@
 
 package httpapi
 
-// How much the fuzz targets do in a plain run of the tests.
+// fuzzSeries is the number of random request sequences that a fuzz target runs without -tags long.
 const fuzzSeries = 24
 
-// fuzzSeed is where random series begin.
+// fuzzSeed returns the seed of the random sequences: always the same.
 func fuzzSeed() uint64 { return 1 }

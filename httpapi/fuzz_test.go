@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// FuzzRequest sends anything to the whole server: no panic, no internal error, each answer in the protocol's
-// shape, a store that is consistent, and unchanged where the request reads or fails.
+// FuzzRequest sends arbitrary requests to the whole server. It checks that there is no panic and no
+// internal error, that each response has the protocol's form, and that the store is consistent, and
+// unchanged by reads and errors.
 func FuzzRequest(f *testing.F) {
 	for _, r := range seedRequests() {
 		f.Add(r.method, r.path, r.body, r.headers)
@@ -23,7 +24,8 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// seedRequests are some of each kind that a maker makes.
+// seedRequests returns four random requests of each kind that a requestGenerator makes, as seeds of the
+// fuzzing.
 func seedRequests() (list []fuzzedRequest) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for kind := range newRequestGenerator(nil).kinds() {
@@ -57,7 +59,8 @@ func runSeries(t *testing.T, choices []byte) {
 	series(t, choices, func(fuzzedRequest, *testResponse) {})
 }
 
-// series sends what a maker makes of the bytes and shows every answer to fn.
+// series makes a server, sends it the requests that choices generate, and calls fn with each request and
+// response.
 func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse)) {
 	g := newRequestGenerator(choices)
 	variant := g.n(8)
@@ -83,7 +86,8 @@ func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse))
 	}
 }
 
-// TestMaker: requests that all fail would find little. Writes and reads of all kinds must come through.
+// TestMaker checks that for each HTTP method at least a quarter of the requests that a requestGenerator
+// makes succeed, because fuzzing finds little if all fail.
 func TestMaker(t *testing.T) {
 	racetest.Sequential(t)
 	random := rand.New(rand.NewPCG(2, 0))
@@ -104,8 +108,8 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// FuzzQuery asks anything of a container, and of the databases: each failure has a status of its own, and
-// pages of any length, one after the other, hold the rows of the whole.
+// FuzzQuery sends arbitrary queries over a container and over the databases. It checks that every failure
+// has a suitable status, and that the pages of any size together have the rows of the whole result.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []struct {
 		text, params, continuation string

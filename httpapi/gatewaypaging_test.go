@@ -9,14 +9,16 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// gatewayPage is one page of what the gateway pages: its ids, the range that it is of, and its continuation.
+// gatewayPage is one page of a list or query over several partition ranges: its ids, the range that they
+// are of, and its continuation token.
 type gatewayPage struct {
 	ids   []string
 	of    string
 	token string
 }
 
-// gatewayPages reads a list (text is empty) or a query to its end. Between pages it calls then, if any.
+// gatewayPages reads all pages of a query, or of the list of items if text is empty. It calls then, unless
+// that is nil, after each page.
 func (w *testServer) gatewayPages(text string, size int, then func(page int),
 	headers ...string) (pages []gatewayPage) {
 	w.t.Helper()
@@ -47,15 +49,15 @@ func idsOf(pages []gatewayPage) (ids []string) {
 	return ids
 }
 
-// inRange are the ids of a partition range, in order.
+// inRange returns the ids of the items of a partition range, in the range's order.
 func (w *testServer) inRange(id string) []string {
 	w.t.Helper()
 	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "",
 		"x-ms-documentdb-partitionkeyrangeid", id), " "))
 }
 
-// TestPagesOfOneRange: a page of what goes over several ranges is of one of them, full or not, and its
-// continuation names the range that the next one is of.
+// TestPagesOfOneRange checks that each page of a list or query over several ranges has items of one range
+// only, even if it is not full, and that its continuation token names the range of the next page.
 func TestPagesOfOneRange(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(3))
@@ -88,8 +90,8 @@ func TestPagesOfOneRange(t *testing.T) {
 	}
 }
 
-// TestFullPages: a full page of all items of a range has a continuation, whatever follows; one with a
-// condition and one of a logical partition only if a row follows.
+// TestFullPages checks when a full page has a continuation token: always if all items of a range are read;
+// only if another row follows if the query has a WHERE condition or is limited to a logical partition.
 func TestFullPages(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -111,7 +113,8 @@ func TestFullPages(t *testing.T) {
 	}
 }
 
-// TestPagesOfKeys: conditions on the partition key lead to the ranges that it can be in, and to no other.
+// TestPagesOfKeys checks that a query with conditions on the partition key reads only the ranges that
+// these keys can be in.
 func TestPagesOfKeys(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(8))
@@ -145,7 +148,7 @@ func TestPagesOfKeys(t *testing.T) {
 	}
 }
 
-// TestPagesOfAnEmptyRange: a range without a row has its page, too.
+// TestPagesOfAnEmptyRange checks that a range without items still has a page, which is empty.
 func TestPagesOfAnEmptyRange(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
@@ -158,8 +161,8 @@ func TestPagesOfAnEmptyRange(t *testing.T) {
 	}
 }
 
-// TestGatewayPagesAcrossSplits: what was begun before a range was split, once or again, goes on behind the
-// split: nothing is given twice or left out.
+// TestGatewayPagesAcrossSplits checks that a list or query that was begun before ranges were split
+// continues after the splits without repeating or omitting rows.
 func TestGatewayPagesAcrossSplits(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "SELECT * FROM c",
@@ -192,7 +195,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 	}
 }
 
-// TestGatewayTokenRefused: continuations that the gateway has not made.
+// TestGatewayTokenRefused checks that continuation tokens that the gateway has not issued are refused.
 func TestGatewayTokenRefused(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(3))

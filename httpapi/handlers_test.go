@@ -43,8 +43,8 @@ func TestDatabases(t *testing.T) {
 	w.do("GET", "/dbs", "").want(200).has("_count", "1")
 }
 
-// TestNameBeforeRID: a database may have the rid of another one for a name. What is asked of it by that name
-// never reaches the other one, whose own links are good all the same.
+// TestNameBeforeRID checks a database whose name is the rid of another database. Requests by that name
+// reach the database with the name, never the other one, whose own links by rid still work.
 func TestNameBeforeRID(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -77,7 +77,7 @@ func TestNameBeforeRID(t *testing.T) {
 	w.do("GET", "/dbs/"+rid, "").want(200).has("id", `"precious"`)
 }
 
-// TestDatabaseNamedLikeRID: a name that has the form of a rid, which no database has.
+// TestDatabaseNamedLikeRID checks a database whose name has the form of a rid but is no database's rid.
 func TestDatabaseNamedLikeRID(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

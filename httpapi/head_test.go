@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// listeningServer serves the world on a port until the test ends, and returns its URL.
+// serving serves w on a port until the test ends, and returns its URL.
 func (w *testServer) serving(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,7 +29,8 @@ func (w *testServer) serving(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// TestHeadOnTheWire: over a connection an answer has the same headers as through http.Handler, each once.
+// TestHeadOnTheWire checks that a response over a real connection has the same headers as one through
+// http.Handler, each of them once.
 func TestHeadOnTheWire(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
@@ -102,7 +103,7 @@ func TestHeadOnTheWire(t *testing.T) {
 	}
 }
 
-// TestHeaderLine: no value of a header begins another line.
+// TestHeaderLine checks that a line break in a header's value does not begin another header line.
 func TestHeaderLine(t *testing.T) {
 	if got := string(appendHeader([]byte("x"), "name", "a\r\nb\nc")); got != "xname: a  b c\r\n" {
 		t.Errorf("%q", got)

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// reqHeaders are the supported request headers, parsed: those of the operation, and those that determine
-// which operation it is.
+// reqHeaders holds the parsed values of all supported request headers: those that determine which
+// operation the request is, and those that are its parameters.
 type reqHeaders struct {
 	*cosmos.Headers
 	activity   string // x-ms-activity-id if it is a GUID

@@ -20,7 +20,7 @@ func parseHeaders(pairs ...string) (reqHeaders, error) {
 	return in, err
 }
 
-// fieldsOf are headers as a request has them.
+// fieldsOf converts pairs of names and values to header fields.
 func fieldsOf(pairs ...string) (list []requestlog.HeaderField) {
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list, requestlog.HeaderField{Name: http.CanonicalHeaderKey(pairs[i]),

@@ -22,7 +22,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// client2 speaks HTTP/2 alone: over TLS by ALPN, without it by prior knowledge.
+// client2 returns a client that speaks only HTTP/2: over TLS by ALPN, otherwise by prior knowledge.
 func (s *listeningServer) client2(t *testing.T) *http.Client {
 	t.Helper()
 	p := new(http.Protocols)
@@ -73,7 +73,7 @@ func TestHTTP2(t *testing.T) {
 	s.stop()
 }
 
-// rawHTTP2Conn is a connection of HTTP/2 whose frames a test writes itself.
+// rawHTTP2Conn is a client's HTTP/2 connection on which a test writes single frames.
 type rawHTTP2Conn struct {
 	t       *testing.T
 	conn    net.Conn
@@ -83,8 +83,7 @@ type rawHTTP2Conn struct {
 	next    uint32 // the next stream's id
 }
 
-// dial2 opens a connection without TLS and exchanges settings. The first ones that the server sends are
-// returned.
+// dial2 opens an HTTP/2 connection without TLS. It also returns the server's first settings.
 func dial2(t *testing.T, addr string, settings ...http2.Setting) (*rawHTTP2Conn, *http2.SettingsFrame) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -114,13 +113,14 @@ func dial2(t *testing.T, addr string, settings ...http2.Setting) (*rawHTTP2Conn,
 	return r, first
 }
 
-// request opens a stream for a request, without a body where end is set. The error is the connection's.
+// request opens a stream, sends a request's headers, and the end of the body if end is set.
 func (r *rawHTTP2Conn) request(method, path string, end bool, headers ...string) (stream uint32, err error) {
 	return r.send(end, append([]string{":method", method, ":scheme", "http", ":authority", "localhost",
 		":path", path}, headers...)...)
 }
 
-// send is request with all header fields.
+// send opens a stream and sends header fields, given as pairs of names and values. end says that no body
+// follows. It returns the stream's id, or an error of the connection.
 func (r *rawHTTP2Conn) send(end bool, fields ...string) (stream uint32, err error) {
 	r.head.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -142,7 +142,7 @@ func (r *rawHTTP2Conn) send(end bool, fields ...string) (stream uint32, err erro
 	return stream, err
 }
 
-// until reads frames until one is what a test waits for; it is the error that ends the connection otherwise.
+// until reads frames until wanted returns true for one. It returns an error if the connection ends before.
 func (r *rawHTTP2Conn) until(wanted func(http2.Frame) bool) error {
 	for {
 		f, err := r.framer.ReadFrame()
@@ -155,7 +155,8 @@ func (r *rawHTTP2Conn) until(wanted func(http2.Frame) bool) error {
 	}
 }
 
-// parked is a server whose readiness probe waits until it is let go, and counts.
+// parked returns a server whose readiness probe waits until release is called. It also returns the number
+// of probes that are running, and the largest number that have been running at once.
 func parked(t *testing.T) (s *listeningServer, running, most *atomic.Int64, release func()) {
 	running, most = new(atomic.Int64), new(atomic.Int64)
 	gate := make(chan struct{})
@@ -170,7 +171,8 @@ func parked(t *testing.T) (s *listeningServer, running, most *atomic.Int64, rele
 	return s, running, most, func() { close(gate) }
 }
 
-// A client that resets its streams at once makes no more work than one that waits, and is sent away.
+// TestRapidResets checks the defence against HTTP/2 rapid reset: a client that opens and resets streams
+// quickly causes no more concurrent work than the limit of streams, and its connection is closed.
 func TestRapidResets(t *testing.T) {
 	t.Parallel()
 	s, _, most, release := parked(t)
@@ -279,14 +281,15 @@ func TestHeadersOfHTTP2(t *testing.T) {
 	}
 }
 
-// brief shortens the limits of a server that has no connection yet.
+// brief sets all time limits of a server's connections. It must be called before the first connection.
 func (s *listeningServer) brief(limit time.Duration) {
 	s.srv.http.ReadHeaderTimeout, s.srv.http.ReadTimeout = limit, limit
 	s.srv.http.WriteTimeout, s.srv.http.IdleTimeout = limit, limit
 	s.srv.http.HTTP2.WriteByteTimeout = limit
 }
 
-// Those who say nothing, or not all, hold a connection no longer than the limits.
+// TestSlowClientsOfHTTP2 checks that connections on which the client stops after the TLS handshake, amid
+// the HTTP/2 preface or before a request are closed after the time limit.
 func TestSlowClientsOfHTTP2(t *testing.T) {
 	t.Parallel()
 	// The limits are long enough for the handshake on a busy machine, and pass for all of them at once.
@@ -320,8 +323,8 @@ func TestSlowClientsOfHTTP2(t *testing.T) {
 	s.stop()
 }
 
-// A body that does not come ends with an answer, an answer that nobody takes with a reset; others on the
-// connection go on.
+// TestDeadlinesOfHTTP2 checks the time limits of HTTP/2 streams: a body that does not arrive ends with a
+// response, and a response that is not read ends with a reset. Other streams of the connection continue.
 func TestDeadlinesOfHTTP2(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	s := serveWith(t, false, Options{NoAuth: true}, func(s *listeningServer) { s.brief(2 * time.Second) })
@@ -358,7 +361,8 @@ func TestDeadlinesOfHTTP2(t *testing.T) {
 	}
 }
 
-// Shutdown lets requests of HTTP/2 that are under way end, and takes no others.
+// TestShutdownDrainsHTTP2 checks that Shutdown waits for HTTP/2 requests in progress and accepts no
+// others.
 func TestShutdownDrainsHTTP2(t *testing.T) {
 	t.Parallel()
 	entered, gate := make(chan struct{}, 8), make(chan struct{})

@@ -15,11 +15,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// maxPageSize is how many bytes a page may have before it is closed.
+// maxPageSize is the size in bytes at which a page of results is ended.
 const maxPageSize = 4 << 20
 
-// TestAnswerMemory: where the answers of others take all the memory, a page is refused with 429 and a time to
-// come back, and an item is answered all the same. What a request has taken is given back.
+// TestAnswerMemory takes all of the memory that responses share. It checks that a query's page is then
+// refused with 429 and a retry-after time, and that requests return the memory that they took.
 func TestAnswerMemory(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
@@ -44,8 +44,9 @@ func TestAnswerMemory(t *testing.T) {
 	})
 }
 
-// TestRoomBeforeAnswers: what of Mayfly's own can have large answers takes the memory before it makes one, so
-// that many readers who wait for room hold none.
+// TestRoomBeforeAnswers checks that the routes of Mayfly's own API that can have large responses reserve
+// memory before they make the response, and fail with 429 if there is none. Requests that wait therefore
+// hold no memory.
 func TestRoomBeforeAnswers(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
@@ -70,8 +71,9 @@ func TestRoomBeforeAnswers(t *testing.T) {
 	})
 }
 
-// TestReadersWithoutRoom: who waits for the memory of an item holds none; who reads a small one does not
-// wait; and a body is not taken in without memory.
+// TestReadersWithoutRoom takes all of the memory that requests share. It checks that reads of a large item
+// wait without holding memory and end with 429, that a small item is read at once, and that a large body
+// is refused.
 func TestReadersWithoutRoom(t *testing.T) {
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
@@ -110,7 +112,7 @@ func TestReadersWithoutRoom(t *testing.T) {
 	})
 }
 
-// TestQueryMemory: a query for whose groups there is no memory is refused in the same form.
+// TestQueryMemory checks that a GROUP BY query fails with 429 if there is no memory for its groups.
 func TestQueryMemory(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -128,7 +130,8 @@ func TestQueryMemory(t *testing.T) {
 	r.fails(429, cosmos.SubstatusThrottled, "for GROUP BY").head("x-ms-retry-after-ms", "1000")
 }
 
-// blockedResponseWriter is a client that does not read.
+// blockedResponseWriter is an http.ResponseWriter whose writes block, like the connection of a client that
+// does not read.
 type blockedResponseWriter struct {
 	*httptest.ResponseRecorder
 	begun chan<- struct{} // gets an element with the first piece of a large body
@@ -142,8 +145,8 @@ func (s *blockedResponseWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSilentReaders: what clients hold that ask for large pages and do not read them is within the memory of
-// all answers.
+// TestSilentReaders checks that clients which request large pages and do not read them hold no more memory
+// than the limit for all responses.
 func TestSilentReaders(t *testing.T) {
 	const most = 64 << 20
 	for name, ask := range map[string]func(w *testServer) *http.Request{
@@ -208,10 +211,10 @@ func TestSilentReaders(t *testing.T) {
 	}
 }
 
-// inPartition are headers beside that of the partition key.
+// inPartition returns the header of a partition key, followed by more headers.
 func inPartition(more ...string) []string { return append(pk(`["a"]`), more...) }
 
-// liveBytes is how many bytes of the heap are in use.
+// liveBytes returns the number of bytes of the heap that are in use.
 func liveBytes() int64 {
 	runtime.GC()
 	runtime.GC() // what pools kept

@@ -151,7 +151,7 @@ func TestItemIDs(t *testing.T) {
 	}
 }
 
-// TestBadItemIDs: ids that no item can have, and what is said of them.
+// TestBadItemIDs checks the error messages for invalid ids of items, databases and containers.
 func TestBadItemIDs(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -170,8 +170,8 @@ func TestBadItemIDs(t *testing.T) {
 		"Ensure to provide a unique non-empty string less than '255' characters.")
 }
 
-// TestUnescapedIDs: some clients escape as JavaScript's encodeURI does, and leave '?' and '/' in an id as
-// they are.
+// TestUnescapedIDs checks that items can be addressed by clients that escape ids like JavaScript's
+// encodeURI, which leaves '?' and '/' as they are.
 func TestUnescapedIDs(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

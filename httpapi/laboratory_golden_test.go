@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// omittedMembers are the headers that the golden file leaves out: they differ from run to run, or are the
-// same always.
+// omittedMembers are the response headers that the golden file omits, because they differ from run to run
+// or are always the same.
 var omittedMembers = map[string]bool{
 	"x-ms-activity-id": true, "x-ms-request-duration-ms": true, "cache-control": true, "pragma": true,
 	"x-ms-gatewayversion": true, "x-ms-serviceversion": true, "x-ms-schemaversion": true,
@@ -25,7 +25,8 @@ var omittedMembers = map[string]bool{
 	"x-ms-quorum-acked-lsn": true,
 }
 
-// Parts of bodies that differ from run to run.
+// varying are the parts of response bodies that differ from run to run; the golden file has placeholders
+// for them.
 var varying = []struct {
 	is *regexp.Regexp
 	to string
@@ -38,9 +39,9 @@ var varying = []struct {
 	{regexp.MustCompile(`"(elapsedMs|loadMs|filterMs)":[0-9.e-]+`), `"$1":*`},
 }
 
-// TestLaboratoryAnswers holds every answer of Mayfly's own surface to its bytes: status, headers and body.
-// A case is a request: method, path, headers, and below it the body. "pass for=10s" lets the data's clock go
-// on.
+// TestLaboratoryAnswers compares the responses of Mayfly's own API (status, headers, body) with a golden
+// file. A case is a request: method, path, headers, and the body below. "pass for=10s" advances the data's
+// clock.
 func TestLaboratoryAnswers(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
@@ -50,7 +51,7 @@ func TestLaboratoryAnswers(t *testing.T) {
 		func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })
 }
 
-// golden runs a case and returns what the file is to have of its answer.
+// golden runs a case of a golden file and returns the response as text for that file.
 func (w *testServer) golden(c *datatest.Case) string {
 	if c.Cmd == "pass" {
 		w.clock.Advance(c.Duration("for", time.Second))

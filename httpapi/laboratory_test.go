@@ -12,7 +12,8 @@ import (
 
 const own = "/_mayfly/dbs/d/colls/c/"
 
-// docID is the body that names an item.
+// docID returns the JSON body by which a request to Mayfly's own API names the item id of the partition
+// key p.
 func docID(id string) string { return `{"id":"` + id + `","partitionKey":["p"]}` }
 
 func (w *testServer) upsertTTL(id, more string, headers ...string) *testResponse {
@@ -129,7 +130,8 @@ func TestLintOverTheWire(t *testing.T) {
 		has("items.0.last", `{"id":"a","partitionKey":["p"],"ttl":60,"at":"2027-03-01T12:00:00Z"}`)
 }
 
-// A timerReportingClock reports which timers it is asked for.
+// timerReportingClock is a clock that sends the duration of each timer that is started to the channel
+// armed.
 type timerReportingClock struct {
 	ttl.Clock
 	armed chan<- time.Duration
@@ -205,7 +207,7 @@ func TestWaitOverTheWire(t *testing.T) {
 	forever().fails(503, 0, "shutting down")
 }
 
-// raw gets, signed, what is not JSON.
+// raw sends a signed GET whose response need not be JSON.
 func (w *testServer) raw(path string) *testResponse {
 	r := httptest.NewRequest("GET", path, nil)
 	w.sign(r)
@@ -258,8 +260,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A browser that opens the endpoint is led to the page for people; a client that has a key, or wants JSON,
-// gets what it asks for.
+// TestBrowserIsLedToPage checks that a GET / from a browser is redirected to the explorer, and that a
+// client with authorization, or that accepts JSON, gets the response of the API.
 func TestBrowserIsLedToPage(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -295,7 +297,7 @@ func TestBrowserIsLedToPage(t *testing.T) {
 	}
 }
 
-// RAND is by chance wherever queries are answered.
+// TestRandomOfMessages checks that RAND() returns random numbers in queries over the messages of a queue.
 func TestRandomOfMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

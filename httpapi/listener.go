@@ -26,17 +26,17 @@ type sniffListener struct {
 	conf   *tls.Config // nil: HTTP only
 	conns  *openConns
 	frames func(*sniffConn) // takes over direct-mode connections; nil: none
-	// refusal returns the response that replaces an error response of net/http itself. It returns nil to
-	// keep that. The function may be nil.
+	// refusal returns the response to send in place of answer, an error response that net/http itself has
+	// made, or nil to send answer unchanged. The function may be nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig
 	turns     *priority.TurnLimiter // of new connections
 	base      context.Context       // ends with the server
 }
 
-// Accept waits while the limit of connections is reached. It never waits for the client to send: the first
-// Read does that, in the goroutine that serves the connection and with the deadline that this goroutine has
-// set.
+// Accept returns the next connection. It waits while the limit of connections is reached. It never waits
+// for the client to send: the first Read does that, in the goroutine that serves the connection and with
+// the deadline that this goroutine has set.
 func (l *sniffListener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
@@ -58,7 +58,8 @@ type sniffConn struct {
 	conf   *tls.Config
 	conns  *openConns
 	frames func(*sniffConn)
-	// see sniffListener.refusal
+	// refusal is the function of sniffListener that replaces error responses of net/http itself; may be
+	// nil.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig // nil: net/http serves all requests
 	short     *fastPathConn   // nil until the connection serves a read by itself
@@ -90,8 +91,8 @@ type sniffConn struct {
 // secure reports whether the connection is encrypted. The value is final before the first request is read.
 func (c *sniffConn) secure() bool { return c.tls.Load() != nil }
 
-// Read reads plain or decrypted bytes. It answers simple requests for single items itself, without net/http,
-// which does not see their bytes: see fast_path_conn.go.
+// Read reads plain or decrypted bytes. Simple requests for single items are answered here, without
+// net/http, which does not receive their bytes.
 func (c *sniffConn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	for err == nil && c.take(p[:n]) {
@@ -211,7 +212,7 @@ func (c *sniffConn) CloseWrite() error {
 	return nil
 }
 
-// SetDeadline implements net.Conn for net/http.
+// SetDeadline sets the deadline of the raw connection. It has no effect after the change to direct mode.
 func (c *sniffConn) SetDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil
@@ -219,7 +220,8 @@ func (c *sniffConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline implements net.Conn for net/http.
+// SetReadDeadline sets the deadline of the raw connection. It has no effect after the change to direct
+// mode.
 func (c *sniffConn) SetReadDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil
@@ -230,7 +232,8 @@ func (c *sniffConn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// SetWriteDeadline implements net.Conn for net/http.
+// SetWriteDeadline sets the deadline of the raw connection. It has no effect after the change to direct
+// mode.
 func (c *sniffConn) SetWriteDeadline(t time.Time) error {
 	if c.handedOver.Load() {
 		return nil

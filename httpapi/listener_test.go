@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// listeningServer is a server on a real port and what a client needs to trust it.
+// listeningServer is a server on a real port, with the certificates that a client needs to trust it.
 type listeningServer struct {
 	srv  *Server
 	addr string
@@ -25,13 +25,14 @@ type listeningServer struct {
 	stop func()
 }
 
-// serve starts a server whose store is never reached by the requests of these tests.
+// serve starts a server on a real port, with TLS or without. Requests must not need its store.
 func serve(t *testing.T, withTLS bool, o Options) *listeningServer {
 	t.Helper()
 	return serveWith(t, withTLS, o, func(*listeningServer) {})
 }
 
-// serveWith is serve with a change to the server before it serves.
+// serveWith starts a server on a real port, as serve does, but first calls change, which can alter its
+// settings.
 func serveWith(t *testing.T, withTLS bool, o Options, change func(*listeningServer)) *listeningServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)

@@ -103,7 +103,8 @@ func TestOffers(t *testing.T) {
 	w.do("GET", "/offers", "").want(200).has("_count", "0")
 }
 
-// A raised throughput asks for more ranges, and tells so until they are there.
+// TestOfferPending checks that an offer with raised throughput is reported as pending until the splits of
+// ranges that it needs are done.
 func TestOfferPending(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -130,7 +131,8 @@ func TestOfferPending(t *testing.T) {
 	w.do("GET", coll+"/pkranges", "").want(200).has("_count", "2")
 }
 
-// A client that asks for them is told how much lies in each partition range.
+// TestPartitionStatistics checks the statistics of each partition range (size, number of documents,
+// partition keys) that a read of a container returns if the client requests them.
 func TestPartitionStatistics(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

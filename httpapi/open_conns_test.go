@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// keepAliveConn is one connection that stays open between its requests.
+// keepAliveConn is a client's HTTP/1.1 connection that stays open between requests.
 type keepAliveConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -30,7 +30,7 @@ func dialKeepAlive(t *testing.T, addr string) *keepAliveConn {
 	return &keepAliveConn{conn, bufio.NewReader(conn)}
 }
 
-// ask sends a request and returns the status of the answer; 0: the connection is closed.
+// ask sends a GET for path and returns the status of the response, or 0 if the connection is closed.
 func (k *keepAliveConn) ask(path string) int {
 	if _, err := io.WriteString(k, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return 0
@@ -44,8 +44,8 @@ func (k *keepAliveConn) ask(path string) int {
 	return r.StatusCode
 }
 
-// awaitIdle waits until one open connection alone is not idle: a client has an answer a little before the
-// server knows that all of it has been sent.
+// awaitIdle waits until all open connections but one are idle. A client receives the last byte of a
+// response a little before the server records its connection as idle.
 func (s *openConns) awaitIdle() {
 	for working := 2; working > 1; runtime.Gosched() {
 		working = 0
@@ -59,8 +59,8 @@ func (s *openConns) awaitIdle() {
 	}
 }
 
-// TestMaxConnections: there is always room for a new connection, as long as one is idle: the one that was
-// idle for longest ends. Those on which a request is under way stay.
+// TestMaxConnections checks that at the limit of connections, a new connection replaces the one that has
+// been idle for longest, and that connections with a request in progress stay open.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
 	entered, release := make(chan struct{}, 8), make(chan struct{})
@@ -131,8 +131,8 @@ func (l *descriptorLimitedListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestNoDescriptorForConnection: a listener waits out that there is no descriptor, and idle connections make
-// room.
+// TestNoDescriptorForConnection checks that the server closes an idle connection and calls Accept again if
+// Accept fails because there is no free file descriptor.
 func TestNoDescriptorForConnection(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
@@ -160,7 +160,8 @@ func TestNoDescriptorForConnection(t *testing.T) {
 	}
 }
 
-// TestShutdownOfStuckRequest: Shutdown ends although a request does not, and says which.
+// TestShutdownOfStuckRequest checks that Shutdown returns even if a request does not end, with an error
+// that names the request.
 func TestShutdownOfStuckRequest(t *testing.T) {
 	t.Parallel() // a server that shuts down waits for seconds
 	entered, release := make(chan struct{}), make(chan struct{})

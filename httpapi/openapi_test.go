@@ -19,15 +19,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// openAPIValidator is the OpenAPI document of a server and what was held against it.
+// openAPIValidator checks requests and responses against the server's OpenAPI document, and records the
+// operations that it has seen.
 type openAPIValidator struct {
 	t    *testing.T
 	doc  *openapi3.T
 	seen map[string]bool // operations that have succeeded, with the kind of their answers
 }
 
-// openAPIValidator reads the server's OpenAPI document, which must be a valid one. Schemas of objects are
-// closed in it, so that an answer with a member that its schema does not know does not fit.
+// contract reads the server's OpenAPI document, checks that it is valid, and returns a validator for it.
+// In it objects with members that their schemas do not have are invalid.
 func (w *testServer) contract(t *testing.T) *openAPIValidator {
 	t.Helper()
 	text := w.do("GET", "/_mayfly/openapi.json", "").want(200).body
@@ -48,10 +49,12 @@ func (w *testServer) contract(t *testing.T) *openAPIValidator {
 	return &openAPIValidator{t, d, make(map[string]bool)}
 }
 
-// parameter is one in a path whose other letters are quoted.
+// parameter matches a parameter such as {db} in a path of the OpenAPI document that has been quoted for
+// use as a regular expression.
 var parameter = regexp.MustCompile(`\\\{\w+\\\}`)
 
-// operation finds what a request is for; nil where its path is written in another way than the document's.
+// operation returns the operation of the OpenAPI document that matches a method and a path, and its name
+// such as "GET /_mayfly/clock". It returns nil if there is none.
 func (c *openAPIValidator) operation(method, path string) (*openapi3.Operation, string) {
 	path, _, _ = strings.Cut(path, "?")
 	for template, item := range c.doc.Paths.Map() {
@@ -64,8 +67,8 @@ func (c *openAPIValidator) operation(method, path string) (*openapi3.Operation, 
 	return nil, ""
 }
 
-// check holds a request and its answer against the document: the status must be one that it names, the answer
-// must fit its schema, and so must the body of a request that was granted.
+// check checks a request and its response against the OpenAPI document: the document must list the status,
+// and the response must match its schema. If the request succeeded, its body must match too.
 func (c *openAPIValidator) check(r *http.Request, body string, rec *httptest.ResponseRecorder) {
 	c.t.Helper()
 	if r.Method == http.MethodHead {
@@ -121,8 +124,8 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestAnswersFitTheirSchemas runs every route of Mayfly's own surface at least once and holds what it
-// answers, success and failure, against the OpenAPI document.
+// TestAnswersFitTheirSchemas calls every route of Mayfly's own API at least once and checks all responses,
+// including errors, against the OpenAPI document.
 func TestAnswersFitTheirSchemas(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
@@ -179,7 +182,8 @@ func TestAnswersFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// receivers checks what the routes of receivers answer, which need a stream that is open.
+// receivers checks the routes of message receivers against the OpenAPI document. They need an open stream
+// of server-sent events.
 func (c *openAPIValidator) receivers(w *testServer) {
 	c.t.Helper()
 	base, _ := w.listen()
@@ -215,7 +219,8 @@ func (c *openAPIValidator) receivers(w *testServer) {
 	}
 }
 
-// The document and the page tell people and programs what they need to know, of each route the same.
+// TestOpenAPI checks that the OpenAPI document and the HTML page of Mayfly's own API are well formed, and
+// that both describe every route.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -270,7 +275,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// isOpen checks that a route asks for the key where the document says so.
+// isOpen checks that a route responds without authorization if open is set, and with 401 otherwise.
 func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) {
 	t.Helper()
 	r := httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil)
@@ -281,7 +286,8 @@ func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) 
 	}
 }
 
-// TestSchemaOfOperations: the explorer's page of faults reads the names of operations from this schema.
+// TestSchemaOfOperations checks the schema from which the explorer's page of faults reads the names of
+// operations.
 func TestSchemaOfOperations(t *testing.T) {
 	t.Parallel()
 	d := newTestServer(t).do("GET", "/_mayfly/openapi.json", "").want(200)
@@ -291,7 +297,8 @@ func TestSchemaOfOperations(t *testing.T) {
 	}
 }
 
-// A path is split before it is unescaped: an id may hold what else would end it.
+// TestOwnPathsEscaped checks that paths of Mayfly's own API are split before they are unescaped, so that
+// ids may contain escaped slashes, braces and the names of routes.
 func TestOwnPathsEscaped(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

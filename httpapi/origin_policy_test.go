@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// The hosts that servers answer to, by their options. What a host is answered is told to clients as the place
-// to go on.
+// TestHosts checks which Host headers servers with different options accept. The account's endpoints in
+// the response then have that host.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	everywhere := []string{"localhost", "localhost:8081", "LOCALHOST.:1", "app.localhost:8081",
@@ -75,7 +75,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// X-Forwarded-Host is anybody's word.
+// TestForwardedHost checks that X-Forwarded-Host is ignored, since any client can send it.
 func TestForwardedHost(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
@@ -91,7 +91,7 @@ func withStore(o Options) Options {
 	return o
 }
 
-// askAs sends a request for a host from the server's own machine.
+// askAs sends a request with the given Host header from a loopback address and returns the response.
 func askAs(s *Server, method, path, host string, headers ...string) (status int, header func(string) string,
 	body string) {
 	r := httptest.NewRequest(method, path, nil)
@@ -104,7 +104,7 @@ func askAs(s *Server, method, path, host string, headers ...string) (status int,
 	return w.Code, func(name string) string { return strings.Join(w.Header()[name], ",") }, w.Body.String()
 }
 
-// Over HTTP/2 the host is :authority.
+// TestHostOfHTTP2 checks that over HTTP/2 the pseudo-header :authority is treated like Host.
 func TestHostOfHTTP2(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
@@ -138,7 +138,8 @@ var (
 		"http://192.0.2.1", "http://localhost@evil.example", "http://localhost:3000/path", "chrome-extension://localhost", "localhost", "http://", "http://[::1"}
 )
 
-// wantOrigin checks what a page of an origin may do: ask beforehand, read, and write.
+// wantOrigin checks whether pages of an origin may send preflight requests, reads and writes: all of them
+// if welcome is set, otherwise none. site is their Sec-Fetch-Site header.
 func wantOrigin(t *testing.T, s *Server, origin string, welcome bool, site string) {
 	t.Helper()
 	allowed := map[bool]string{true: origin}[welcome]
@@ -209,7 +210,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// A page of the server's own, under a name that it answers to, is of no other origin.
+// TestOwnOrigin checks that pages of the server itself, under any host that it accepts, may write.
 func TestOwnOrigin(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true, Hosts: []string{"mayfly.test"}})
@@ -222,7 +223,8 @@ func TestOwnOrigin(t *testing.T) {
 	}
 }
 
-// A browser that sends no Origin says where a request comes from, too. Who is no browser says nothing.
+// TestFetchSite checks that a write without an Origin header is refused if Sec-Fetch-Site says that it
+// comes from a page of another site. Clients that are not browsers send neither header and are allowed.
 func TestFetchSite(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
@@ -241,8 +243,8 @@ func TestFetchSite(t *testing.T) {
 	}
 }
 
-// What a foreign page sends under --no-auth changes nothing, and what a page of this machine sends works as
-// from a program.
+// TestForeignPageWritesNothing checks that without authorization (--no-auth) writes from pages of foreign
+// origins are refused and change nothing, and that writes from pages of this machine succeed.
 func TestForeignPageWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
@@ -269,7 +271,7 @@ func TestForeignPageWritesNothing(t *testing.T) {
 		"same-site").want(201).head("access-control-allow-origin", "http://localhost:3000")
 }
 
-// An error repeats of a long address no more than its beginning.
+// TestLongAddresses checks that errors for a request with a very long path stay short.
 func TestLongAddresses(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })

@@ -36,7 +36,7 @@ func (s *Server) newLabHandler() http.Handler {
 	return e
 }
 
-// laboratoryCall is a call to Mayfly's own API.
+// laboratoryCall is a request to Mayfly's own API in progress, with the error of its handler.
 type laboratoryCall struct {
 	*activeRequest
 	err error // the handler's error
@@ -76,8 +76,8 @@ func (s *Server) serveLab(c *activeRequest) error {
 	}
 }
 
-// ofLaboratory converts an error of Mayfly's own API to an error in the form of Cosmos DB's protocol. For a
-// 404, the message contains the text that Cosmos DB has in every 404.
+// ofLaboratory converts an error of Mayfly's own API to an error in the form of Cosmos DB's protocol. The
+// message of a 404 also contains the text that Cosmos DB has in every 404.
 func ofLaboratory(err error) error {
 	var own *route.Error
 	switch {
@@ -125,7 +125,8 @@ func (s *Server) receiving(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// labFailure returns an error in the form in which responses of Mayfly's own API contain it.
+// labFailure converts an error to the status and message that responses of Mayfly's own API contain for
+// it.
 func labFailure(err error) laboratory.ErrorResponse {
 	f, _ := cosmos.Classify(ofLaboratory(err))
 	if f.Detail != "" {
@@ -138,7 +139,7 @@ func labFailure(err error) laboratory.ErrorResponse {
 // uses.
 type laboratoryAdapter struct{}
 
-// Body implements route.HTTPAdapter: it returns the body of the request.
+// Body implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it returns the body of the request.
 func (laboratoryAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.HTTPAdapter: it opens the container that the request's path names and sets it
@@ -156,13 +157,15 @@ func (laboratoryAdapter) Reserve(ec echo.Context) error {
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.HTTPAdapter: it adds the cost of an operation, and its LSN, to the response.
+// Charge implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it adds the cost of an operation,
+// and its LSN (log sequence number), to the response.
 func (laboratoryAdapter) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.HTTPAdapter: it sends a response with a status and a body.
+// Answer implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it sends a response with a status
+// and a body.
 func (laboratoryAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// fill makes n items with the ids 0 to n-1, their keys taken in turn from a few.
+// fill creates n items with the ids 0 to n-1. Their partition keys are key0, key1 and so on, in turn; keys
+// is the number of these.
 func (w *testServer) fill(n, keys int) {
 	w.t.Helper()
 	for i := range n {

@@ -9,8 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestPartitionInRange: a request that names a partition key and a range gets what the key has in that range.
-// So a client that goes range by range finds each document once, by queries, lists and change feeds.
+// TestPartitionInRange checks queries, lists and change feeds that name both a partition key and a range:
+// they return the documents of the key that are in the range. So a client that reads range by range finds
+// each document once.
 func TestPartitionInRange(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(4))

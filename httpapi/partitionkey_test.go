@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPartitionKeyByRID: a rid names an item alone, and the partition key of the request must be its own all
-// the same. Each wrong one is answered as where the item is addressed by its id, and nothing happens.
+// TestPartitionKeyByRID checks that a request which addresses an item by its rid must have the item's
+// partition key. A wrong key leads to the same error as with an id, and the item is unchanged.
 func TestPartitionKeyByRID(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

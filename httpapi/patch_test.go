@@ -54,7 +54,7 @@ func TestPatchRequests(t *testing.T) {
 	w.do("GET", docs+"/1", "", key...).want(200).has("v", "").head("etag", minimal.header.Get("Etag"))
 }
 
-// TestBadPatches: what is no patch is refused, and changes nothing.
+// TestBadPatches checks that malformed PATCH bodies are refused and change nothing.
 func TestBadPatches(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

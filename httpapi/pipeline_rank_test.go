@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// hybrid runs ORDER BY RANK: the statistics of all ranges are added up, each component is asked for its best
-// rows, and the ranks of those by all scores are fused.
+// hybrid runs a hybrid search (ORDER BY RANK) as an SDK does: it adds up the statistics of all ranges,
+// requests the best rows of each component query, and orders them by their fused ranks.
 func (p *mergingClient) hybrid(plan *queryPlan, params string) ([]jsondoc.Value, error) {
 	h := plan.HybridSearchQueryInfo
 	everywhere := &queryPlan{QueryRanges: plan.QueryRanges}
@@ -56,7 +56,8 @@ func (p *mergingClient) hybrid(plan *queryPlan, params string) ([]jsondoc.Value,
 	return info.finish(payloads)
 }
 
-// statistics adds up the statistics of ranges and fills them into the placeholders of component queries.
+// statistics adds up the full-text statistics of ranges. It returns a replacer that puts the sums into the
+// placeholders of component queries.
 func statistics(parts []jsondoc.Value) *strings.Replacer {
 	documents, words, hits := 0.0, map[int]float64{}, map[int][]float64{}
 	for _, part := range parts {

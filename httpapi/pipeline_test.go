@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// mergingClient is a client that merges partition ranges by the server's query plans, as the official SDKs
-// do.
+// mergingClient is a client that runs a query over several partition ranges and merges their rows by the
+// server's query plan, as the official SDKs do.
 type mergingClient struct {
 	w       *testServer
 	path    string // of the items
@@ -36,7 +36,7 @@ func (w *testServer) pipeline(path string, page int, headers ...string) *merging
 		ranges: feed.at("PartitionKeyRanges").Array()}
 }
 
-// planInfo is the part of a plan that a client goes by.
+// planInfo is the part of a query plan that says how a client must merge the rows of ranges.
 type planInfo struct {
 	DistinctType                                            string
 	Top, Offset, Limit                                      *int
@@ -62,12 +62,12 @@ type queryPlan struct {
 	}
 }
 
-// failedResponse is a failure of the server.
+// failedResponse is an error response of the server, as a Go error.
 type failedResponse struct{ *testResponse }
 
 func (r failedResponse) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
-// result runs a query to its end.
+// result runs a query and returns all rows, merged. params are its parameters as JSON.
 func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
@@ -98,7 +98,8 @@ func queryBody(text, params string) string {
 	return `{"query":` + jsonString(text) + `,"parameters":` + params + `}`
 }
 
-// gather asks all ranges that the plan names and merges the rows in the order of the query.
+// gather queries all ranges that the plan names and returns their rows in order. text is the rewritten
+// query.
 func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value,
 	error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
@@ -129,7 +130,7 @@ func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params str
 	return rows, nil
 }
 
-// drain asks one range for all pages.
+// drain reads all pages of a query from one range. scope are the request headers that select the range.
 func (p *mergingClient) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
 	token := ""
 	for {
@@ -152,8 +153,8 @@ func (p *mergingClient) drain(text, params string, scope ...string) (rows []json
 	}
 }
 
-// compare puts rows in the order that orderByItems tell; equal ones in that of their rids, backwards where
-// the first key is descending. By what is not there nothing is near.
+// compare orders rows by their orderByItems, like the .NET client, then by rid, descending if the first
+// item is. In vector searches, undefined items come last.
 func (info *planInfo) compare(a, b jsondoc.Value) int {
 	x, y := elements(a.Member("orderByItems")), elements(b.Member("orderByItems"))
 	for i, direction := range info.OrderBy {
@@ -190,7 +191,7 @@ func elements(array jsondoc.Value) (list []jsondoc.Value) {
 	return list
 }
 
-// ridNumber is the number in a row's _rid by which items are in the order of their creation.
+// ridNumber returns the number in a row's _rid that gives the order in which items were created.
 func ridNumber(row jsondoc.Value) uint64 {
 	b, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(row.Member("_rid").Str(), "-", "/"))
 	if err != nil || len(b) != 16 {
@@ -199,7 +200,8 @@ func ridNumber(row jsondoc.Value) uint64 {
 	return binary.LittleEndian.Uint64(b[8:])
 }
 
-// finish makes the result of the rows of all ranges. The stages are in the order of the .NET client.
+// finish computes a query's result from the rows of all ranges: aggregates, groups, DISTINCT, OFFSET and
+// LIMIT. The stages are in the order of the .NET client.
 func (info *planInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	if len(info.OrderBy) > 0 {
 		rows = info.payloads(rows)
@@ -244,7 +246,8 @@ func (info *planInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	return rows, nil
 }
 
-// payloads are the rows without what they were merged by.
+// payloads returns the "payload" of each row, that is, the row of the original query without the values
+// that were needed only for merging.
 func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 	var list []jsondoc.Value
 	for _, row := range rows {
@@ -258,7 +261,8 @@ func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 	return list
 }
 
-// single merges SELECT VALUE AGGREGATE(...): a range's row is an array of one element.
+// single merges the rows of SELECT VALUE with one aggregate. The row of each range is an array of one
+// element.
 func (info *planInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	merged := newAggregateMerger(info.Aggregates[0])
 	for _, row := range rows {
@@ -276,7 +280,8 @@ func defined(v jsondoc.Value) []jsondoc.Value {
 	return []jsondoc.Value{v}
 }
 
-// group merges groups, and columns that are aggregates; without GROUP BY there is one group.
+// group merges the groups of GROUP BY from all ranges, with their aggregates. Without GROUP BY all rows
+// are one group.
 func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	type bucket struct {
 		payload jsondoc.Value
@@ -333,7 +338,7 @@ func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	return list, nil
 }
 
-// object makes an object of names and values that take turns; what is undefined is left out.
+// object returns a JSON object. pairs are names and values in turn; undefined values are omitted.
 func object(pairs ...any) jsondoc.Value {
 	b := []byte{'{'}
 	for i := 0; i < len(pairs); i += 2 {
@@ -347,7 +352,8 @@ func object(pairs ...any) jsondoc.Value {
 	return jsondoc.Of(append(b, '}'))
 }
 
-// aggregateMerger adds up what ranges report of one aggregate.
+// aggregateMerger merges the partial results of one aggregate function, such as SUM or AVG, from several
+// ranges.
 type aggregateMerger struct {
 	kind    string
 	sum     float64
@@ -420,7 +426,8 @@ func (m *aggregateMerger) value() jsondoc.Value {
 	return jsondoc.NumberValue(m.sum)
 }
 
-// planHeaders ask for a plan.
+// planHeaders returns the headers that request a query plan. features are the query features that the
+// client can merge.
 func planHeaders(features string) []string {
 	return []string{"x-ms-cosmos-is-query-plan-request", "True", "x-ms-cosmos-query-version", "1.4", "x-ms-cosmos-supported-query-features", features}
 }

@@ -21,8 +21,8 @@ func TestPreviousImageOfTheExpired(t *testing.T) {
 		has("Documents.2.metadata.operationType", `"create"`)
 }
 
-// TestPreviousImagesByPolicy: the container says of which changes the version before is in the feed of all
-// versions, and that can be changed.
+// TestPreviousImagesByPolicy checks that a container's policy decides which changes in the feed of all
+// versions and deletes include the previous version of the item, and that the policy can be changed.
 func TestPreviousImagesByPolicy(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

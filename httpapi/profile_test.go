@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Profiles are there with a flag and the key, and not without either.
+// TestProfiles checks that the profiles of Go's runtime are served only with Options.Profiles and the
+// master key.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })
@@ -48,7 +49,7 @@ func TestProfiles(t *testing.T) {
 	newTestServer(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
 }
 
-// TestOneProfileAtATime: a second one is refused, and the end of the first lets the next in.
+// TestOneProfileAtATime checks that a second CPU profile is refused until the first one has ended.
 func TestOneProfileAtATime(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })

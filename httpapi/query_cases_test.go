@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// queryCase is a query with the answer that Cosmos DB gives.
+// queryCase is a query, the dataset to run it on, and the rows or the error that Cosmos DB returns.
 type queryCase struct {
 	ID, Query  string
 	Docs       string // name of a dataset
@@ -30,7 +30,8 @@ type queryCase struct {
 	}
 }
 
-// queryDataset is what the cases' containers hold.
+// queryDataset is the documents of a container for query cases, with its partition key and indexing
+// policy.
 type queryDataset struct {
 	Docs           []map[string]json.RawMessage
 	PartitionKey   string
@@ -56,8 +57,8 @@ func readCases(t *testing.T) (cases []queryCase, sets map[string]*queryDataset) 
 	return cases, sets
 }
 
-// TestQueryCases asks all shared cases over the wire: inside one partition key, and across partition keys
-// that lie in one range or in several.
+// TestQueryCases runs all query cases over HTTP: within one partition key, and across partition keys that
+// are in one range or in several.
 func TestQueryCases(t *testing.T) {
 	t.Parallel()
 	for _, v := range []struct {
@@ -86,8 +87,8 @@ func TestQueryCases(t *testing.T) {
 	}
 }
 
-// load makes the container of a dataset. Documents without a partition key of their own all get the same one,
-// or are keyed by their ids.
+// load creates the container of a dataset with its documents. If the dataset has no partition key, all
+// documents get the same key if onePK is set, and otherwise their ids are the keys.
 func (d *queryDataset) load(w *testServer, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey
@@ -154,7 +155,8 @@ func (c *queryCase) run(w *testServer, set *queryDataset) error {
 	return nil
 }
 
-// refused checks a failure: its status, and the code and the text of its first error.
+// refused returns an error unless the response is the error that the case expects: its status, and the
+// code and the message of its first error.
 func (c *queryCase) refused(a *testResponse) error {
 	var code, text string
 	if inner := a.inner(); len(inner) > 0 {
@@ -169,8 +171,8 @@ func (c *queryCase) refused(a *testResponse) error {
 	return nil
 }
 
-// strip takes off what a document has that the dataset does not: system properties, and the partition key
-// given to all.
+// strip removes from a returned document what the dataset does not contain: system properties and, if pk
+// is set, the partition key that was given to all documents.
 func strip(x any, pk bool) {
 	switch x := x.(type) {
 	case map[string]any:
@@ -188,7 +190,8 @@ func strip(x any, pk bool) {
 	}
 }
 
-// same reports whether two lists have the same elements, in any order where bag is set.
+// same reports whether two lists have the same elements: in any order if bag is set, otherwise in the same
+// order.
 func (c *queryCase) same(want, got []any, bag bool) bool {
 	if !bag {
 		return slices.EqualFunc(want, got, c.alike)
@@ -204,7 +207,7 @@ func (c *queryCase) same(want, got []any, bag bool) bool {
 	return len(rest) == 0
 }
 
-// alike compares two values, numbers within the case's tolerance.
+// alike reports whether two values are equal; numbers may differ by the case's relative tolerance.
 func (c *queryCase) alike(want, got any) bool {
 	switch x := want.(type) {
 	case json.Number:

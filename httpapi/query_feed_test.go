@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// rows are the rows of a page as JSON text.
+// rows returns the elements of the array key in the body as JSON text.
 func (a *testResponse) rows(key string) (rows []string) {
 	for _, r := range a.at(key).Array() {
 		rows = append(rows, r.Raw)
@@ -72,7 +72,7 @@ func TestResourceResults(t *testing.T) {
 	w.ask("/dbs/nowhere/colls", "SELECT * FROM c").fails(404, 1003, "")
 }
 
-// millis is the data's time in milliseconds.
+// millis returns the time of the data's clock in milliseconds since 1970.
 func millis(w *testServer) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
 
 func TestResourceQueryPaging(t *testing.T) {

@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// served asks for results that are merged here.
+// served is the header that makes the server merge the rows of a cross-partition query.
 var served = []string{"x-mayfly-serve-cross-partition", "true"}
 
-// fillOrdered makes n items whose n comes in ties, some of them without one, over five keys.
+// fillOrdered creates n items in five partition keys. Their property n has only four values, so that many
+// are equal, and some items lack it.
 func (w *testServer) fillOrdered(n int) {
 	w.t.Helper()
 	for i := range n {
@@ -103,13 +104,14 @@ func TestPageCounts(t *testing.T) {
 	}
 }
 
-// onDisk keeps the data in a folder, so that the store can be closed and opened again.
+// onDisk returns an option that keeps the data in a folder, so that the store can be closed and opened
+// again.
 func onDisk(t testing.TB) func(*testServerOptions) {
 	return func(s *testServerOptions) { s.disk = testdisk.NewFolder(t) }
 }
 
-// TestContinuationLasts: a continuation is good after writes in between and after a restart, and for its own
-// query and scope alone.
+// TestContinuationLasts checks that a continuation token stays valid after writes and after a restart, and
+// is refused with another query or another scope.
 func TestContinuationLasts(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, onDisk(t), ranges(4))
@@ -181,7 +183,8 @@ func TestContinuationLasts(t *testing.T) {
 	w.do("POST", docs, with("b"), queryHeaders("x-ms-continuation", token, served[0], served[1])...).fails(400, 0, "Invalid Continuation Token")
 }
 
-// TestLongKeys: values that a continuation cannot hold, alike in all that it can.
+// TestLongKeys checks paging with ORDER BY over long strings that differ only after the part that fits
+// into a continuation token.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
@@ -221,12 +224,12 @@ func TestExecutionInfo(t *testing.T) {
 	}
 }
 
-// metricNames are all the names of the header of query metrics, in its order.
+// metricNames are the names of all values in the query metrics header, in their order.
 const metricNames = "totalExecutionTimeInMs queryCompileTimeInMs queryLogicalPlanBuildTimeInMs queryPhysicalPlanBuildTimeInMs queryOptimizationTimeInMs " +
 	"VMExecutionTimeInMs indexLookupTimeInMs instructionCount documentLoadTimeInMs systemFunctionExecuteTimeInMs userFunctionExecuteTimeInMs " +
 	"retrievedDocumentCount retrievedDocumentSize outputDocumentCount outputDocumentSize writeOutputTimeInMs indexUtilizationRatio"
 
-// metrics takes the header apart as clients do.
+// metrics parses the query metrics header as clients do and returns its values by name.
 func (a *testResponse) metrics() map[string]string {
 	a.t.Helper()
 	header := a.header.Get("X-Ms-Documentdb-Query-Metrics")
@@ -285,8 +288,9 @@ func TestQueryMetrics(t *testing.T) {
 	w.ask("/dbs", "SELECT * FROM c", asked, "true").want(200).metrics()
 }
 
-// TestListedAggregates: the gateway serves no aggregates in a select list to a client that does not say that
-// it merges them, not even where the conditions name one partition. Whoever names the partition is answered.
+// TestListedAggregates checks that a query with aggregates in its select list is refused (400) without a
+// partition key header, even if its WHERE condition selects one partition. It succeeds with that header,
+// or if the client lets the server merge.
 func TestListedAggregates(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
@@ -300,7 +304,8 @@ func TestListedAggregates(t *testing.T) {
 	w.ask(docs, "SELECT COUNT(1) AS n FROM c WHERE c.pk = 'key1' GROUP BY c.pk").want(200)
 }
 
-// TestReach: who merges the partial results of a query that names no partition key.
+// TestReach checks when a query without a partition key must be merged by the client, is merged by the
+// server, or is refused: by the query, the headers and the server's option ServeCrossPartition.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
@@ -326,8 +331,8 @@ func TestReach(t *testing.T) {
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
 }
 
-// TestIndexProgress: answers about a container tell how far its items are indexed by a policy that has
-// changed.
+// TestIndexProgress checks the header that says to what percentage a container's items have been reindexed
+// after a change of its indexing policy.
 func TestIndexProgress(t *testing.T) {
 	t.Parallel()
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"

@@ -19,8 +19,8 @@ func shapesWorld(t *testing.T, n int) *testServer {
 	return w
 }
 
-// TestGroupsInOrder: groups come in the order that ORDER BY says, from the server and, where they have no
-// aggregates, from a client that merges.
+// TestGroupsInOrder checks GROUP BY with ORDER BY: the groups come in that order if the server merges
+// them, and also if a client does, unless they have aggregates.
 func TestGroupsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 5} {
@@ -52,8 +52,8 @@ func TestGroupsInOrder(t *testing.T) {
 	}
 }
 
-// TestSubqueriesAcrossRanges: subqueries in FROM that group or drop duplicates do so within each range. Here
-// no group and no duplicates lie in two.
+// TestSubqueriesAcrossRanges checks subqueries in FROM with GROUP BY or DISTINCT, which are evaluated
+// within each range. In the test's data, no group and no duplicates span two ranges.
 func TestSubqueriesAcrossRanges(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 5} {
@@ -89,7 +89,7 @@ func TestSubqueriesAcrossRanges(t *testing.T) {
 	}
 }
 
-// documents are the rows of all pages of a query that the server merges, as one array.
+// documents runs a query that the server merges and returns the rows of all pages as one JSON array.
 func (w *testServer) documents(text string) string {
 	w.t.Helper()
 	var rows []string
@@ -108,7 +108,8 @@ func (w *testServer) documents(text string) string {
 	}
 }
 
-// TestLenientSyntax: what Cosmos DB refuses though it is plain what it means is taken with the option alone.
+// TestLenientSyntax checks that unambiguous syntax which Cosmos DB refuses, such as comments, is accepted
+// only with the store's option Lenient.
 func TestLenientSyntax(t *testing.T) {
 	t.Parallel()
 	for _, lenient := range []bool{false, true} {
@@ -131,7 +132,8 @@ func TestLenientSyntax(t *testing.T) {
 	}
 }
 
-// TestUnknownFunction: a user defined function that does not exist is missed when it is called.
+// TestUnknownFunction checks that a query with a user-defined function that does not exist fails only when
+// the function is called, so not in an empty container.
 func TestUnknownFunction(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -144,7 +146,8 @@ func TestUnknownFunction(t *testing.T) {
 		"The user defined function 'nope' does not exist.")
 }
 
-// TestPlanWithRefusal: a query that is refused since the client must merge is refused with its plan.
+// TestPlanWithRefusal checks that the error for a query which the client must merge contains the query
+// plan.
 func TestPlanWithRefusal(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {

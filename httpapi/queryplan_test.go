@@ -12,12 +12,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// unmergeable are the refusals of queries whose rows cannot be merged by clients.
+// unmergeable are parts of the error messages for query plans of queries whose rows clients cannot merge.
 var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.",
 	"is not supported across partitions"}
 
-// merged runs a query through a pipeline and compares that with the answer that the server merges itself. It
-// is false where the plan was refused.
+// merged runs a query once merged by the client and once by the server, and returns an error if the
+// results differ. It returns false if the server refuses to plan the query because clients cannot merge
+// it.
 func (p *mergingClient) merged(c *queryCase) (bool, error) {
 	params := string(c.Parameters)
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
@@ -69,8 +70,8 @@ func decoded(rows []jsondoc.Value) []any {
 	return list
 }
 
-// TestPlansOfQueryCases: for all shared cases a client that goes by the plan makes the same result as the
-// server.
+// TestPlansOfQueryCases runs all query cases with a client that merges by the query plan, and checks that
+// its result is that of the server.
 func TestPlansOfQueryCases(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 8} {
@@ -95,7 +96,8 @@ func TestPlansOfQueryCases(t *testing.T) {
 	}
 }
 
-// fillMixed makes items of all kinds over some partition keys, with ties and with properties that some lack.
+// fillMixed creates n items with values of all types in several partition keys. Values are repeated, and
+// some items lack some properties. path is the container's path.
 func (w *testServer) fillMixed(path string, n int) {
 	w.t.Helper()
 	words := []string{"red", "blue", "mountain", "bike", "road", "swim", "sea", "sun"}
@@ -115,14 +117,15 @@ func (w *testServer) fillMixed(path string, n int) {
 	}
 }
 
-// mixedSettings index all that ORDER BY goes by in tests.
+// mixedSettings are the settings of a container whose indexes support every ORDER BY of the tests.
 const mixedSettings = keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/v/*"}],
 	"compositeIndexes":[[{"path":"/n"},{"path":"/s"}],[{"path":"/n"},{"path":"/s","order":"descending"}]],
 	"fullTextIndexes":[{"path":"/text"}],"vectorIndexes":[{"path":"/v","type":"flat"}]},
 	"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/text","language":"en-US"}]},
 	"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"euclidean"}]}`
 
-// TestPlansMerge: the same over items that make merging hard.
+// TestPlansMerge runs queries over items that are hard to merge (see fillMixed) with a client that merges
+// by the query plan, and checks that its result is that of the server.
 func TestPlansMerge(t *testing.T) {
 	queries := strings.Split(strings.TrimSpace(`
 SELECT * FROM c
@@ -218,8 +221,8 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 	}
 }
 
-// TestPlansOfPrefixes: the beginning of a hierarchical partition key is a part of a range, which a client
-// names by its bounds.
+// TestPlansOfPrefixes checks the query plans of queries on a prefix of a hierarchical partition key: it is
+// a part of a range, which the client requests by bounds of effective partition keys.
 func TestPlansOfPrefixes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 8} {
@@ -243,7 +246,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 	}
 }
 
-// TestComputedDefinitions: what a computed property must not be is refused with the container.
+// TestComputedDefinitions checks that a container with an invalid computed property is refused.
 func TestComputedDefinitions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -264,7 +267,7 @@ func TestComputedDefinitions(t *testing.T) {
 	}
 }
 
-// askPlan asks for the plan of a query.
+// askPlan requests the plan of a query. features are the query features that the client can merge.
 func (w *testServer) askPlan(text, features string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`,
@@ -314,7 +317,7 @@ func TestQueryPlan(t *testing.T) {
 	}
 }
 
-// TestPlanRanges: what the conditions say of the partition key becomes ranges of its hash.
+// TestPlanRanges checks that query plans convert conditions on the partition key to ranges of its hash.
 func TestPlanRanges(t *testing.T) {
 	t.Parallel()
 	const all = `["",FF)`

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestQuotaOfItemsAndScripts: answers about them tell the limits of their container, and the usage that was
-// last counted.
+// TestQuotaOfItemsAndScripts checks that responses about items and scripts have the quota headers of their
+// container, with the usage that was last counted.
 func TestQuotaOfItemsAndScripts(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

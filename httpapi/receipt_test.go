@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// What an answer says about positions: of the partition range, and of the item that was read.
+// TestPositionsInHeaders checks the LSN (log sequence number) headers: those of the partition range, and
+// that of the item that was read.
 func TestPositionsInHeaders(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -31,7 +32,8 @@ func TestPositionsInHeaders(t *testing.T) {
 	w.do("GET", "/dbs/d", "").want(200).head("x-ms-last-state-change-utc", "").head("x-ms-cosmos-llsn", "")
 }
 
-// A read repeats the address by which it came.
+// TestContentLocation checks that the response to a successful read has the URL of the resource in
+// content-location.
 func TestContentLocation(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -48,7 +50,8 @@ func TestContentLocation(t *testing.T) {
 	w.do("GET", coll, "").want(200).head("content-location", "https://db.example:1"+coll)
 }
 
-// A container that lives off its database's throughput says so.
+// TestSharedThroughput checks the header x-ms-share-throughput of containers that share their database's
+// throughput.
 func TestSharedThroughput(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -63,8 +66,8 @@ func TestSharedThroughput(t *testing.T) {
 	w.do("GET", colls+"/own", "").want(200).head("x-ms-share-throughput", "")
 }
 
-// TestExcludeSystemProperties: an item comes without system properties where its last write and the read ask
-// for none.
+// TestExcludeSystemProperties checks that an item is returned without system properties if both its last
+// write and the read have the header x-ms-exclude-system-properties.
 func TestExcludeSystemProperties(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// openReceiver opens a receiver of an entity by its stream, and returns its events, its id and what ends it.
+// openReceiver opens a receiver of a queue or subscription, whose messages come as server-sent events. It
+// returns the lines of the stream, the JSON of the receiver, and a function that closes the stream.
 func (w *testServer) openReceiver(base, entity, body string) (lines <-chan string, opened string,
 	end func()) {
 	w.t.Helper()
@@ -35,14 +36,16 @@ func (w *testServer) openReceiver(base, entity, body string) (lines <-chan strin
 
 const queueQ = "/_mayfly/entities/q/"
 
-// settle settles messages of a receiver.
+// settle settles messages of a receiver, given by their lock tokens, with an outcome such as "complete".
+// more is JSON with further members of the request.
 func (w *testServer) settle(receiver, outcome, more string, tokens ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/receivers/"+receiver+"/settle",
 		`{"lockTokens":["`+strings.Join(tokens, `","`)+`"],"outcome":"`+outcome+`"`+more+`}`)
 }
 
-// TestReceiver: a receiver in peek-lock settles messages in every way, and its locks end with its stream.
+// TestReceiver checks that a receiver in peek-lock mode can settle messages in every way, and that its
+// locks are released when its stream ends.
 func TestReceiver(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -87,7 +90,8 @@ func TestReceiver(t *testing.T) {
 	w.do("POST", receiver+"/receive", `{"sequenceNumbers":[3]}`).want(200).has("messages.0.id", `"m3"`)
 }
 
-// TestReceiverEnds: a receiver tells why it ends; what is asked of one that is not there is refused.
+// TestReceiverEnds checks invalid requests to a receiver, and that its stream says why it ends, here
+// because the queue was deleted.
 func TestReceiverEnds(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -111,7 +115,8 @@ func TestReceiverEnds(t *testing.T) {
 	}
 }
 
-// TestReceiverOfSession: a session is listed with its messages, its state and its holder, and accepted.
+// TestReceiverOfSession checks that sessions of a queue are listed with their messages, state and holder,
+// and that a receiver can accept a session.
 func TestReceiverOfSession(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -139,7 +144,8 @@ func TestReceiverOfSession(t *testing.T) {
 		has("details.1.holder", `"explorer"`).has("details.1.locked", "true")
 }
 
-// TestSendEverything: a message is sent with all that it can have, and a topic says who gets it.
+// TestSendEverything sends a message with all properties that a message can have and reads it back. A send
+// to a topic returns the subscriptions that received the message.
 func TestSendEverything(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -176,7 +182,8 @@ func TestSendEverything(t *testing.T) {
 		has("subscriptions.#", "2")
 }
 
-// TestResubmitSelected: dead letters are sent again as they are or edited, or deleted, each by itself.
+// TestResubmitSelected checks that single dead-lettered messages can be resubmitted, unchanged or edited,
+// or deleted.
 func TestResubmitSelected(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

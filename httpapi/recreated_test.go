@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// cachingClient keeps what it has learned of a container, as SDKs do: the ids of its ranges, its rid and its
-// session token. It looks anew where it is told to, and only then.
+// cachingClient is a client that caches the range ids, the rid and the session token of a container, as
+// SDKs do. It refreshes them only if an error tells it to.
 type cachingClient struct {
 	t     *testing.T
 	w     *directTestServer
@@ -35,8 +35,8 @@ func (k *cachingClient) look() {
 	k.etag = k.readRanges("").want(200).header.Get("Etag")
 }
 
-// readRanges reads the ranges of the container with the rid that the client knows, or the changes since an
-// etag, and makes the ids of them: those before without parents of new ones.
+// readRanges reads the partition key ranges of the container by its cached rid, or their changes since an
+// etag, and updates the cached range ids: new ranges replace their parents.
 func (k *cachingClient) readRanges(etag string) *testResponse {
 	headers := []string{"A-IM", "Incremental feed"}
 	if etag != "" {
@@ -56,7 +56,7 @@ func (k *cachingClient) readRanges(etag string) *testResponse {
 	return a
 }
 
-// refresh is what the client does where a range is gone.
+// refresh updates the cache after an error that a range no longer exists.
 func (k *cachingClient) refresh() {
 	if !k.follows {
 		k.look()
@@ -70,7 +70,8 @@ func (k *cachingClient) refresh() {
 	k.etag = a.header.Get("Etag")
 }
 
-// over asks each of the ranges that the client knows, and begins again where one of them is not there.
+// over calls ask for each cached range and returns the bodies of the responses. If a range no longer
+// exists, it refreshes the cache and starts again.
 func (k *cachingClient) over(ask func(id string) (code int, substatus string, body []byte)) (bodies [][]byte) {
 	k.t.Helper()
 	for range 3 {
@@ -109,7 +110,8 @@ func (k *cachingClient) http(method, body string, headers ...string) func(string
 	}
 }
 
-// direct asks by a frame, which has the rid of the container that the client knows.
+// direct returns a function for over that sends a query to a range in direct mode, with the cached rid of
+// the container.
 func (k *cachingClient) direct(l *rawDirectConn, body string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		a := l.do("query", "", body, rntbdtest.Text(0x2C, id), rntbdtest.Text(0x35, k.rid))
@@ -129,9 +131,9 @@ func idsIn(bodies [][]byte) []string {
 	return list
 }
 
-// TestRangesOfFormerContainer: a client that meets a range that is gone asks for the ranges of the container
-// that it knows, by its rid. It is given those of the container that has the name now, and goes on without an
-// error. Where the partition key is another one, or the former container is too long gone, it gets 404.
+// TestRangesOfFormerContainer checks a client that still requests the ranges of a deleted container by its
+// rid. It gets the ranges of the container that now has the name, without an error, or 404 if that has
+// another partition key or the deletion was too long ago.
 func TestRangesOfFormerContainer(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
@@ -171,9 +173,10 @@ func TestRangesOfFormerContainer(t *testing.T) {
 	w.do("GET", "/"+k.self+"docs", "").want(404)
 }
 
-// TestRecreatedHistories: one client resets its data, by making the container or the database again with
-// other numbers of ranges, by splits, or by a restart in memory, while another one reads on with what it
-// knows. That one gets all items or an error that sends it to look anew, never a part of them.
+// TestRecreatedHistories resets the data in random ways (container or database recreated with other
+// numbers of ranges, splits, restarts in memory) while another client reads with its cached ranges. It
+// checks that this client gets all items or an error that makes it refresh its cache, never a part of the
+// items.
 func TestRecreatedHistories(t *testing.T) {
 	t.Parallel()
 	for i := range uint64(12) {
@@ -263,7 +266,8 @@ func recreatedHistory(t *testing.T, seed uint64) {
 	}
 }
 
-// restart ends the store and begins an empty one, with the container on as many ranges.
+// restart closes the store and opens an empty one, with a container c of the given number of ranges.
+// number is the number with which the resource ids of the new store begin.
 func (w *directTestServer) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()

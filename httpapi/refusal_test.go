@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestMalformedHeads: a request that net/http refuses is answered as any other that is refused, on a new
-// connection and on one that has served before, and the connection is closed.
+// TestMalformedHeads checks that a request which net/http itself refuses gets an error in the form of
+// Cosmos DB's protocol, on a new connection and on one with earlier requests, and that the connection is
+// closed.
 func TestMalformedHeads(t *testing.T) {
 	t.Parallel()
 	for _, withTLS := range []bool{false, true} {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The archive has what HAR 1.2 asks for.
+// TestRequestsArchive checks that the log of requests can be exported as a valid HAR 1.2 archive.
 func TestRequestsArchive(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)

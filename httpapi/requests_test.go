@@ -15,10 +15,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// recorded gives the server a log of requests.
+// recorded configures a test server to keep a log of requests.
 func recorded(s *testServerOptions) { s.server.Requests = requestlog.New(requestlog.MinMemory) }
 
-// log is the log of requests as the API has it.
+// log returns the entries of the log of requests, read through the API. query is the query string of the
+// request.
 func (w *testServer) log(query string) []gjson.Result {
 	w.t.Helper()
 	return w.do("GET", "/_mayfly/requests"+query, "").want(200).at("requests").Array()
@@ -39,7 +40,8 @@ func formatMembers(list []gjson.Result, members ...string) string {
 	return b.String()
 }
 
-// What a client of HTTP sent, what came back and what it cost.
+// TestRequestsOverHTTP checks the log entry of an HTTP request: what was sent, what was returned, and the
+// charge.
 func TestRequestsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
@@ -101,7 +103,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 	}
 }
 
-// sameHead checks that the log has the headers of an answer, each once.
+// sameHead checks that a log entry has all headers of a response, each once.
 func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 	w.t.Helper()
 	d := w.do("GET", "/_mayfly/requests/"+entry.Get("id").String(), "").want(200)
@@ -124,8 +126,8 @@ func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 	}
 }
 
-// What asks for the server's health, the explorer's files and the log itself are not in the log, and what the
-// explorer sends is there for who asks for it.
+// TestRequestsLeftOut checks that health checks, the explorer's files and reads of the log are not logged,
+// and that requests of the explorer are listed only on demand.
 func TestRequestsLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
@@ -153,7 +155,8 @@ func TestRequestsLeftOut(t *testing.T) {
 	none.do("DELETE", "/_mayfly/requests", "").fails(404, 0, "keeps no log")
 }
 
-// Tokens of permissions are masked in what is kept, and keys that a client has sent by mistake.
+// TestRequestsHoldNoSecrets checks that the log of requests masks resource tokens, and keys that a client
+// has sent by mistake.
 func TestRequestsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
@@ -180,7 +183,8 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 	}
 }
 
-// An error and the log name a request by its path, without the secrets of its query string.
+// TestErrorsHoldNoSecrets checks that errors and the log name a request by its path without its query
+// string, which may contain secrets.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	w := newTestServer(t)
 	const secret = "c2VjcmV0IG9mIGEgcmVxdWVzdA"
@@ -192,7 +196,8 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	}
 }
 
-// The attempts of an operation are one group, with the fault that they met.
+// TestRequestsRetried checks that the log groups the attempts of a retried operation, with the injected
+// fault that each attempt met.
 func TestRequestsRetried(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
@@ -254,8 +259,8 @@ func TestRequestsFiltered(t *testing.T) {
 	}
 }
 
-// A request of direct mode is in the log as the request of HTTP that it stands for, one that has no such
-// request too.
+// TestRequestsInDirectMode checks that a direct-mode request is logged as the equivalent HTTP request, and
+// that one without an equivalent is logged, too.
 func TestRequestsInDirectMode(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t, recorded)
@@ -287,7 +292,8 @@ func TestRequestsInDirectMode(t *testing.T) {
 	}
 }
 
-// A connection that a fault drops has an entry without a status.
+// TestRequestsDropped checks that a request whose connection was dropped by an injected fault is logged
+// with no status.
 func TestRequestsDropped(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
@@ -309,7 +315,7 @@ func TestRequestsDropped(t *testing.T) {
 	}
 }
 
-// requestStream opens the stream of the log and returns its lines.
+// requestStream opens the stream of new entries of the log of requests and returns a reader of its lines.
 func (w *testServer) requestStream(ctx context.Context, base, query string) *bufio.Reader {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/requests"+query, nil)
@@ -330,7 +336,7 @@ func (w *testServer) requestStream(ctx context.Context, base, query string) *buf
 	return bufio.NewReader(res.Body)
 }
 
-// next is the next event of a stream of the log.
+// nextRequest returns the next entry on a stream of the log of requests.
 func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 	t.Helper()
 	for {
@@ -344,7 +350,8 @@ func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 	}
 }
 
-// The stream has what comes, as it comes; a reader that does not read holds no writer.
+// TestRequestsStreamed checks that new log entries are streamed as they are added, and that a client which
+// does not read its stream does not delay other requests.
 func TestRequestsStreamed(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)

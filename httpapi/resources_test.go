@@ -11,7 +11,7 @@ const (
 	keys  = "/dbs/d/clientencryptionkeys"
 )
 
-// smallWorld is a world with a container c, a user u and an item i of partition key a.
+// smallWorld returns a test server with a container c, a user u, and an item i with the partition key a.
 func smallWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 	t.Helper()
 	w := newTestServer(t, change...)
@@ -23,7 +23,8 @@ func smallWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 
 const aKey = `"encryptionAlgorithm":"AEAD_AES_256_CBC_HMAC_SHA256","wrappedDataEncryptionKey":"AAEC","keyWrapMetadata":{"type":"t","name":"n","value":"v","algorithm":"RSA-OAEP"}`
 
-// smallKindsOfTests are all six kinds, with the members that each needs besides the id.
+// smallKindsOfTests are the six kinds of small resources (users, permissions, client encryption keys,
+// scripts), each with the members that it needs besides the id.
 var smallKindsOfTests = []struct {
 	path, array, body string
 	ridBytes          int
@@ -42,7 +43,8 @@ var smallKindsOfTests = []struct {
 	{coll + "/udfs", "UserDefinedFunctions", `,"body":"x"`, 16, true, true, false, "", ""},
 }
 
-// TestSmallResources takes one of each kind through its life, by name and by rid.
+// TestSmallResources creates, reads, replaces, lists and deletes a resource of each small kind (users,
+// permissions, keys, scripts), by name and by rid.
 func TestSmallResources(t *testing.T) {
 	t.Parallel()
 	for _, k := range smallKindsOfTests {
@@ -118,7 +120,8 @@ func TestSmallResources(t *testing.T) {
 	}
 }
 
-// TestSmallResourcePages: feeds and queries are paged in the order of creation.
+// TestSmallResourcePages checks that lists and queries of small resources (users, permissions, keys,
+// scripts) are paged in the order of creation.
 func TestSmallResourcePages(t *testing.T) {
 	t.Parallel()
 	for _, k := range smallKindsOfTests {
@@ -212,7 +215,8 @@ func TestEncryptionPolicy(t *testing.T) {
 		made.at("clientEncryptionPolicy").Raw)
 }
 
-// TestConflicts: there are none, and clients can ask.
+// TestConflicts checks that the conflicts feed of a container, which Cosmos DB has for multi-region
+// writes, can be read and queried and is always empty.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)

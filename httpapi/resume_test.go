@@ -10,11 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// orderings are ways to order the items of fillMixed, with ties, with values of all types and with none.
+// orderings are ORDER BY clauses for the items of fillMixed, whose values are of all types, repeated or
+// missing.
 var orderings = []string{"c.n", "c.n DESC", "c.m", "c.m DESC", "c.s", "c.n, c.s", "c.n DESC, c.s DESC",
 	"c.n, c.s DESC", "c.n DESC, c.s"}
 
-// orderedQuery is the query that a range is asked for an ordering, with a filter in its place.
+// orderedQuery returns the query that an SDK sends to a range for a query with ORDER BY: it returns rid,
+// order-by items and payload. filter is its condition.
 func orderedQuery(by, filter string) string {
 	var items []string
 	for _, key := range strings.Split(by, ", ") {
@@ -24,7 +26,8 @@ func orderedQuery(by, filter string) string {
 		"] AS orderByItems, c.id AS payload\nFROM c\nWHERE (" + filter + ")\nORDER BY " + by
 }
 
-// resumable reads all rows of one range in an order and hands each one to fn, with all.
+// resumable reads all rows of the range 0 with an ORDER BY clause. It calls fn for each row, with all
+// rows, the row's position and its order-by values.
 func (p *mergingClient) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
 	p.w.t.Helper()
 	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "",
@@ -41,7 +44,8 @@ func (p *mergingClient) resumable(by string, fn func(all []jsondoc.Value, i int,
 	}
 }
 
-// equalRows are the first and the last of the rows that are ordered by the same values as the i-th.
+// equalRows returns the positions of the first and the last row that have the same order-by values as row
+// i.
 func equalRows(all []jsondoc.Value, i int) (first, last int) {
 	same := func(row jsondoc.Value) bool {
 		return jsondoc.Equal(row.Member("orderByItems"),
@@ -63,8 +67,8 @@ func payloads(rows []jsondoc.Value) (list []string) {
 	return list
 }
 
-// TestResumeFilter: a query with ORDER BY goes on at the place that its body tells, be there an index for the
-// order or not.
+// TestResumeFilter checks that a query with ORDER BY continues at the row that the resumeFilter in its
+// body names, with an index for the order and without.
 func TestResumeFilter(t *testing.T) {
 	for _, settings := range []string{mixedSettings,
 		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
@@ -96,7 +100,8 @@ func TestResumeFilter(t *testing.T) {
 	}
 }
 
-// resumeValue is a value as the client for .NET names it in a resume filter.
+// resumeValue returns an order-by value in the form in which the .NET client writes it into a resume
+// filter.
 func resumeValue(v jsondoc.Value) string {
 	switch v.Kind() {
 	case jsondoc.Undefined:
@@ -108,8 +113,8 @@ func resumeValue(v jsondoc.Value) string {
 	return string(v.Raw())
 }
 
-// resumed asks for all pages of a query with a resume filter. It is sent with each page; the continuation
-// goes before it.
+// resumed returns the rows of all pages of a query with a resume filter. Each page's request has the
+// filter; after the first page, the continuation token takes precedence.
 func (w *testServer) resumed(text, filter string) (rows []string) {
 	w.t.Helper()
 	token := ""
@@ -152,8 +157,9 @@ func TestResumeFilterRefused(t *testing.T) {
 	}
 }
 
-// TestResumeConditions: clients without resume filters say the same by conditions, which they put in the
-// place of the placeholder: comparisons, and tests for the types that come behind in the order.
+// TestResumeConditions checks that a query with ORDER BY continues after a row by conditions, which SDKs
+// without resume filters put into the query's placeholder: comparisons, and tests for the types that
+// follow in the sort order.
 func TestResumeConditions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
@@ -178,7 +184,8 @@ func TestResumeConditions(t *testing.T) {
 	}
 }
 
-// resumeCondition is true for rows behind those with these values or, with equal, for those as well.
+// resumeCondition returns the condition that is true for the rows after those with the order-by values
+// keys or, if equal is set, also for those with these values. by is the ORDER BY clause.
 func resumeCondition(by string, keys []jsondoc.Value, equal bool) string {
 	var alternatives []string
 	prefix := ""
@@ -197,7 +204,9 @@ func resumeCondition(by string, keys []jsondoc.Value, equal bool) string {
 	return "(" + strings.Join(alternatives, "OR") + ")"
 }
 
-// behindValue compares a path with a value, and names the types that come behind in the order.
+// behindValue returns the condition that is true if the value at path comes after v in the sort order: a
+// comparison with sign, or a test for one of the types that follow. desc says that the order is
+// descending.
 func behindValue(path string, v jsondoc.Value, sign string, desc bool) string {
 	switch equal := strings.HasSuffix(sign, "="); {
 	case v.Kind() == jsondoc.Undefined && !desc && equal:

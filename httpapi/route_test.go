@@ -226,7 +226,7 @@ func FuzzParseTarget(f *testing.F) {
 	})
 }
 
-// keywordAt is the keyword before the i-th id.
+// keywordAt returns the keyword (such as "docs") that precedes the i-th id in the path of a target.
 func keywordAt(t *testing.T, got *targetResource, i int) string {
 	k := got.kind
 	var chain []string

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// TestSavedQueriesGoWithTheirContainer: snapshots and forks have the saved queries.
+// TestSavedQueriesGoWithTheirContainer checks that snapshots, and databases forked from them, include the
+// saved queries of containers.
 func TestSavedQueriesGoWithTheirContainer(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")

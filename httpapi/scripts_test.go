@@ -8,14 +8,16 @@ import (
 	"testing"
 )
 
-// script stores a stored procedure, a function or a trigger.
+// script creates a script: a stored procedure, user-defined function or trigger. kind is its keyword in
+// paths, such as "sprocs"; more is JSON with further members of its definition.
 func (w *testServer) script(kind, id, body, more string) {
 	w.t.Helper()
 	w.do("POST", coll+"/"+kind, fmt.Sprintf(`{"id":%s,"body":%s%s}`, jsonString(id), jsonString(body),
 		more)).want(201)
 }
 
-// procedure stores a stored procedure and runs it with arguments in the partition "a".
+// procedure creates a stored procedure and executes it with the arguments args (a JSON array) in the
+// partition "a".
 func (w *testServer) procedure(body, args string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", coll+"/sprocs", fmt.Sprintf(`{"id":"p","body":%s}`, jsonString(body)),
@@ -32,7 +34,7 @@ func (a *testResponse) body200(want string) *testResponse {
 	return a
 }
 
-// says checks what the error inside the message is.
+// says checks that the first error in the message of an error response contains text.
 func (a *testResponse) says(text string) {
 	a.t.Helper()
 	if list := a.inner(); len(list) == 0 || !strings.Contains(list[0].Str, text) {
@@ -40,7 +42,7 @@ func (a *testResponse) says(text string) {
 	}
 }
 
-// charge is what the request cost, in RU.
+// charge returns the cost of the request, in RU.
 func (a *testResponse) charge() float64 {
 	a.t.Helper()
 	c, err := strconv.ParseFloat(a.header.Get("X-Ms-Request-Charge"), 64)
@@ -111,7 +113,8 @@ func TestProcedureRequests(t *testing.T) {
 	}
 }
 
-// TestSystemProcedures are there without anybody having made them.
+// TestSystemProcedures checks the built-in stored procedures, such as __.sys.echo, which every container
+// has.
 func TestSystemProcedures(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -134,7 +137,8 @@ func TestSystemProcedures(t *testing.T) {
 	run("none", `[]`).fails(404, 0, "")
 }
 
-// TestScriptOptions: an option of the wrong kind fails the call.
+// TestScriptOptions checks that a call of the JavaScript API with an option of the wrong type fails with
+// 400.
 func TestScriptOptions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -194,7 +198,8 @@ func TestProcedureErrors(t *testing.T) {
 	}
 }
 
-// TestBulkImport is how clients load documents: as many as are accepted, and again with the rest.
+// TestBulkImport runs the stored procedure by which clients commonly import documents: it creates as many
+// as are accepted in its time limit, and the client calls it again with the rest.
 func TestBulkImport(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -232,7 +237,8 @@ func TestBulkImport(t *testing.T) {
 	}
 }
 
-// TestBulkDelete is the other well-known procedure: query, delete, and query again.
+// TestBulkDelete runs the stored procedure by which clients commonly delete documents: it queries some,
+// deletes them, and queries again.
 func TestBulkDelete(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

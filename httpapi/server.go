@@ -57,14 +57,15 @@ type Server struct {
 
 // Limits of a connection. They limit the resources that a slow client can use.
 const (
-	// from the first byte (or the connection) to the end of the head, including the TLS handshake
+	// headerTimeout limits the time from the first byte of a request, or from the opening of the
+	// connection, to the end of the request's head, including the TLS handshake.
 	headerTimeout = 10 * time.Second
 	readTimeout   = time.Minute     // to the end of the body
 	writeTimeout  = 2 * time.Minute // to the end of the answer
 	idleTimeout   = 5 * time.Minute // between requests
 	maxHeader     = 64 << 10        // bytes
-	// maximum number of requests in progress on one HTTP/2 connection, including requests that the client
-	// has reset
+	// maxStreams is the maximum number of requests in progress on one HTTP/2 connection, including
+	// requests that the client has reset.
 	maxStreams = 250
 )
 
@@ -198,7 +199,7 @@ func (e *StuckRequestsError) Error() string {
 	return "requests that were broken off do not end: " + strings.Join(e.Requests, ", ")
 }
 
-// breakOff is how long Shutdown waits for canceled requests to end.
+// breakOff is how long Shutdown waits for requests to end after it has canceled them.
 const breakOff = 2 * time.Second
 
 // Shutdown stops accepting requests and waits for those in progress. When ctx ends, it cancels them. After
@@ -218,9 +219,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// shut waits until the last request has ended, and lets no further request begin. It returns false if a
-// request does not end within breakOff. Its goroutine, which waits for the requests, then ends when that
-// request does.
+// shut waits until no request is running, and lets no further request begin. It returns false if a request
+// is still running after breakOff. The goroutine that waits for the requests then remains until they end.
 func (s *Server) shut() bool {
 	wait, cancel := context.WithTimeout(context.Background(), breakOff)
 	defer cancel()
@@ -239,20 +239,21 @@ func (s *Server) shut() bool {
 	}
 }
 
-// The values of headers that every response has.
+// The values of those headers that are the same in every response.
 const (
 	noStore        = "no-store, no-cache"
 	noCache        = "no-cache"
 	gatewayVersion = "version=2.14.0"
 	serviceVersion = "version=1.31.0.0"
 	schemaVersion  = "1.19"
-	// constantHead are the same headers as lines.
+	// constantHead contains, as header lines, the headers that are the same in every response.
 	constantHead = "cache-control: " + noStore + "\r\npragma: " + noCache + "\r\nx-ms-gatewayversion: " +
 		gatewayVersion + "\r\nx-ms-serviceversion: " + serviceVersion + "\r\nx-ms-schemaversion: " +
 		schemaVersion + "\r\n"
 )
 
-// serve routes, authorizes, reads and runs a request.
+// serve is the last step of the chain: it finds the operation of a request, checks its authorization,
+// reads its body, and runs it.
 func (s *Server) serve(c *activeRequest) error {
 	t, err := parseTarget(c.path, c.query)
 	if t.kind == cosmos.KindAddresses && s.opt.Direct {
@@ -290,7 +291,7 @@ func (s *Server) serve(c *activeRequest) error {
 	return nil
 }
 
-// perform runs the operation of a request.
+// perform runs the Cosmos DB operation of a request, with injected faults if there are any rules.
 func (s *Server) perform(c *activeRequest) error {
 	if s.opt.Faults.Armed() {
 		return s.withFaults(c)

@@ -20,7 +20,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// bare is a server for requests that are answered without the store.
+// bare returns a server for requests that do not need its store.
 func bare(t testing.TB, o Options) *Server {
 	t.Helper()
 	o.DB, o.Hosts = new(store.DB), append(o.Hosts, "*.example", "example.com") // the last is httptest's
@@ -76,7 +76,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// A proxy that ends TLS on the same machine says what its client spoke; nobody else is believed.
+// TestForwardedProto checks that X-Forwarded-Proto is accepted only from a proxy on the same machine.
 func TestForwardedProto(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true})

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestSessionRule: a read that brings a position which its range has not reached is refused, at once, since
-// every position that was ever told is durable; positions of ranges that the container does not have do not
-// count beside one of its own.
+// TestSessionRule checks that a read fails at once (404/1002) if its session token has an LSN (log
+// sequence number) that its range has not reached. LSNs of unknown ranges are ignored beside one of a
+// known range.
 func TestSessionRule(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
@@ -56,8 +56,8 @@ func TestSessionRule(t *testing.T) {
 	}
 }
 
-// recreated gives the container of a world another number of ranges, as a client does that resets its data:
-// it deletes the container, or the database, and makes it again.
+// recreated deletes the container c, or the whole database d if database is set, and creates it again with
+// the given number of ranges.
 func (w *testServer) recreated(ranges int, database bool) {
 	w.t.Helper()
 	if database {
@@ -70,7 +70,7 @@ func (w *testServer) recreated(ranges int, database bool) {
 		"x-mayfly-ranges", fmt.Sprint(ranges)).want(201)
 }
 
-// token is a session token of the container: for a range, at an LSN.
+// token returns a session token of the container c for a range id and an LSN.
 func (w *testServer) token(id, lsn string) string {
 	w.t.Helper()
 	d, err := w.db.Database("d")
@@ -84,7 +84,7 @@ func (w *testServer) token(id, lsn string) string {
 	return fmt.Sprintf("%s:%d#%s", id, c.SessionVersion(), lsn)
 }
 
-// rangeIDs are the ids of the container's ranges.
+// rangeIDs returns the ids of the partition ranges of the container c.
 func (w *testServer) rangeIDs() (ids []string) {
 	w.t.Helper()
 	list := w.do("GET", coll+"/pkranges", "").want(200)
@@ -94,9 +94,9 @@ func (w *testServer) rangeIDs() (ids []string) {
 	return ids
 }
 
-// TestSessionOfAFormerContainer: a session token names the container that it was given for. One of a former
-// container of the name keeps nobody from reading, however far that had come; one of a later container is
-// refused.
+// TestSessionOfAFormerContainer checks session tokens after a container was recreated under the same name.
+// A token of the former container is ignored, whatever its LSN is. A token of a later container is refused
+// (404/1002).
 func TestSessionOfAFormerContainer(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -144,7 +144,8 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 	}
 }
 
-// TestBatchReadsItsSession: a batch that reads is as new as its session, or nothing of it is done.
+// TestBatchReadsItsSession checks that a batch with a read fails as a whole if the store has not reached
+// the LSN in its session token.
 func TestBatchReadsItsSession(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -163,8 +164,8 @@ func TestBatchReadsItsSession(t *testing.T) {
 	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
 }
 
-// TestRangeIDsOfAName: under one name no id of a range names two spans; where nothing has changed the ids are
-// those that clients know.
+// TestRangeIDsOfAName checks that containers created under one name, one after the other, never use a
+// range id for two different spans of partition keys, and use the same ids for the same spans.
 func TestRangeIDsOfAName(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -205,7 +206,8 @@ func TestRangeIDsOfAName(t *testing.T) {
 	look("11")
 }
 
-// TestRangeIDsBehindARestore: what a restore puts away has used ids that its records do not tell of.
+// TestRangeIDsBehindARestore checks that range ids which were used after a snapshot was made are not used
+// again after it is restored, although the restored data do not contain them.
 func TestRangeIDsBehindARestore(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
@@ -246,8 +248,8 @@ func TestRangeIDsBehindARestore(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAnEarlierStart: a store in memory begins anew at each start. A token of an earlier one says
-// nothing, and no id that was given then names something else.
+// TestSessionsOfAnEarlierStart checks tokens and ids that come from an earlier start of a server in
+// memory, whose data are lost: session tokens are ignored, and ids never address something else.
 func TestSessionsOfAnEarlierStart(t *testing.T) {
 	t.Parallel()
 	var worlds int

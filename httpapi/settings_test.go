@@ -7,7 +7,8 @@ import (
 
 const settingsPath = "/_mayfly/dbs/d/colls/c/settings"
 
-// A patch leaves alone what it does not name, null clears, and what is wrong changes nothing.
+// TestSettingsOverTheWire checks PATCH of a container's Mayfly settings: it changes only the members that
+// it names, null clears a setting, and an invalid request changes nothing.
 func TestSettingsOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -11,10 +11,11 @@ import (
 // shortcutPiece is the maximum size in bytes of a response that is sent by one write.
 const shortcutPiece = 16 << 10
 
-// Header implements http.ResponseWriter.
+// Header implements http.ResponseWriter: it returns the headers that WriteHeader will add to the response.
 func (s *fastPathConn) Header() http.Header { return s.mapped }
 
-// WriteHeader implements http.ResponseWriter.
+// WriteHeader implements http.ResponseWriter: it builds the head of the response in s.answer and sends
+// nothing yet.
 func (s *fastPathConn) WriteHeader(status int) {
 	if s.status != 0 {
 		return
@@ -40,7 +41,8 @@ func (s *fastPathConn) WriteHeader(status int) {
 	s.answer = b
 }
 
-// Write implements http.ResponseWriter.
+// Write implements http.ResponseWriter: it adds p to s.answer, or sends both if they are too large for one
+// write.
 func (s *fastPathConn) Write(p []byte) (int, error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
@@ -66,7 +68,7 @@ func (s *fastPathConn) flush() {
 	s.drop()
 }
 
-// drop returns the buffers to their pool.
+// drop returns the header buffers of the response to their pool, unless they have grown too large.
 func (s *fastPathConn) drop() {
 	for _, b := range []*headerBuffer{s.answer, s.c.head} {
 		if b != nil && cap(b.text) <= 2*shortcutPiece {
@@ -76,7 +78,7 @@ func (s *fastPathConn) drop() {
 	s.answer, s.c.head = nil, nil
 }
 
-// SetWriteDeadline is called by http.ResponseController.
+// SetWriteDeadline sets the deadline for sending the response. It is called by http.ResponseController.
 func (s *fastPathConn) SetWriteDeadline(t time.Time) error {
 	s.writeUntil = t
 	return s.c.Conn.SetWriteDeadline(t)

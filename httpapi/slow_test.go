@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// tickingClock is a clock of which each look takes a millisecond.
+// tickingClock is a clock that each call of Now advances by a millisecond.
 type tickingClock struct{ *ttl.VirtualClock }
 
 func (w tickingClock) Now() time.Time {
@@ -19,8 +19,8 @@ func (w tickingClock) Now() time.Time {
 	return w.VirtualClock.Now()
 }
 
-// A page of a query that takes longer than the operator wants is in the log, with all that reports why. One
-// that is quicker is not.
+// TestSlowQuery checks that a page of a query that takes longer than Options.SlowQuery is logged with its
+// plan and measurements, and that a quicker one is not.
 func TestSlowQuery(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -73,7 +73,7 @@ func TestSlowQuery(t *testing.T) {
 	}
 }
 
-// A query that fails late is told with what it failed of.
+// TestSlowQueryThatFails checks that a slow query that fails is logged with its error.
 func TestSlowQueryThatFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

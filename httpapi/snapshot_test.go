@@ -79,7 +79,8 @@ func TestSnapshotsOverTheWire(t *testing.T) {
 	}
 }
 
-// A request that meets a restore is made again, so that clients are never refused because of one.
+// TestRequestsDuringARestore checks that a request which is interrupted by the restore of a snapshot is
+// executed again by the server, so that the client gets no error.
 func TestRequestsDuringARestore(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")

@@ -17,8 +17,8 @@ func rangeHeader(id string, more ...string) []string {
 	return append([]string{"x-ms-documentdb-partitionkeyrangeid", id}, more...)
 }
 
-// How many ranges a container has: what its creation asks for goes before what the operator asks for, and
-// that before its throughput.
+// TestRangesOfAContainer checks the number of ranges of a new container: from the request's header, else
+// from the operator's option, else from its throughput.
 func TestRangesOfAContainer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestRangesOfAContainer(t *testing.T) {
 	}
 }
 
-// What a client goes through when a range that it knows is split: 410, the ranges that have come since, and
-// on with what it had.
+// TestSplitOverTheWire checks what a client sees when a range is split: 410 for the old range, the new
+// ranges with their parents, and its continuation tokens, which stay valid for the new ranges.
 func TestSplitOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -162,8 +162,9 @@ func TestSplitRefusals(t *testing.T) {
 		`{"range":"1","at":"2f"}`).want(200).has("PartitionKeyRanges.1.minInclusive", `"2F"`)
 }
 
-// Parts of a container: prefixes of a hierarchical key, intervals of effective partition keys with a range
-// and without, however many ranges there are and wherever they end.
+// TestPartsOfAContainer checks requests for a part of a container: a prefix of a hierarchical partition
+// key, or an interval of effective partition keys (hashes), with a range id and without, for different
+// numbers of ranges.
 func TestPartsOfAContainer(t *testing.T) {
 	t.Parallel()
 	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2,

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestStrangeMessages: one message that no document can be made of as it is, or that names a moment that
-// nobody can write, keeps nobody from the others.
+// TestStrangeMessages checks that a query over the messages of a queue succeeds even if a message's body
+// is not JSON that a document can contain, or if one of its times is out of range.
 func TestStrangeMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// A container of 400 RU/s takes as many writes a second as it pays for, refuses the next with the time to
-// wait, and takes one again after it. Definitions cost nothing. Without the option nothing is refused.
+// TestThrottle checks Options.Throttle: a container of 400 RU/s accepts writes until their cost exceeds
+// its throughput of a second, then refuses one with 429 and the time to wait. Requests for definitions are
+// free.
 func TestThrottle(t *testing.T) {
 	t.Parallel()
 	key := pk(`["a"]`)

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// permission makes a permission of the user u and returns its token.
+// permission creates a permission of the user u and returns its resource token. mode is Read or All,
+// partition is a partition key as JSON or "".
 func (w *testServer) permission(id, mode, resource, partition string, headers ...string) string {
 	w.t.Helper()
 	if partition != "" {
@@ -22,13 +23,14 @@ func (w *testServer) permission(id, mode, resource, partition string, headers ..
 		want(201).at("_token").Str
 }
 
-// as sends a request with a token.
+// as sends a request with a resource token as its authorization.
 func (w *testServer) as(token, method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do(method, path, body, append(headers, "Authorization", token)...)
 }
 
-// tokenWorld is a smallWorld with more in it: a second item, another container, a script of each kind.
+// tokenWorld returns the server of smallWorld (a container, a user, an item) with a second item, a second
+// container and a script of each kind.
 func tokenWorld(t *testing.T) *testServer {
 	w := smallWorld(t)
 	w.do("POST", docs, `{"id":"j","pk":"b"}`, pk(`["b"]`)...).want(201)
@@ -40,7 +42,7 @@ func tokenWorld(t *testing.T) *testServer {
 	return w
 }
 
-// The tokens of TestTokenRights, by the letters of its columns.
+// rightsTokens are the permissions of TestTokenRights, by the letters that rights uses for them.
 var rightsTokens = []struct {
 	letter                    byte
 	mode, resource, partition string
@@ -58,7 +60,8 @@ var rightsTokens = []struct {
 	{'o', "All", "dbs/d/colls/other", ""},
 }
 
-// rights says who may do what: the letters are those of the tokens that a request is let in with.
+// rights lists requests. allowed has the letters (see rightsTokens) of the tokens with which a request is
+// authorized.
 var rights = []struct {
 	method, path, headers, allowed string
 }{
@@ -154,7 +157,8 @@ var rights = []struct {
 	{"DELETE", coll + "/udfs/none", "", "w"},
 }
 
-// TestTokenRights sends every request with every token. What is let in may fail for another reason.
+// TestTokenRights sends every request of rights with every token and checks whether it is authorized. An
+// authorized request may fail for another reason.
 func TestTokenRights(t *testing.T) {
 	t.Parallel()
 	w := tokenWorld(t)
@@ -174,7 +178,8 @@ func TestTokenRights(t *testing.T) {
 	}
 }
 
-// rightsHeaders are the headers that the words of a row stand for.
+// rightsHeaders returns the request headers for the words in the column headers of rights, such as "query"
+// or "upsert".
 func rightsHeaders(words string) (headers []string) {
 	for _, word := range strings.Fields(words) {
 		switch word {
@@ -197,7 +202,8 @@ func rightsHeaders(words string) (headers []string) {
 	return headers
 }
 
-// TestEveryRightIsTried: the table above tries every kind of path that the server's table gives rights on.
+// TestEveryRightIsTried checks that rights has a request for each kind of resource to which a token can
+// grant access.
 func TestEveryRightIsTried(t *testing.T) {
 	t.Parallel()
 	type place struct {
@@ -231,7 +237,8 @@ func TestEveryRightIsTried(t *testing.T) {
 	}
 }
 
-// TestTokenByRID: names and rids open the same doors.
+// TestTokenByRID checks that a token for a resource given by name is valid for requests by rid, and the
+// reverse.
 func TestTokenByRID(t *testing.T) {
 	t.Parallel()
 	w := tokenWorld(t)
@@ -269,7 +276,7 @@ func TestTokenByRID(t *testing.T) {
 	}
 }
 
-// TestTokenLife: a token lives as long as was asked for, by the clock of the data.
+// TestTokenLife checks that a resource token expires after the requested time, by the clock of the data.
 func TestTokenLife(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
@@ -315,7 +322,8 @@ func (w *testServer) permissionToken(id string) string {
 	return w.do("GET", users+"/u/permissions/"+id, "").want(200).at("_token").Str
 }
 
-// TestTokenForms: clients send tokens as they are or escaped; whatever is not one of ours is refused.
+// TestTokenForms checks that resource tokens are accepted percent-encoded or not, and that malformed or
+// forged tokens are refused.
 func TestTokenForms(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
@@ -357,7 +365,8 @@ func TestTokenForms(t *testing.T) {
 	}
 }
 
-// TestTokenOfHierarchicalKey: a token for a prefix opens the keys below it.
+// TestTokenOfHierarchicalKey checks that a token for a prefix of a hierarchical partition key grants
+// access to all keys with this prefix.
 func TestTokenOfHierarchicalKey(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// TestNoAuthTakesAnyToken: with authorization off a token means nothing.
+// TestNoAuthTakesAnyToken checks that a server without authorization accepts any token.
 func TestNoAuthTakesAnyToken(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
 }
 
-// TestDirectoryTokenOverTheWire: an unexpired token does what a signature does, but for Mayfly's own surface.
+// TestDirectoryTokenOverTheWire checks that an unexpired Microsoft Entra ID token authorizes all Cosmos DB
+// operations, but not Mayfly's own API.
 func TestDirectoryTokenOverTheWire(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)

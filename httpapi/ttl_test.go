@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// pass lets the data clock run.
+// pass advances the clock of the data.
 func (w *testServer) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
 
-// expiring makes the container c with a default TTL, written as JSON; "" is none.
+// expiring creates the container c with a default TTL, written as JSON; "": the container has none.
 func (w *testServer) expiring(defaultTTL string) {
 	w.t.Helper()
 	settings := keyedByPK
@@ -21,7 +21,7 @@ func (w *testServer) expiring(defaultTTL string) {
 	w.container(settings)
 }
 
-// setDefault replaces the container with another default TTL.
+// setDefault replaces the definition of the container c by one with another default TTL.
 func (w *testServer) setDefault(defaultTTL string) *testResponse {
 	w.t.Helper()
 	body := `{"id":"c",` + keyedByPK
@@ -33,7 +33,7 @@ func (w *testServer) setDefault(defaultTTL string) *testResponse {
 
 const keyedByPK = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
-// put creates an item with a ttl, written as JSON; "" is none.
+// put creates an item with the partition key a and a ttl, written as JSON; "": the item has none.
 func (w *testServer) put(id, ttl string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, item(id, ttl), pk(`["a"]`)...)
@@ -46,7 +46,8 @@ func item(id, ttl string) string {
 	return `{"id":"` + id + `","pk":"a","ttl":` + ttl + `}`
 }
 
-// alive checks all ways to see an item.
+// alive checks that an item is returned by read, query and list if want is set, and by none of them
+// otherwise.
 func (w *testServer) alive(id string, want bool) {
 	w.t.Helper()
 	code, rows := 404, "0"
@@ -65,7 +66,8 @@ func (w *testServer) alive(id string, want bool) {
 	}
 }
 
-// TestExpiryMatrix walks through what default and own TTL make of each other, each to the second.
+// TestExpiryMatrix checks all combinations of a container's default TTL and an item's own ttl, to the
+// second.
 func TestExpiryMatrix(t *testing.T) {
 	t.Parallel()
 	for _, m := range []struct {
@@ -102,8 +104,8 @@ func TestExpiryMatrix(t *testing.T) {
 	}
 }
 
-// TestInvalidTTL: whatever the container's setting, an invalid ttl is refused with the text that quotes the
-// JSON token, and nothing is written.
+// TestInvalidTTL checks that an invalid ttl is refused whatever the container's default TTL is, with an
+// error that quotes the value, and that nothing is written.
 func TestInvalidTTL(t *testing.T) {
 	t.Parallel()
 	for _, defaultTTL := range []string{"", "-1", "10"} {
@@ -134,7 +136,8 @@ func TestInvalidTTL(t *testing.T) {
 	}
 }
 
-// unescapeHTML undoes what encoding/json escapes and this server does not.
+// unescapeHTML replaces the escapes that encoding/json makes of <, > and &, and that the server does not
+// make.
 func unescapeHTML(s string) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(s)
 }
@@ -161,8 +164,9 @@ func TestDefaultTTL(t *testing.T) {
 	}
 }
 
-// TestTTLPropertyPath: a container's path decides when its items die, comes and goes by a replace, and is
-// told of in dry runs and explanations.
+// TestTTLPropertyPath checks a container's ttlPropertyPath, the property with which the lifetime of an
+// item begins: it determines when items expire, can be set and removed, and is used in dry runs and
+// explanations.
 func TestTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -198,7 +202,8 @@ func TestTTLPropertyPath(t *testing.T) {
 	read("later").fails(404, 0, "") // expiry is final
 }
 
-// TestTTLWithoutIndex: a TTL and an index that is switched off exclude each other, both ways.
+// TestTTLWithoutIndex checks that a container cannot have both a default TTL and the indexing mode "none",
+// whichever comes first.
 func TestTTLWithoutIndex(t *testing.T) {
 	t.Parallel()
 	const text = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
@@ -216,7 +221,8 @@ func TestTTLWithoutIndex(t *testing.T) {
 		`,"defaultTtl":10,"indexingPolicy":{"indexingMode":"consistent","includedPaths":[],"excludedPaths":[{"path":"/*"}]}}`).want(200)
 }
 
-// TestGhosts: an item that has expired and is not purged is not there for anybody.
+// TestGhosts checks that an item which has expired but has not been purged yet is invisible to all
+// operations.
 func TestGhosts(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -269,7 +275,8 @@ func TestGhostByRID(t *testing.T) {
 	w.do("DELETE", self, "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
 }
 
-// TestWritesRestartTheClock: replace and upsert do, reads do not.
+// TestWritesRestartTheClock checks that replace and upsert restart the time until an item's expiry, and
+// that reads do not.
 func TestWritesRestartTheClock(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -292,7 +299,8 @@ func TestWritesRestartTheClock(t *testing.T) {
 	w.alive("upserted", false)
 }
 
-// TestChangedDefault: a new default acts at once and backwards in time; what had expired stays expired.
+// TestChangedDefault checks that a new default TTL takes effect at once, also for older items, and that
+// items which have expired already stay expired.
 func TestChangedDefault(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
@@ -330,7 +338,8 @@ func TestChangedDefault(t *testing.T) {
 	w.alive("never", true)
 }
 
-// TestPurgeIsNotSeen: no answer but a count of documents depends on whether the purge has come.
+// TestPurgeIsNotSeen checks that responses are the same before and after expired items are purged, except
+// for the count of documents in the container's usage.
 func TestPurgeIsNotSeen(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

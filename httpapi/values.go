@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// parseFeatures parses the list of query features that the client can merge. Unknown names are harmless.
+// parseFeatures splits the comma-separated list of query features that the client can merge. It does not
+// check the names.
 func parseFeatures(value string) []string {
 	list := strings.Split(value, ",")
 	for i := range list {

@@ -17,14 +17,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// requestCase is a request, and the status of its answer.
+// requestCase is a request, and the expected status of its response.
 type requestCase struct {
 	method, path, body string
 	headers            []string
 	status             int
 }
 
-// kindsOfAnswers are requests that lead to every kind of answer. They are sent in this order.
+// kindsOfAnswers returns requests that lead to every kind of response if they are sent in this order. etag
+// is that of an existing item.
 func kindsOfAnswers(etag string) []requestCase {
 	a := pk(`["a"]`)
 	query := []string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
@@ -84,8 +85,8 @@ func kindsOfAnswers(etag string) []requestCase {
 	}
 }
 
-// Names of headers are compared by their bytes in clients: they are in lower case on every kind of answer.
-// What net/http adds or looks for itself may have its own form over HTTP/1.1.
+// TestHeaderNamesOnTheWire checks that the header names of every kind of response are in lower case, since
+// clients compare them bytewise. Headers that net/http adds or uses itself may differ over HTTP/1.1.
 func TestHeaderNamesOnTheWire(t *testing.T) {
 	t.Parallel()
 	for version, send := range map[string]func(*testing.T, string, requestCase) (int,
@@ -137,7 +138,7 @@ func checkNames(t *testing.T, what, version string, names []string) {
 	}
 }
 
-// rawHTTP1 sends a request and reads the head of its answer byte by byte.
+// rawHTTP1 sends a request over HTTP/1.1 and returns the response's status and its header names as sent.
 func rawHTTP1(t *testing.T, addr string, q requestCase) (status int, names []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -176,7 +177,7 @@ func rawHTTP1(t *testing.T, addr string, q requestCase) (status int, names []str
 	}
 }
 
-// rawHTTP2 does the same over HTTP/2.
+// rawHTTP2 sends a request over HTTP/2 and returns the response's status and its header names as sent.
 func rawHTTP2(t *testing.T, addr string, q requestCase) (status int, names []string) {
 	t.Helper()
 	r, _ := dial2(t, addr)

@@ -19,7 +19,8 @@ const (
 	stallTimeout = 10 * time.Second // time limit for each of these pieces
 )
 
-// testResponse sends the response, head and body.
+// answer sends the response, head and body. If the request failed, the rest of its body is read first or
+// afterwards.
 func (c *activeRequest) answer() {
 	more := c.ans.Status >= http.StatusBadRequest && c.takeBody()
 	c.deliver()
@@ -44,8 +45,8 @@ func (c *activeRequest) deliver() {
 	}
 }
 
-// setWholeHead sets all headers of a response whose body is known. typed says that the type of the body has
-// been set.
+// setWholeHead sets all headers of a response whose body is complete in memory. typed says that the
+// content type has been set already.
 func (c *activeRequest) setWholeHead(typed bool) {
 	c.setHead()
 	status, body := c.ans.Status, c.ans.Body
@@ -147,7 +148,8 @@ func (c *activeRequest) appendOwnerPath(dst []byte) []byte {
 	return path
 }
 
-// setRareHead sets those headers of the result that few responses have.
+// setRareHead sets the headers of an operation's result that few responses have, such as query metrics and
+// quota.
 func (c *activeRequest) setRareHead() {
 	a := &c.ans
 	for _, text := range [...]struct{ name, value string }{

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// answer is the function under test of this package's own golden files.
+// answer is the function that this package's own test files exercise: it returns the output for a case.
 func answer(c *Case) string {
 	var b strings.Builder
 	switch c.Cmd {
@@ -88,7 +88,8 @@ func TestDifferenceIsReported(t *testing.T) {
 	}
 }
 
-// Rewriting must change the outputs alone, choose the fences by itself, and leave a file that passes.
+// TestRewrite checks that rewriting a test file changes only the expected outputs, doubles the lines of
+// dashes where an output has blank lines, and leaves a file that passes.
 func TestRewrite(t *testing.T) {
 	const src = `# head
 
@@ -154,7 +155,8 @@ quiet
 	}
 }
 
-// A file that cannot be printed is left as it is.
+// TestRewriteRefusesTwoFences checks that a test file is not changed if a new output cannot be written in
+// its format, because it contains two lines of dashes followed by a blank line.
 func TestRewriteRefusesTwoFences(t *testing.T) {
 	path := write(t, "echo\n----\nold\n\nquiet\n----\nx\n")
 	before := read(t, path)
@@ -191,7 +193,8 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// Whatever a function prints, the rewritten file gives it back.
+// FuzzPrintParse checks that any output, written into a test file as expected output, is the same after
+// parsing.
 func FuzzPrintParse(f *testing.F) {
 	for _, s := range []string{"", "a\n", "\n", "a\n\nb\n", "----\n", "----\nx\n\n----\n", "#\n"} {
 		f.Add(s)

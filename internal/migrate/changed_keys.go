@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/host"
 )
 
-// manyNoted is the number of recorded keys at which the migration copies them at once, even in the middle of
-// a pass.
+// manyNoted is the number of recorded keys from which on they are copied at once, even in the middle of a
+// pass over the source.
 const manyNoted = 100_000
 
 // changedKeys records which keys the source has changed after a pass of the migration has read them. Keys
@@ -77,7 +77,7 @@ func (c *changedKeys) take() (keys [][]byte, ranges []engine.Range) {
 	return keys, ranges
 }
 
-// putBack records changes again that take has returned.
+// putBack records changes again that take has removed, after their copy failed.
 func (c *changedKeys) putBack(keys [][]byte, ranges []engine.Range) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -21,14 +21,16 @@ const (
 // workers is the number of chunks that are written at a time.
 const workers = 4
 
-// maxPasses is the number of the pass that must not find a difference any more, otherwise Copy fails.
+// maxPasses is the maximum number of passes over all keys. Copy fails if the last of them still finds a
+// difference.
 const maxPasses = 3
 
 // ErrDiffers is returned by Copy if source and target still differ after several passes although nobody
 // writes to them.
 var ErrDiffers = errors.New("migrate: source and target differ")
 
-// WatchedSource is a source that may be in use during the migration.
+// WatchedSource is a source engine that reports its changes, so that it may be in use during the
+// migration.
 type WatchedSource interface {
 	// Watch calls fn with each changed key (single) or range, after the change is visible.
 	Watch(fn func(r engine.Range, single bool)) (stop func())
@@ -36,13 +38,15 @@ type WatchedSource interface {
 
 // Options say what is copied, and how progress is reported.
 type Options struct {
-	// Source and Target are the engines; the migration does not close them.
+	// Source is the engine to copy from, and Target the engine to copy to. The migration does not close
+	// them.
 	Source, Target engine.Engine
 	// SourceName and TargetName describe the engines in messages, without passwords.
 	SourceName, TargetName string
 	// Watched means that the source may be in use. It must then be a WatchedSource.
 	Watched bool
-	// Report, unless nil, is called after each round of chunks. Calls do not overlap.
+	// Report, unless nil, is called with the progress after each round, a number of chunks that are copied
+	// in parallel. Calls do not overlap.
 	Report func(Progress)
 }
 

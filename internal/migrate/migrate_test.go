@@ -41,7 +41,7 @@ type memoryFS struct{ vfs.FS }
 
 func newMemoryFS() memoryFS { return memoryFS{vfs.NewMem()} }
 
-// folder opens the engine of a folder.
+// folder opens the Pebble engine in a folder of the file system.
 func (d memoryFS) folder(dir string) *pebble.Engine {
 	return must(pebble.Open(ctx, pebble.Options{Dir: dir, FS: d.FS}))
 }
@@ -51,7 +51,7 @@ const (
 	to   = "to"
 )
 
-// fill creates n documents in the source's folder of a new disk.
+// fill returns a new file system whose folder "from" has a store with n documents.
 func fill(t *testing.T, n int) memoryFS {
 	t.Helper()
 	dir := newMemoryFS()
@@ -79,14 +79,15 @@ func container(db *store.DB) *store.Container {
 	return must(d.CreateContainer(ctx, spec, definition.Throughput{}))
 }
 
-// upsert stores document i with a value.
+// upsert stores the document number i with the given value.
 func upsert(c *store.Container, i, value int) error {
 	body := fmt.Appendf(nil, `{"id":"%d","pk":"p%d","value":%d,"ttl":1000000}`, i, i%7, value)
 	_, _, err := c.Upsert(ctx, definition.PartitionKey{}, body, store.WriteOptions{})
 	return err
 }
 
-// check runs the store's own check.
+// check fails the test for each violation that DB.Check, the store's check of its own consistency,
+// reports.
 func check(t *testing.T, db *store.DB) {
 	t.Helper()
 	err := db.Check(ctx, func(violation error) bool {
@@ -98,7 +99,8 @@ func check(t *testing.T, db *store.DB) {
 	}
 }
 
-// targets opens the engines that a migration can lead to. Each call of a result opens the same place again.
+// targets returns functions that open the possible target engines of a migration, by name. Each call of a
+// function opens the same data again.
 func targets(t *testing.T) map[string]func() engine.Engine {
 	dir := newMemoryFS()
 	list := map[string]func() engine.Engine{"folder": func() engine.Engine { return dir.folder(to) }}
@@ -111,7 +113,8 @@ func targets(t *testing.T) map[string]func() engine.Engine {
 	return list
 }
 
-// TestMigrate migrates a folder that nobody uses, there and back.
+// TestMigrate migrates a folder that is not in use to each kind of target. It checks that the target
+// cannot be opened before the end, the source not after it, and that the target then has all documents.
 func TestMigrate(t *testing.T) {
 	for name, open := range targets(t) {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +159,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// changingSource is a source whose keys change after each View, which is between the steps of a migration.
+// changingSource is a source engine whose keys change after each View, that is, between the steps of a
+// migration.
 type changingSource struct {
 	*pebble.Engine
 	meddle func(*pebble.Engine)
@@ -168,7 +172,8 @@ func (m *changingSource) View(ctx context.Context, fn func(engine.Reader) error)
 	return err
 }
 
-// TestChangesMeanwhile changes random keys and ranges between all steps of a migration.
+// TestChangesMeanwhile changes random keys and ranges of the source between all steps of a migration, and
+// checks that the target has the changes in the end.
 func TestChangesMeanwhile(t *testing.T) {
 	dir := fill(t, 1)
 	first := metamorphic.FirstSeed()
@@ -221,10 +226,10 @@ func TestChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// migrateBack makes the source usable for another migration.
+// migrateBack makes a source whose data were migrated away usable again, as a source or a target.
 func migrateBack(source engine.Engine) error { return host.Reopen(ctx, source) }
 
-// failingEngine is a target of which one transaction in every fails.
+// failingEngine is a target engine whose transactions fail regularly: one in "every".
 type failingEngine struct {
 	engine.Engine
 	every int64
@@ -239,7 +244,7 @@ func (f failingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return f.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestServe migrates a folder while a store uses it, and fails now and then.
+// TestServe migrates a folder while a store uses it and the target sometimes fails.
 func TestServe(t *testing.T) {
 	dir := fill(t, 500)
 	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))
@@ -283,7 +288,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestStoppedEarly stops a server before everything is copied: the folder keeps the data.
+// TestStoppedEarly closes a server before the migration of its folder is complete, and checks that the
+// folder is still the current data.
 func TestStoppedEarly(t *testing.T) {
 	dir := fill(t, 10)
 	target := failingEngine{dir.folder(to), 2, new(atomic.Int64)}

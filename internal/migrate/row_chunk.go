@@ -19,7 +19,8 @@ type rowChunk struct {
 	rows       []keyValue
 	bytes      int
 
-	// The differences to the target.
+	// sets and deletes are the writes that would make the target equal to the source in this range of
+	// keys.
 	sets    []keyValue
 	deletes [][]byte
 }
@@ -56,9 +57,9 @@ func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 // to find the rows in which the target differs.
 func identical(_, source, target []byte) bool { return bytes.Equal(source, target) }
 
-// equivalent reports whether two values of a key mean the same, for Compare. A scope issues only LSNs below
-// its stored ceiling. The target's ceiling may be higher than the source's, because the source lowers its
-// ceilings to the next LSNs when it is closed.
+// equivalent reports whether two values of a key mean the same, for Compare. They are equal, or they are
+// ceilings of LSNs (a scope issues only LSNs below its stored ceiling) and the target's is not lower: the
+// source lowers its ceilings to the next LSNs when it is closed.
 func equivalent(key, source, target []byte) bool {
 	if bytes.Equal(source, target) {
 		return true

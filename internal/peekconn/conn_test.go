@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// scriptedConn is a connection whose reads return what stands in a list, one after the other.
+// scriptedConn is a connection whose reads return prepared results, one after the other.
 type scriptedConn struct {
 	net.Conn
 	reads []string
@@ -28,7 +28,8 @@ func (s *scriptedConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestFirst: the first byte is read ahead past empty reads, and stays in the stream.
+// TestFirst checks that First returns the first byte even if reads before it are empty, and that Read
+// returns the byte again.
 func TestFirst(t *testing.T) {
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {

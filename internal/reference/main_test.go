@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestPagesAreCurrent: the pages in docs are what the packages give.
+// TestPagesAreCurrent checks that the pages in docs/reference are those that the packages' doc comments
+// produce now.
 func TestPagesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, s := range subjects {

@@ -18,7 +18,7 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// pageWriter is one page while it is being written.
+// pageWriter writes the Markdown page of one package.
 type pageWriter struct {
 	bytes.Buffer
 	fset    *token.FileSet

@@ -42,9 +42,10 @@ type Options struct {
 	KeepSeeded bool
 	// Webhooks says which addresses webhooks may have. If it is nil, no webhooks are delivered.
 	Webhooks *hook.AllowedAddresses
-	// CertificateOptions says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
+	// Certificate says where the TLS certificate is stored. If it is nil, the ports use HTTP only.
 	Certificate *CertificateOptions
-	// ServiceBusOptions contains the Service Bus ports. If it is nil, there are none. It requires Queues.
+	// ServiceBus contains the Service Bus ports and their settings. If it is nil, there are none. It
+	// requires Queues.
 	ServiceBus *ServiceBusOptions
 	// Telemetry opens the exporter of traces and metrics. figures provides the metrics of the store. If
 	// Telemetry is nil or returns nil, nothing is exported. It is a function so that a test server need not
@@ -53,8 +54,8 @@ type Options struct {
 	// Probes responds to health probes, also while the server opens and closes. If it is nil, there are
 	// none. The server closes it.
 	Probes *probe.Server
-	// ExtraThreads raises GOMAXPROCS for the store's long operations (see package priority), until Close. It
-	// is for a process that only runs the server.
+	// ExtraThreads raises GOMAXPROCS until Close, because the store runs long operations in threads of
+	// lower priority. It is for a process that only runs the server.
 	ExtraThreads bool
 	// Requests is the memory limit of the log of requests, in bytes. If it is 0, there is no log.
 	Requests int64

@@ -93,8 +93,8 @@ func closeListeners(list []net.Listener) error {
 	return errors.Join(errs...)
 }
 
-// closeTelemetry sends the data that are still buffered. It is not a failure of the server if the collector
-// does not accept them.
+// closeTelemetry sends the telemetry data that are still buffered. An error of the collector is not
+// returned as an error of the server.
 func (s *Server) closeTelemetry() {
 	if s.telemetry == nil {
 		return

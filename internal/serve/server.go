@@ -198,7 +198,7 @@ func (s *Server) httpOptions(pem []byte) httpapi.Options {
 	return o
 }
 
-// webhooks returns the webhooks' metrics.
+// webhooks returns metrics about the delivery of webhooks.
 func (s *Server) webhooks() []laboratory.WebhookMetrics {
 	var list []laboratory.WebhookMetrics
 	for _, w := range s.hooks.Status() {

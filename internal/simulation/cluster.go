@@ -19,7 +19,7 @@ type cluster struct {
 	lives   sync.WaitGroup // goroutines that end with their server
 }
 
-// next returns the number of the next server.
+// next returns a number for a new server, starting with 1.
 func (c *cluster) next() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,14 +43,15 @@ func (c *cluster) any(rng *rand.Rand) *server {
 	return c.list[rng.IntN(len(c.list))]
 }
 
-// all returns the servers.
+// all returns the running servers.
 func (c *cluster) all() []*server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.list)
 }
 
-// remove takes a random server out of service and returns it. It returns nil if none is running.
+// remove takes a random server from the set of running servers and returns it, for the caller to end it.
+// It returns nil if none is running.
 func (c *cluster) remove(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +80,8 @@ func (w *RunState) grow(ctx context.Context, servers int, rng *rand.Rand) error 
 	return nil
 }
 
-// employ adds a server to the running ones, and starts the task that checks leases with this server
-// (holdLease).
+// employ adds a server to the running ones, and starts the task in which this server competes for the
+// simulation's own lease (see holdLease).
 func (w *RunState) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)

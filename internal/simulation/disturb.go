@@ -35,7 +35,7 @@ func (w *RunState) disturb(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// open starts one more server, unless there are enough.
+// open starts one more server, unless there are twice as many as at the start.
 func (w *RunState) open(ctx context.Context, rng *rand.Rand) {
 	if len(w.servers.all()) >= 2*w.config.Servers {
 		return
@@ -62,7 +62,8 @@ func (w *RunState) remove(rng *rand.Rand, kill bool) {
 	w.end(s, kill)
 }
 
-// pause stops a server for up to 25 seconds.
+// pause suspends a random server for up to 25 seconds: it sends nothing to the database, and its timers do
+// not fire.
 func (w *RunState) pause(rng *rand.Rand) {
 	s := w.servers.any(rng)
 	if s == nil {
@@ -85,7 +86,7 @@ func (w *RunState) setPaused(s *server, paused bool) {
 	}
 }
 
-// outage makes the database unavailable for up to 15 seconds.
+// outage makes every request to the database fail for up to 15 seconds.
 func (w *RunState) outage(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(15 * time.Second)))
 	w.trace("the database fails for %v", d)
@@ -93,7 +94,7 @@ func (w *RunState) outage(rng *rand.Rand) {
 	w.later(d, w.data.Recover)
 }
 
-// freeze stops the database for up to 12 seconds.
+// freeze makes the database execute no request for up to 12 seconds; requests wait.
 func (w *RunState) freeze(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(12 * time.Second)))
 	w.trace("the database is frozen for %v", d)
@@ -101,7 +102,7 @@ func (w *RunState) freeze(rng *rand.Rand) {
 	w.later(d, w.data.Thaw)
 }
 
-// later runs fn after a while.
+// later runs fn after the simulated time d, in a goroutine of its own.
 func (w *RunState) later(d time.Duration, fn func()) {
 	w.servers.jobs.Go(func() {
 		alarm, stop := w.clock.After(d)
@@ -111,8 +112,8 @@ func (w *RunState) later(d time.Duration, fn func()) {
 	})
 }
 
-// leaseHolders records which server holds the simulation's own lease (see holdLease), and the LSNs that have
-// been issued.
+// leaseHolders records which server holds the simulation's own lease (see holdLease), and the next LSN
+// (log sequence number) of each scope.
 type leaseHolders struct {
 	mu      sync.Mutex
 	working *server           // nil: none

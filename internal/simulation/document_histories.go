@@ -74,7 +74,7 @@ func (d *documentHistories) init(w *RunState) {
 	d.groups = make(map[string][]*documentHistory)
 }
 
-// create creates the containers.
+// create creates the database and the containers of the simulation.
 func (d *documentHistories) create(ctx context.Context, s *server) error {
 	db, err := s.db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	for _, name := range containers {
@@ -101,7 +101,7 @@ func partitionKey(pk string) definition.PartitionKey {
 	return key
 }
 
-// storedDocument is the JSON form of a document.
+// storedDocument is the content of a document, as JSON.
 type storedDocument struct {
 	ID  string `json:"id"`
 	PK  string `json:"pk"`
@@ -110,7 +110,8 @@ type storedDocument struct {
 	TTL int64  `json:"ttl,omitempty"`
 }
 
-// write writes documents until ctx ends.
+// write creates documents of one client and writes, deletes and reads them in random order, until ctx
+// ends.
 func (d *documentHistories) write(ctx context.Context, c *client) {
 	var own []*documentHistory
 	for c.think(ctx, 300*time.Millisecond) {
@@ -150,7 +151,7 @@ func (d *documentHistories) add(key docKey) *documentHistory {
 
 func groupOf(key docKey) string { return key.container + "/" + key.partition }
 
-// begin records that a client begins to write a version of a document.
+// begin records that a client begins to write the next version of a document, and returns that version.
 func (d *documentHistories) begin(doc *documentHistory, v documentVersion) *documentVersion {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -220,7 +221,7 @@ func (doc *documentHistory) mayExist(from time.Time) bool {
 	return false
 }
 
-// put creates, replaces or upserts a document.
+// put creates, replaces or upserts a document, according to how, and records and checks the outcome.
 func (d *documentHistories) put(c *client, doc *documentHistory, how string) {
 	v := documentVersion{fixed: doc.container != defaultTTL}
 	if v.fixed && c.rng.IntN(3) > 0 {
@@ -304,7 +305,8 @@ func (d *documentHistories) checkUnique(doc *documentHistory, v *documentVersion
 	}
 }
 
-// own records the LSN of a stored version, and checks that no other write has it.
+// own records the LSN (log sequence number) of a stored version, and checks that no other write in the
+// range has it.
 func (d *documentHistories) own(doc *documentHistory, rangeID string, lsn uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -316,7 +318,7 @@ func (d *documentHistories) own(doc *documentHistory, rangeID string, lsn uint64
 	d.taken[key] = mine
 }
 
-// delete deletes a document.
+// delete deletes a document, and records and checks the outcome.
 func (d *documentHistories) delete(c *client, doc *documentHistory) {
 	v := d.begin(doc, documentVersion{absent: true, fixed: true})
 	err, lost := c.call(fmt.Sprintf("delete %v", doc.docKey), func(ctx context.Context, s *server) error {

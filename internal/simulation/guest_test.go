@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestGuest is run by sandbox.run: it runs the simulation that the standard input describes, and prints its
-// steps and then its report.
+// TestGuest is the program inside the sandbox, not a test of its own: it runs the simulation that its
+// standard input describes, and prints the steps and then the report.
 func TestGuest(t *testing.T) {
 	var r sandboxRequest
 	if err := json.NewDecoder(os.Stdin).Decode(&r); err != nil {

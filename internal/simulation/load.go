@@ -33,8 +33,9 @@ type LoadReport struct {
 	Rows      float64       // average number of rows that a create writes
 	Median    time.Duration // median time of a create
 	P99       time.Duration
-	// Expected is the throughput by the formula: ranges · group / (round trip + commit + group · processor
-	// time of a create), and at most cores / processor time of a create.
+	// Expected is the throughput by the formula: ranges · Group / (round trip + commit + Group · processor
+	// time of a create), and at most cores / processor time of a create. Group is the average number of
+	// creates in a commit.
 	Expected float64
 	Failed   int
 }
@@ -65,7 +66,7 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	return r, err
 }
 
-// loadMeasurement measures how long the operations take that clients run on all servers at the same time.
+// loadMeasurement records how long the creates of all clients take, and how many fail.
 type loadMeasurement struct {
 	c          LoadConfig
 	containers []*store.Container

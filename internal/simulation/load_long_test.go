@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestThroughputOfLargeClusters prints the table of docs/scaling.md.
+// TestThroughputOfLargeClusters prints the table of throughputs that docs/scaling.md contains.
 func TestThroughputOfLargeClusters(t *testing.T) {
 	table := "| servers | ranges | creates/s, simulated | by the formula | group | median | p99 |\n"
 	for _, size := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
 
-// measure measures a cluster over a database with eight processors, half a millisecond away, that needs two
-// milliseconds for a commit.
+// measure measures the throughput of a simulated cluster. Its database has eight processors, a round trip
+// of half a millisecond, and commits of two milliseconds.
 func measure(t *testing.T, servers, ranges int, d time.Duration) (r simulation.LoadReport) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

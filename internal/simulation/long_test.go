@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// TestRepeats runs many seeds twice in a sandbox.
+// TestRepeats runs many seeds twice in a sandbox, and checks that both runs of a seed have the same steps.
 func TestRepeats(t *testing.T) {
 	s := newSandbox(t)
 	for seed := range uint64(50) {
@@ -20,7 +20,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestCampaign runs many simulations of many kinds in a sandbox.
+// TestCampaign runs many simulations with different configurations in a sandbox, and checks that none
+// violates an invariant.
 func TestCampaign(t *testing.T) {
 	s, first := newSandbox(t), metamorphic.FirstSeed()
 	for n := range uint64(150) {
@@ -32,8 +33,8 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// TestNativeCampaign runs many simulations of many kinds outside of a sandbox, which is faster. If a seed
-// fails, it may not fail again; its steps are kept.
+// TestNativeCampaign runs many simulations with different configurations outside of a sandbox, which is
+// faster. A seed that fails may not fail again, so its steps are kept.
 func TestNativeCampaign(t *testing.T) {
 	first := metamorphic.FirstSeed()
 	for n := range uint64(300) {

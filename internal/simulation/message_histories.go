@@ -75,7 +75,7 @@ func (m *messageHistories) init(w *RunState) {
 	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
 }
 
-// create creates the queues.
+// create creates the queues of the simulation.
 func (m *messageHistories) create(ctx context.Context, s *server) error {
 	for _, name := range []string{plainQueue, sessionQueue, probeQueue} {
 		p := entity.Defaults(entity.Queue)
@@ -179,7 +179,8 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 	}
 }
 
-// deliver checks a delivery by a receive that began at start, and records the lock of the message.
+// deliver checks a message that was received, by a receive that began at start, and records its lock. by
+// is the holder of the session of the message, or nil if the queue has no sessions.
 func (m *messageHistories) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*messageHistory,
 	*heldLock) {
 	body, _ := d.Message.Data()
@@ -280,7 +281,7 @@ func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *
 	}
 }
 
-// renew renews a lock.
+// renew renews the lock of a received message, and records its new end.
 func (m *messageHistories) renew(c *client, name string, l *messageHistory, h *heldLock) {
 	var until []time.Time
 	err, lost := c.call("renew "+l.id, func(ctx context.Context, s *server) (err error) {

@@ -39,7 +39,7 @@ func (d *documentHistories) any(c *client) *documentHistory {
 	return nil
 }
 
-// get reads a document.
+// get reads a document and checks that the result is allowed.
 func (d *documentHistories) get(c *client, doc *documentHistory) {
 	start := d.w.now()
 	var item store.Item
@@ -65,7 +65,7 @@ func (d *documentHistories) get(c *client, doc *documentHistory) {
 	}
 }
 
-// query reads all documents of a partition key.
+// query reads all documents of a partition key by a query and checks them.
 func (d *documentHistories) query(c *client, container, partition string) {
 	start := d.w.now()
 	found := make(map[docKey]int)

@@ -21,7 +21,7 @@ import (
 // killed: its lease ends within 10 seconds, another server finds that within 3 seconds and then purges.
 const purgeDelay = 14 * time.Second
 
-// killableServer is a server with documents alone, whose engine can be killed.
+// killableServer is a simulated server, with documents but no queues, whose engine can be killed.
 type killableServer struct {
 	engine *database.Engine
 	host   *host.Host
@@ -51,7 +51,7 @@ func (s *killableServer) close(t *testing.T) {
 	}
 }
 
-// container returns the only container.
+// container returns the single container of the test.
 func (s *killableServer) container(t *testing.T) *store.Container {
 	t.Helper()
 	d, err := s.db.Database("d")
@@ -65,7 +65,7 @@ func (s *killableServer) container(t *testing.T) *store.Container {
 	return c
 }
 
-// createOnly creates the only container.
+// createOnly creates the single container of the test.
 func (s *killableServer) createOnly(ctx context.Context, t *testing.T) {
 	t.Helper()
 	spec, _, err := definition.ParseContainerSpec(
@@ -82,7 +82,7 @@ func (s *killableServer) createOnly(ctx context.Context, t *testing.T) {
 	}
 }
 
-// reaperOwner returns the server that has the lease of the reaper.
+// reaperOwner returns the index of the server that holds the lease of the reaper.
 func reaperOwner(ctx context.Context, t *testing.T, servers []*killableServer) int {
 	t.Helper()
 	owner := slices.IndexFunc(servers, func(s *killableServer) bool {
@@ -106,8 +106,8 @@ func passTime(d time.Duration) {
 	<-passed
 }
 
-// TestReaperIsKilled: if the server with the reaper's lease is killed, an expired document is not returned
-// from the second on in which it expires, and another server purges it within purgeDelay.
+// TestReaperIsKilled kills the server that holds the reaper's lease. It checks that an expired document is
+// not returned from the second of its expiry on, and that another server purges it within purgeDelay.
 func TestReaperIsKilled(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

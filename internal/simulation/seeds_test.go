@@ -46,11 +46,12 @@ func testRepeats(t *testing.T, s *sandbox, c simulation.Config) {
 	}
 }
 
-// keptDefectSeed is a seed that finds every defect.
+// keptDefectSeed is a seed with which the simulation finds each of the deliberate defects that the tests
+// build in.
 const keptDefectSeed = 2
 
-// testDefects checks that a kept seed finds each defect. After a change of Mayfly another seed may be
-// necessary; then the test says which.
+// testDefects checks that the simulation with keptDefectSeed finds each of the deliberate defects. After a
+// change of Mayfly another seed may be necessary; then the test names one.
 func testDefects(t *testing.T, s *sandbox) {
 	find := func(t *testing.T, name string, seed uint64) simulation.Report {
 		c := config(seed)
@@ -92,7 +93,7 @@ func firstDifference(a, b string) string {
 	return ""
 }
 
-// TestFirstDifference compares traces.
+// TestFirstDifference checks firstDifference with pairs of short texts.
 func TestFirstDifference(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"a\nb\n", "a\nb\n", ""},

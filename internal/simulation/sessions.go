@@ -77,7 +77,8 @@ func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *ser
 	return nil
 }
 
-// lockSession records that a session was locked.
+// lockSession records that a receiver has locked a session until the given time, and checks that no other
+// lock of the session overlaps.
 func (m *messageHistories) lockSession(id string, until time.Time) *sessionHolder {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -25,7 +25,7 @@ type sandboxRequest struct {
 // reportMark is what a sandbox prints between the steps and the report of a simulation.
 const reportMark = "\n==== report "
 
-// run runs a simulation on one processor, with random numbers that follow from the seed.
+// run runs a simulation on one processor. Random numbers, also those of crypto/rand, follow from its seed.
 func run(t *testing.T, c simulation.Config) (r simulation.Report) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -34,7 +34,8 @@ func run(t *testing.T, c simulation.Config) (r simulation.Report) {
 	return r
 }
 
-// network is a connection of a data centre that loses something now and then.
+// network returns the properties of a simulated network within a data centre: delays of up to 3 ms, and
+// rare losses of requests and responses.
 func network() database.Network {
 	return database.Network{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond,
 		LostRequest: 0.002, LostAnswer: 0.002, LateCommit: 0.002, LostReport: 0.1}
@@ -45,7 +46,7 @@ func config(seed uint64) simulation.Config {
 		Feeds: 3, Messages: 4, Sessions: 3, Topics: 2, Network: network(), Chaos: 6 * time.Second}
 }
 
-// check runs a simulation, which must violate nothing.
+// check runs a simulation and fails the test if any invariant was violated.
 func check(t *testing.T, c simulation.Config) {
 	t.Helper()
 	var steps strings.Builder
@@ -53,7 +54,8 @@ func check(t *testing.T, c simulation.Config) {
 	report(t, c, run(t, c), steps.String())
 }
 
-// report reports the violations in a simulation. If there are any, it keeps the steps of the simulation.
+// report fails the test if r, the result of a simulation, has violations, and then keeps the steps in a
+// file.
 func report(t *testing.T, c simulation.Config, r simulation.Report, steps string) {
 	t.Helper()
 	t.Logf("seed %d: %d operations, %d servers, %+v", c.Seed, r.Operations, r.Servers, r.Database)

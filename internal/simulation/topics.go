@@ -41,7 +41,7 @@ type topicSubscription struct {
 	created time.Time
 }
 
-// create creates the topic.
+// create creates the topic of the simulation.
 func (h *topicHistory) create(ctx context.Context, s *server) error {
 	_, err := s.queues.Create(ctx, entity.Topic, topicName, entity.Defaults(entity.Topic))
 	return err
@@ -73,7 +73,8 @@ func (h *topicHistory) send(ctx context.Context, c *client) {
 	}
 }
 
-// subscribe creates subscriptions until ctx ends.
+// subscribe creates subscriptions of the topic, one after the other, until ctx ends or there are
+// maxSubscriptions.
 func (h *topicHistory) subscribe(ctx context.Context, c *client) {
 	p := entity.Defaults(entity.Subscription)
 	p.LockDuration = lockDuration

@@ -47,8 +47,8 @@ func (w *RunState) writeStepLocked(line string) {
 	}
 }
 
-// exchanged records an exchange: the server, the operation, the first key, the number and a hash of all keys,
-// the version of the data, and the error.
+// exchanged records a request of a server to the database: the server, the operation, the first key, the
+// number and a hash of all keys, the version of the data, and the error.
 func (w *RunState) exchanged(x database.Exchange) {
 	if w.config.Steps == nil {
 		return

@@ -161,8 +161,8 @@ type client struct {
 // callLimit is the time for which a client waits for a response.
 const callLimit = 20 * time.Second
 
-// call runs an operation on a server. lost reports that the client gets no response, because the server has
-// ended before that or no server is running.
+// call runs an operation on a random server. lost reports that the client gets no response, because the
+// server has ended before that or no server is running.
 func (c *client) call(what string, fn func(ctx context.Context, s *server) error) (err error, lost bool) {
 	s := c.w.servers.any(c.rng)
 	if s == nil {

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// BenchmarkQuestions asks Mayfly in this process, and SQLite, each question again and again, for profiles. It
-// also reports the processor time, which depends less on what else runs than the elapsed time does.
+// BenchmarkQuestions runs each query repeatedly on Mayfly in this process and on SQLite, so that they can
+// be profiled. It also reports the processor time, which depends less on other programs than the elapsed
+// time does.
 //
 //	go test -tags long -run '^$' -bench Questions/Mayfly -docs 100000 -folder /tmp/peers -cpuprofile FILE
 func BenchmarkQuestions(b *testing.B) {
@@ -45,7 +46,8 @@ func BenchmarkQuestions(b *testing.B) {
 	})
 }
 
-// askAll runs one benchmark for each question, and closes the contestant.
+// askAll runs a benchmark of each query on the database c, and then closes it. filled says that c has the
+// documents already.
 func askAll(b *testing.B, c contestant, s documentSet, filled bool) {
 	defer func() {
 		if err := c.close(); err != nil {

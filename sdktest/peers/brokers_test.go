@@ -23,16 +23,17 @@ import (
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
-// queueName is the name of the queue, or the key of the stream.
+// queueName is the name of the queue at each broker; at Redis, the key of the stream.
 const queueName = "peers"
 
-// ahead is the number of messages that a broker sends to a client before they are acknowledged.
+// ahead is the prefetch count: how many unacknowledged messages a broker sends to a receiver.
 const ahead = 100
 
-// startTime is how long a broker may take until it listens.
+// startTime is how long a broker may take from its start until it accepts connections.
 const startTime = time.Minute
 
-// listens waits until a broker accepts connections.
+// listens waits until a broker accepts connections at address. It returns an error if that takes longer
+// than startTime.
 func listens(address string) error {
 	var err error
 	for began := time.Now(); time.Since(began) < startTime; time.Sleep(100 * time.Millisecond) {
@@ -72,7 +73,7 @@ func startMayfly(ctx context.Context, dir string) (*broker, error) {
 		connect: func(ctx context.Context) (messageClient, error) { return dialMayfly(ctx, address) }}, nil
 }
 
-// mayflyClient speaks AMQP 1.0, as the SDKs of Service Bus do.
+// mayflyClient is a client of Mayfly's queues over AMQP 1.0, like the Service Bus SDKs.
 type mayflyClient struct {
 	conn     *amqp.Conn
 	session  *amqp.Session
@@ -115,7 +116,8 @@ func (c *mayflyClient) close() error { return c.conn.Close() }
 // the server as another user.
 var rabbitPrograms = []string{"/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"}
 
-// startRabbit starts a node of RabbitMQ with one quorum queue.
+// startRabbit starts a RabbitMQ node with one quorum queue. It returns errAbsent if RabbitMQ is not
+// installed.
 func startRabbit(ctx context.Context, dir string) (b *broker, err error) {
 	program := ""
 	for _, name := range rabbitPrograms {
@@ -231,7 +233,8 @@ func (c *rabbitClient) receive(ctx context.Context) (err error) {
 
 func (c *rabbitClient) close() error { return c.conn.Close() }
 
-// startRedis starts Redis, which syncs each write to its disk, with one stream.
+// startRedis starts Redis with one stream, configured to sync each write to disk. It returns errAbsent if
+// Redis is not installed.
 func startRedis(_ context.Context, dir string) (*broker, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -270,7 +273,7 @@ func startRedis(_ context.Context, dir string) (*broker, error) {
 	return b, nil
 }
 
-// redisClient speaks Redis' protocol (RESP 2).
+// redisClient is a client that speaks Redis' protocol (RESP 2).
 type redisClient struct {
 	conn    net.Conn
 	in      *bufio.Reader
@@ -321,7 +324,7 @@ func (c *redisClient) receive(ctx context.Context) error {
 
 func (c *redisClient) close() error { return c.conn.Close() }
 
-// write sends a command. An error of the connection is that of the next read.
+// write sends a command. It ignores errors: the next read returns the error of the connection.
 func (c *redisClient) write(words ...string) {
 	b := fmt.Appendf(nil, "*%d\r\n", len(words))
 	for _, w := range words {
@@ -335,7 +338,7 @@ func (c *redisClient) command(words ...string) (any, error) {
 	return c.read()
 }
 
-// read returns an answer: a string, an int64, a list of answers, or nil.
+// read returns one reply: a string, an int64, a list of replies, or nil.
 func (c *redisClient) read() (any, error) {
 	line, err := c.in.ReadString('\n')
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// documentSet is the documents that are asked about.
+// documentSet is the set of generated documents on which the databases are compared; docs is their number.
 type documentSet struct{ docs int }
 
 const (
@@ -18,7 +18,8 @@ const (
 	firstTS    = 1_800_000_000
 )
 
-// Primes larger than any set: multiples of one, by its size, are all numbers below it in an order of its own.
+// Primes that are larger than any set of documents. i times such a prime, modulo the number of documents,
+// is a permutation of the document numbers, a different one for each prime.
 const (
 	stridePrice    = 2_147_483_647
 	strideCategory = 1_610_612_741
@@ -29,12 +30,13 @@ func (s documentSet) shuffled(i, stride int) int { return i * stride % s.docs }
 
 func id(i int) string { return fmt.Sprintf("%08d", i) }
 
-// price is below 1000, another one for each document.
+// price returns the property price of document i. It is below 1000 and different for each document.
 func (s documentSet) price(i int) float64 {
 	return float64(s.shuffled(i, stridePrice)) * 1000 / float64(s.docs)
 }
 
-// partition is "quiet" for the first hundredth of the documents, all of which were written before the others.
+// partition returns the partition key of document i. It is "quiet" for the first hundredth of the
+// documents, which are written before all others.
 func (s documentSet) partition(i int) string {
 	if i < s.docs/partitions {
 		return "quiet"
@@ -44,7 +46,7 @@ func (s documentSet) partition(i int) string {
 
 func category(k int) string { return fmt.Sprintf("category-%02d", k%categories) }
 
-// tag is a word that a hundred documents have.
+// tag returns a word that document i has in common with about a hundred documents.
 func (s documentSet) tag(i int) string { return fmt.Sprintf("tag%06d", i%(s.docs/100)) }
 
 func (s documentSet) json(i int) []byte {

@@ -20,8 +20,8 @@ import (
 
 var keyTime = flag.Duration("keytime", 3*time.Second, "how long TestKeys measures each store in each row")
 
-// keyStore is an embedded store of whole documents by their ids, whose writes are durable. Unlike Mayfly's,
-// the others' documents have no index and do not expire.
+// keyStore is an embedded key-value store of whole documents by their ids, with durable writes. bbolt and
+// badger, unlike Mayfly, do not index the documents and do not expire them.
 type keyStore struct {
 	name  string
 	put   func(i int, body []byte) error
@@ -88,7 +88,8 @@ func openMayfly(ctx context.Context, dir string) (s keyStore, err error) {
 	}, e.close}, nil
 }
 
-// TestKeys measures durable writes and reads by id beside bbolt and badger, in slices that take turns.
+// TestKeys measures durable writes and reads by id of Mayfly, bbolt and badger. The stores take turns of a
+// short time.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	bolt, err1 := openBolt(dir)
@@ -137,7 +138,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// slice calls do in several goroutines for some time, and returns how often.
+// slice calls do in n goroutines until d has passed, with the numbers 1, 2, 3 and so on, and returns how
+// often.
 func slice(t *testing.T, n int, d time.Duration, do func(at int64) error) int64 {
 	var next atomic.Int64
 	var work sync.WaitGroup

@@ -27,7 +27,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// embeddedMayfly is Mayfly inside this process.
+// embeddedMayfly is a Mayfly store inside the process of the test.
 type embeddedMayfly struct {
 	db   *mayfly.DB
 	docs *mayfly.Container
@@ -105,9 +105,9 @@ func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k
 
 func (e *embeddedMayfly) close() error { return e.db.Close() }
 
-// mayflyServer is Mayfly in a process of its own, asked over HTTP with signed requests on one connection.
-// Like the driver of PostgreSQL the client sends and receives in the goroutine of its caller, and does not
-// decode rows.
+// mayflyServer is Mayfly in a process of its own, queried over HTTP with signed requests on one
+// connection. Like the PostgreSQL driver, the client sends and receives in the goroutine of its caller,
+// and does not decode rows.
 type mayflyServer struct {
 	server *sdktest.Server
 	conn   net.Conn
@@ -131,7 +131,8 @@ func serve(ctx context.Context, bin, dir string) (*mayflyServer, error) {
 
 func (*mayflyServer) name() string { return "Mayfly over HTTP" }
 
-// fill does nothing: the folder is a copy of that of the embedded store.
+// fill does nothing, because the server's folder is a copy of the embedded store's folder with all
+// documents.
 func (*mayflyServer) fill(context.Context, documentSet) error { return nil }
 
 const link = "dbs/peers/colls/docs"

@@ -30,7 +30,7 @@ type broker struct {
 	stop    func() error
 }
 
-// messageClient sends or receives on one connection.
+// messageClient is a client of a broker that sends or receives messages on one connection.
 type messageClient interface {
 	// send returns when the broker has acknowledged the message.
 	send(ctx context.Context, body []byte) error
@@ -42,7 +42,7 @@ type messageClient interface {
 // errAbsent means that a broker is not installed.
 var errAbsent = errors.New("it is not installed")
 
-// brokers starts the brokers that are installed.
+// brokers starts Mayfly and those of the other brokers that are installed.
 func brokers(t *testing.T) (list []*broker) {
 	for _, b := range []struct {
 		name  string
@@ -64,8 +64,9 @@ func brokers(t *testing.T) (list []*broker) {
 	return list
 }
 
-// TestMessages measures durable messages of 1 KB that some clients send and as many others receive and
-// acknowledge, one at a time, beside RabbitMQ's quorum queues and Redis' streams, in slices that take turns.
+// TestMessages measures durable messages of 1 KB at Mayfly, RabbitMQ (quorum queue) and Redis (stream).
+// Some clients send one message at a time, and as many receive and acknowledge. The brokers take turns of
+// a short time.
 func TestMessages(t *testing.T) {
 	all := brokers(t)
 	if len(all) < 2 {
@@ -95,7 +96,8 @@ func middle(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// brokerLoad is the clients of one broker, and what was measured.
+// brokerLoad has the clients that load one broker, and for each turn the messages per second and the
+// broker's processor time per message.
 type brokerLoad struct {
 	broker             *broker
 	senders, receivers []messageClient
@@ -126,7 +128,8 @@ func (l *brokerLoad) close(t *testing.T) {
 	}
 }
 
-// run sends for some time, and receives until all has been received.
+// run lets the clients send for the time d and receive until all messages have arrived, and adds the
+// results of this turn.
 func (l *brokerLoad) run(t *testing.T, d time.Duration) {
 	t.Helper()
 	body := []byte(strings.Repeat("message ", messageBytes/8))

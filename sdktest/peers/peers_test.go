@@ -25,7 +25,8 @@ var (
 		"folder that keeps the documents of Mayfly and SQLite for later runs; none: they are deleted")
 )
 
-// keptAt returns the path in -folder of the documents of a contestant.
+// keptAt returns the path below the flag -folder at which the documents of a database are kept between
+// runs.
 func keptAt(name string, s documentSet) string {
 	return filepath.Join(*keep, name+strconv.Itoa(s.docs))
 }
@@ -35,16 +36,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// contestant is a store that has the documents.
+// contestant is a database that takes part in the comparison.
 type contestant interface {
 	name() string
 	fill(ctx context.Context, s documentSet) error
-	// ask returns whole documents, or values.
+	// ask runs a query and returns its rows: whole documents, or values. k chooses the values of the
+	// parameters.
 	ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error)
 	close() error
 }
 
-// Each question is asked minTurns times at least, and maxTurns at most, for share of each contestant.
+// Each query runs on each database at least minTurns times, then until it has taken the time share or has
+// run maxTurns times.
 const (
 	minTurns = 3
 	maxTurns = 200
@@ -83,7 +86,8 @@ func compare(t *testing.T, s documentSet) {
 	}
 }
 
-// contestants are Mayfly embedded, Mayfly over HTTP, SQLite and PostgreSQL, with the documents.
+// contestants returns the databases with the documents: Mayfly embedded, Mayfly over HTTP, SQLite and
+// PostgreSQL.
 func contestants(t *testing.T, s documentSet) []contestant {
 	ctx, dir := t.Context(), t.TempDir()
 	pg, err := startPostgres(ctx)
@@ -134,7 +138,8 @@ func closed(t *testing.T, c contestant) {
 	}
 }
 
-// same checks that all give the same answer, and reports how many rows it has.
+// same runs a query on all databases, checks that they return the same rows, and returns the number of
+// rows.
 func same(t *testing.T, q *queryCase, s documentSet, all []contestant) int {
 	t.Helper()
 	var want []string
@@ -161,7 +166,8 @@ func same(t *testing.T, q *queryCase, s documentSet, all []contestant) int {
 	return len(want)
 }
 
-// canonical is a row as each contestant must give it: a document's id, a group as one text, or a value.
+// canonical converts a row to a text that is the same for all databases: the id of a document, category
+// and count of a group, or a value.
 func canonical(t *testing.T, row []byte) string {
 	if len(row) == 0 || row[0] != '{' {
 		return strings.Trim(string(row), `"`)
@@ -177,7 +183,7 @@ func canonical(t *testing.T, row []byte) string {
 	return fmt.Sprintf("%s|%d", v.Category, v.N)
 }
 
-// measure tells the median of what each took, in milliseconds.
+// measure runs a query on all databases in turn and returns each one's median time in milliseconds.
 func measure(t *testing.T, q *queryCase, s documentSet, all []contestant) (medians []float64) {
 	t.Helper()
 	took := make([][]float64, len(all))

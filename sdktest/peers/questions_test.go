@@ -4,22 +4,24 @@ package peers
 
 import "fmt"
 
-// queryCase is one query in three dialects. Its parameters have the same order in all.
+// queryCase is one query in three dialects: Mayfly's, SQLite's and PostgreSQL's. Its parameters have the
+// same order in all.
 type queryCase struct {
 	name     string
 	mayfly   string // with parameters @p1, @p2 ...
 	postgres string // with parameters $1, $2 ...
 	sqlite   string // with parameters ?1, ?2 ...
 	params   func(s documentSet, k int) []any
-	// partition is the partition key that Mayfly is told beside the query; the others have a condition.
+	// partition returns the partition key that is sent to Mayfly beside the query; the other databases
+	// have a condition for it in the query. nil: there is none.
 	partition func(s documentSet, k int) string
 	ordered   bool
 }
 
-// asked is the k-th of 16 numbers below the size of the set.
+// asked returns the number of a document that a query asks for. k chooses one of 16.
 func (s documentSet) asked(k int) int { return (k%16*(s.docs/16) + 777) % s.docs }
 
-// ids are a hundred ids from the whole set.
+// ids returns a hundred document ids, spread over the whole set.
 func ids(s documentSet, k int) (list []string) {
 	for j := range 100 {
 		list = append(list, id((s.asked(k)+j*(s.docs/100)+j)%s.docs))
@@ -30,13 +32,13 @@ func ids(s documentSet, k int) (list []string) {
 func price(s documentSet, k int) []any { return []any{s.price(s.asked(k))} }
 func none(documentSet, int) []any      { return nil }
 
-// few bounds a range that 50 documents are in.
+// few returns the parameter of a range condition that 50 documents match.
 func few(s documentSet, _ int) []any { return []any{s.docs - 50} }
 
 func activePartition(_ documentSet, k int) string { return fmt.Sprintf("p%02d", k*7%(partitions-1)) }
 func quietPartition(documentSet, int) string      { return "quiet" }
 
-// latest asks for the ten latest documents of a partition.
+// latest returns the query for the ten latest documents of a partition.
 func latest(name string, partition func(s documentSet, k int) string) queryCase {
 	return queryCase{
 		name: name, ordered: true, partition: partition, params: func(s documentSet, k int) []any {

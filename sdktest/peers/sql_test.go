@@ -23,7 +23,7 @@ import (
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
-// sqlite is SQLite in this process: JSON text, with indexes on expressions.
+// sqlite is SQLite in the process of the test: the documents are JSON text, with indexes on expressions.
 type sqlite struct {
 	db    *sql.DB
 	known map[string]*sql.Stmt
@@ -111,7 +111,8 @@ func (l *sqlite) ask(ctx context.Context, q *queryCase, s documentSet, k int) (r
 
 func (l *sqlite) close() error { return l.db.Close() }
 
-// postgres is PostgreSQL in processes of its own, asked over TCP: jsonb, with B-trees on expressions and GIN.
+// postgres is a PostgreSQL server started by the test, queried over TCP: the documents are jsonb, with
+// B-trees on expressions and a GIN index.
 type postgres struct {
 	dir  string
 	cmd  *exec.Cmd
@@ -121,7 +122,8 @@ type postgres struct {
 // errNoPostgres says that PostgreSQL is not installed.
 var errNoPostgres = errors.New("PostgreSQL is not installed; on Debian: apt-get install postgresql")
 
-// postgresProgram finds a program that Debian does not put on the path.
+// postgresProgram returns the path of a PostgreSQL program, also of one that Debian does not install in
+// PATH.
 func postgresProgram(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return filepath.EvalSymlinks(path)
@@ -133,8 +135,8 @@ func postgresProgram(name string) (string, error) {
 	return slices.Max(found), nil
 }
 
-// startPostgres makes a cluster in a folder of its own and runs it, as the user postgres where this one is
-// root, which PostgreSQL refuses.
+// startPostgres creates and starts a PostgreSQL server with data in a temporary folder. If the test runs
+// as root, which PostgreSQL refuses, the server runs as the user postgres.
 func startPostgres(ctx context.Context) (p *postgres, err error) {
 	initdb, err := postgresProgram("initdb")
 	if err != nil {
@@ -183,7 +185,8 @@ func startPostgres(ctx context.Context) (p *postgres, err error) {
 	return p, err
 }
 
-// owner gives a folder to the user as whom PostgreSQL is to run; nil is this one.
+// owner returns the process attributes with which PostgreSQL must be started. If the test runs as root,
+// they select the user postgres, to whom owner gives the folder dir; otherwise they are nil.
 func owner(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

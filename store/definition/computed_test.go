@@ -2,7 +2,8 @@ package definition
 
 import "testing"
 
-// TestReadsOnlyText: an index can hold what depends on nothing but the document.
+// TestReadsOnlyText checks which computed properties depend only on the document's own text, so that an
+// index can hold their values.
 func TestReadsOnlyText(t *testing.T) {
 	for query, want := range map[string]bool{
 		"SELECT VALUE LOWER(c.name) FROM c":                         true,

@@ -25,7 +25,8 @@ func parsedKey(t testing.TB, json string) PartitionKey {
 	return k
 }
 
-// definition is a valid definition of a kind as testdata/epk.tsv names it, with as many paths.
+// definition returns a partition key definition with the given number of paths. kind is "1" or "2", the
+// version of the hash, or KindMultiHash.
 func definition(t testing.TB, kind string, paths int) *PartitionKeyDefinition {
 	t.Helper()
 	d := &PartitionKeyDefinition{Kind: KindHash, Version: 2}
@@ -90,7 +91,8 @@ func TestMurmur(t *testing.T) {
 	}
 }
 
-// TestTruncation checks what version 1 sees of a long string: 100 UTF-16 units, at most 101 bytes encoded.
+// TestTruncation checks the truncation of long strings in hash version 1: to 100 UTF-16 units for the
+// hash, and to 101 bytes in the binary encoding.
 func TestTruncation(t *testing.T) {
 	v1 := definition(t, "1", 1)
 	epk := func(s string) string {
@@ -119,7 +121,8 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestBinaryNumbersKeepTheirOrder: range bounds of version 1 are such numbers.
+// TestBinaryNumbersKeepTheirOrder checks that the binary encodings of numbers, compared bytewise, have the
+// order of the numbers. The bounds of ranges with hash version 1 are such encodings.
 func TestBinaryNumbersKeepTheirOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
@@ -172,8 +175,9 @@ func TestSplitRanges(t *testing.T) {
 	}
 }
 
-// TestSplitIsEven deals keys out to ranges as a client does, by text, and looks for about equal shares. The
-// four keys at the end are ones whose shares of the hash space a client's tests rely on.
+// TestSplitIsEven checks that the ranges of SplitRanges get about equal shares of many keys, assigned by
+// comparing hexadecimal text as clients do, and that four keys on which an SDK's tests rely are in the
+// expected ranges.
 func TestSplitIsEven(t *testing.T) {
 	for _, kind := range []string{"1", "2", KindMultiHash} {
 		d := definition(t, kind, 1)

@@ -15,7 +15,7 @@ import (
 type ExpiryEvents struct {
 	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
 	Retention int `json:"retention,omitempty"`
-	// Webhooks receive each event: see package hook.
+	// Webhooks are the HTTP endpoints to which package hook sends each event.
 	Webhooks []Webhook `json:"webhooks,omitempty"`
 }
 
@@ -94,7 +94,8 @@ type PurgeDelay struct {
 	Seed    uint64 `json:"seed,omitempty"`
 }
 
-// ReaperStarvation limits the rate of the reaper, so that it falls behind.
+// ReaperStarvation limits the rate of the reaper on purpose, so that a test can see it fall behind with
+// purges.
 type ReaperStarvation struct {
 	// PerSecond is how many items may be purged in each second of the data clock. 0 means no limit, but no
 	// purge while a request is being served.

@@ -2,7 +2,7 @@ package definition
 
 import "testing"
 
-// TestWebhookURLs: a URL that can lead nowhere is refused.
+// TestWebhookURLs checks that a webhook URL to which no request can be sent is refused.
 func TestWebhookURLs(t *testing.T) {
 	check := func(url string) error { return (&ExpiryEvents{Webhooks: []Webhook{{URL: url}}}).Validate() }
 	for _, url := range []string{"http://127.0.0.1/", "https://example.com:8443/a", "http://[::1]:80/",

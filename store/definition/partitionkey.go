@@ -38,7 +38,7 @@ type PartitionKeyDefinition struct {
 	parsed     []jsondoc.Path
 }
 
-// partitionKeyJSON is a definition in JSON.
+// partitionKeyJSON is the JSON form of a PartitionKeyDefinition.
 type partitionKeyJSON struct {
 	Paths     []string              `json:"paths"`
 	Kind      string                `json:"kind"`

@@ -177,8 +177,8 @@ func TestKeysThatAddress(t *testing.T) {
 	}
 }
 
-// TestStorageOrder: the encoding of a key in storage keys orders keys as their components compare, one by
-// one.
+// TestStorageOrder checks that the encodings of partition keys in storage keys, compared bytewise, have
+// the order in which the keys compare component by component.
 func TestStorageOrder(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Just(jsondoc.Value{}), rapid.Just(jsondoc.NullValue()),

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestSavedQueries: queries are in the order of their names, one of each, and copies of the settings keep
-// theirs.
+// TestSavedQueries checks that saved queries are sorted by unique names, and that saving and removing them
+// does not change copies of the settings made before.
 func TestSavedQueries(t *testing.T) {
 	var s ContainerSettings
 	for _, name := range []string{"b", "c", "a", "b"} {
@@ -39,7 +39,8 @@ func TestSavedQueries(t *testing.T) {
 	}
 }
 
-// TestSavedQueriesRefused: what cannot be kept is refused with what is wrong.
+// TestSavedQueriesRefused checks that saved queries that are invalid, duplicate, too many or too large are
+// refused.
 func TestSavedQueriesRefused(t *testing.T) {
 	one := func(q SavedQuery) (s ContainerSettings) {
 		s.SaveQuery(q)

@@ -15,7 +15,7 @@ type ContainerSettings struct {
 	// expiry does not. The minimum is MinIdle.
 	AutoDeleteOnIdle int           `json:"autoDeleteOnIdle,omitempty"`
 	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
-	// Reaper delays purges; nil means no delay.
+	// Reaper delays the purges of expired items; nil means no delay.
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
 	// ChangesTo is the path of a queue or a topic that receives the change feed of latest versions: see
 	// package hook.

@@ -33,7 +33,8 @@ type ContainerSpec struct {
 	ConflictResolution ConflictResolution
 	Geospatial         Geospatial
 	ChangeFeed         *ChangeFeedPolicy
-	// PreviousImagePolicy determines PreviousImages.
+	// PreviousImagePolicy says for which changes the feed of all versions and deletes includes the
+	// previous version of a document; nil: the container has no policy for it. See PreviousImages.
 	PreviousImagePolicy *PreviousImagePolicy
 	ComputedProperties  []ComputedProperty
 	VectorEmbedding     *VectorEmbeddingPolicy

@@ -58,8 +58,8 @@ func refusal(t *testing.T, c *datatest.Case, err error) string {
 	return "refused: " + err.Error()
 }
 
-// readBack returns what a client reads back, and checks that the catalog, which keeps this text, gives the
-// same definition when it is opened.
+// readBack returns a definition as the JSON that clients read, and checks that parsing that JSON, which is
+// also the stored form, gives the same definition.
 func readBack(t *testing.T, c *datatest.Case, spec ContainerSpec) string {
 	text := spec.AppendJSON([]byte("before"))[len("before"):]
 	again, ignored, err := ParseContainerSpec(text, true)
@@ -81,7 +81,8 @@ func readBack(t *testing.T, c *datatest.Case, spec ContainerSpec) string {
 	return string(text)
 }
 
-// TestSpecOfAProgram: an embedding program leaves out what it does not care about.
+// TestSpecOfAProgram checks that EnsureDefaults completes a definition in which a Go program has set only
+// a few fields.
 func TestSpecOfAProgram(t *testing.T) {
 	embeddings := []VectorEmbedding{{Path: "/v", DataType: "FLOAT32", DistanceFunction: "Cosine", Dimensions: 2}}
 	spec := ContainerSpec{

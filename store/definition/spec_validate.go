@@ -24,8 +24,8 @@ const (
 	missingIDText = "The input content is invalid because the required properties - 'id; ' - are missing"
 )
 
-// conflictModes and the functions after it return enumerated values of Cosmos DB, in the case in which the
-// service returns them.
+// conflictModes returns the conflict resolution modes of Cosmos DB, in the case in which the service
+// returns them.
 func conflictModes() []string { return []string{"LastWriterWins", "Custom"} }
 
 func geospatialTypes() []string { return []string{string(Geography), string(Geometry)} }
@@ -356,8 +356,8 @@ func checkPath(name, path string) error {
 	return nil
 }
 
-// checkNew checks a path of a list in which each path must be unique. seen has the paths before it; name is
-// the property that contains the list.
+// checkNew checks a path of a list in which each path must be unique, and adds it to seen, the paths
+// before it. name is the property that contains the list.
 func checkNew(seen map[string]bool, name, path string) error {
 	if err := checkPath(name, path); err != nil {
 		return err

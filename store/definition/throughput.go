@@ -10,7 +10,7 @@ import (
 // none.
 const DefaultThroughput = 400
 
-// The throughput that Cosmos DB accepts, in RU/s.
+// The limits and step sizes of the throughput that Cosmos DB accepts, in RU/s.
 const (
 	minManual     = 400
 	manualStep    = 100

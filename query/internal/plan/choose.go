@@ -282,7 +282,8 @@ func valuesText(values []jsondoc.Value) string {
 	return "(" + strings.Join(texts, ", ") + ")"
 }
 
-// noteUse records which indexes the query uses, for the index metrics.
+// noteUse records which indexes the query uses, and which would help it, for the index metrics that
+// clients can request.
 func (p *Planner) noteUse(constraints []*Constraint) {
 	use := &p.Plan.Use
 	var equals, ranges []string
@@ -335,8 +336,8 @@ func (p *Planner) orderedBeside(constraints []*Constraint) string {
 	return name
 }
 
-// groupsBy reports whether the query groups by several paths and these are exactly the listed ones, in the
-// same order.
+// groupsBy reports whether the query groups by several paths, and specs lists exactly these in the same
+// order, each followed by " ASC".
 func (p *Planner) groupsBy(specs []string) bool {
 	keys := p.Plan.Top.GroupBy
 	if len(keys) < 2 || len(keys) != len(specs) {

@@ -11,7 +11,8 @@ import (
 
 // The constraints of functions and of LIKE.
 
-// likeConstraint returns the constraint of x LIKE 'abc%'.
+// likeConstraint returns the constraint of a condition such as x LIKE 'abc%': the strings that begin with
+// the part of the pattern before its first wildcard.
 func (p *Planner) likeConstraint(e *syntax.Like) *Constraint {
 	pattern, ok := e.Pattern.(*syntax.Literal)
 	if e.Not || !ok {

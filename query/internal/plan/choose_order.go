@@ -21,8 +21,8 @@ type rowOrdering struct {
 	implied  bool             // the text of the query has no ORDER BY: see orderDistinct
 	Walk     *OrderedWalk     // nil: no range or composite index has this order
 	Vectors  *VectorOrder     // nil: no vector index has this order
-	// nil: no index of words has this order. If Walk, Vectors and Texts are all nil, the documents are
-	// sorted
+	// Texts says how a full-text index returns the documents in this order; nil: none does. If Walk,
+	// Vectors and Texts are all nil, the documents are sorted.
 	Texts *textOrder
 }
 
@@ -194,9 +194,10 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 	w.Spans = compositeSpans(w.Composite, fixed, l.bounds)
 }
 
-// Beside returns a function that reports whether an access path may find the documents by reading fewer index
-// entries than the walk w. It may not if it reads the same key ranges as the walk, or all entries of a path.
-// w may be nil: then only an access that reads all entries of a path is excluded.
+// Beside returns a function that reports whether it can be faster to use an access path instead of the
+// walk w, because it may read fewer index entries. It cannot if the access reads the same key ranges as w,
+// or all entries of a path. w may be nil: then only an access that reads all entries of a path is
+// excluded.
 func Beside(w *OrderedWalk) func(IndexAccess) bool {
 	return func(a IndexAccess) bool {
 		s, ok := a.(*SpansAccess)
@@ -204,8 +205,8 @@ func Beside(w *OrderedWalk) func(IndexAccess) bool {
 	}
 }
 
-// pathsBeside returns the access paths of which a run reads the first entries before it decides for the walk
-// w: if one of them finds few documents, the run reads only these.
+// pathsBeside returns the access paths that a run tries before it uses the walk w. It reads the first
+// entries of each. If one of them finds few documents, the run reads and sorts these instead.
 func (p *Plan) pathsBeside(w *OrderedWalk) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

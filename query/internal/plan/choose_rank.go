@@ -26,7 +26,8 @@ type CompiledRankScore struct {
 	Valid  bool
 	Path   index.Path     // path of the text, if its words are indexed; else nil
 	Score  eval.ValueFunc // of a VectorDistance
-	// how an index returns the nearest vectors first, if the nearest are the best; nil: no index does
+	// Vectors says how a vector index returns the nearest vectors first, if the nearest are the best; nil:
+	// no index does.
 	Vectors *VectorOrder
 	rising  bool
 	Weight  float64

@@ -49,7 +49,8 @@ func (t *IndexTermTest) and(o *IndexTermTest) *IndexTermTest {
 		Tail: t.Tail}
 }
 
-// lacks reports whether a document that does not have the path passes the test.
+// lacks reports whether the conditions hold for a document that does not have the path. given are the
+// values of the query's parameters.
 func (t *IndexTermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
 	l := eval.FrameLayout{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textOrder orders documents by the score of a text. The statistics that the score needs are part of the
-// query.
+// textOrder is the order of documents by the full-text score of one of their properties. The statistics
+// that the score needs are part of the query.
 type textOrder struct {
 	CompiledRankScore
 	x      syntax.Expr // the text
@@ -58,7 +58,7 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 	return o
 }
 
-// String returns the text of the current document; undefined if it has none.
+// String returns the property of the current document that is scored, or undefined if it is not a string.
 func (o *textOrder) String(f *eval.Frame) jsondoc.Value {
 	if v := o.Text(f); v.Kind() == jsondoc.String {
 		return v

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// leastSquare is the smallest squared length of a query's vector for which the codes in the index (see
-// chooseCodes) can be used.
+// leastSquare is the smallest squared length of a query's vector for which a vector search can use the
+// compressed vectors in the index (see chooseCodes).
 const leastSquare = 1e-60
 
 // chooseCodes decides whether a run can use the codes of vectors, short approximations in the index that give
@@ -66,7 +66,7 @@ func (p *Planner) chooseVectors(e syntax.Expr) *VectorOrder {
 	return nil
 }
 
-// String returns the name of the index.
+// String describes the index for the output of a plan: the vectors of a path, or their codes.
 func (v *VectorOrder) String() string {
 	if v.Codes != nil {
 		return "codes of the vectors of " + v.path.String()

@@ -99,7 +99,8 @@ func (p *Planner) onlyGroups(o *indexOnlyPlan, key syntax.Expr) *indexOnlyPlan {
 	return o
 }
 
-// decided reports whether each condition is about a single path, so that index terms decide it.
+// decided reports whether the entries of indexes alone decide all WHERE conditions: each of them is about
+// a single path, so that it can be tested on the path's index terms.
 func (p *Planner) decided(t *bind.QueryBlock) bool {
 	if len(t.Where) > 0 && len(p.Plan.Constraints) == 0 || p.Plan.loose {
 		return false
@@ -142,7 +143,7 @@ func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 	return route, ok && !entered
 }
 
-// everywhere reports whether an expression is defined for every item.
+// everywhere reports whether an expression has a value in every item: a literal, or the item itself.
 func (p *Planner) everywhere(e syntax.Expr) bool {
 	if l, ok := e.(*syntax.Literal); ok {
 		return l.Value.Kind() != jsondoc.Undefined
@@ -151,7 +152,7 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 	return ok && p.Idents[id] != nil && p.Idents[id].Item
 }
 
-// about reports whether every aggregate has as its argument the path with this name, or a value that every
+// about reports whether the argument of every aggregate is the path with this name, or a value that every
 // document has, as in COUNT(1).
 func (o *indexOnlyPlan) about(name string) bool {
 	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {

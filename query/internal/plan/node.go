@@ -22,7 +22,8 @@ import (
 // and the frame (package eval) holds the values of one row at a time. If any of these calls returns false,
 // the page ends.
 
-// node is one operator of a plan, such as a filter or a join. It takes rows and makes rows.
+// node is one operator of a query plan, such as a filter or a join. It reads rows from the next node and
+// returns rows.
 type node interface {
 	// String returns the node's line in the plan; empty if it needs none.
 	fmt.Stringer
@@ -41,8 +42,8 @@ func OfDocuments(n node) bool {
 	return false
 }
 
-// chain makes the list of the plan's nodes, from the one that returns rows to the one that reads documents.
-// The expressions of rows must have been compiled.
+// chain builds the list of the plan's nodes, from the one that returns rows to the one that reads
+// documents. The expressions that compute rows must have been compiled before.
 func (p *Plan) chain() {
 	p.Nodes = append(p.Nodes[:0], &LimitNode{of: p.Top})
 	p.chainBlock(p.Top, p.Rows)
@@ -110,8 +111,8 @@ func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 // last line says how the documents are found.
 func (p *Plan) String() string { return p.Text(func(int) string { return "" }) }
 
-// Text returns the nodes of the plan as text, one a line, each line followed by the text that tell returns
-// for the node's index.
+// Text returns the nodes of the plan as text, one a line. Each line is followed by the text that tell
+// returns for the position of the node in Plan.Nodes.
 func (p *Plan) Text(tell func(i int) string) string {
 	var b strings.Builder
 	depth := 0
@@ -124,13 +125,13 @@ func (p *Plan) Text(tell func(i int) string) string {
 	return b.String()
 }
 
-// OneRowNode is the source of a query that reads nothing.
+// OneRowNode is the source of rows in a query without FROM, such as SELECT 1: it returns one empty row.
 type OneRowNode struct{}
 
 // String returns the line of the node in the output of a plan.
 func (OneRowNode) String() string { return "one row" }
 
-// emptyNode is the source of a query whose conditions no document can match.
+// emptyNode is the source of rows in a query whose conditions no document can match: it returns no row.
 type emptyNode struct{}
 
 func (emptyNode) String() string { return "nothing" }

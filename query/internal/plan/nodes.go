@@ -34,12 +34,12 @@ func (DistinctSet) String() string { return "distinct" }
 // order of rids.
 type DocumentsNode struct{ plan *Plan }
 
-// OrderNode merges the documents of the sources. Each source returns them in the order of the query, through
-// an index or by sorting. The node applies the filter itself, since in some cases the order is defined for
-// matching documents only.
+// OrderNode returns the documents of all sources (partition ranges) in the order of ORDER BY. Each source
+// returns its documents in that order, through an index or by sorting, and the node merges them. It
+// applies the filter itself, since in some cases the order is defined for matching documents only.
 type OrderNode struct{ plan *Plan }
 
-// RankNode reads the documents in the order of scores.
+// RankNode returns the documents in the order of ORDER BY RANK, the best scores first.
 type RankNode struct{ plan *Plan }
 
 // GroupNode makes groups of rows and their aggregates, from indexes alone if possible. If the plan's form is

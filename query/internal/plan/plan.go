@@ -17,7 +17,8 @@ import (
 // Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
 	eval.FrameLayout
-	// hash of the text and the parameters; without the WHERE if the cursor is an ORDER BY key
+	// Hash is the hash of the query's text and parameters, to which continuation tokens are bound. It
+	// excludes the WHERE clause if the position in the token is an ORDER BY key.
 	Hash      uint64
 	Top       *bind.QueryBlock
 	Rows      *eval.CompiledBlock
@@ -56,8 +57,8 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Pl
 	return Of(b)
 }
 
-// Of makes the plan of a query whose names have been resolved. The plan takes ownership of the query's
-// blocks.
+// Of returns the plan of a bound query, that is, one whose names have been resolved. The plan takes
+// ownership of the query's blocks.
 func Of(b *bind.Query) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
@@ -66,7 +67,7 @@ func Of(b *bind.Query) (*Plan, error) {
 	return s.first(b.Asked)
 }
 
-// Planner holds a query while the rules are applied.
+// Planner holds a query and its unfinished plan while the planning rules are applied to them.
 type Planner struct {
 	*bind.Binder
 	Plan    *Plan
@@ -224,5 +225,6 @@ func NewComputed(list []bind.ComputedProperty) (func(name string, body []byte) j
 	}, nil
 }
 
-// HashIn returns the hash of the query together with the scope.
+// HashIn returns a hash of the query together with scope, a text that identifies the part of the container
+// that the query reads. A continuation token is valid only for a query with the same hash.
 func (p *Plan) HashIn(scope string) uint64 { return p.Hash ^ cursor.KeySum([]byte(scope)) }

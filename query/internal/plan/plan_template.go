@@ -30,7 +30,7 @@ type planTemplate struct {
 	rank     []*bind.RankScore
 	tests    map[syntax.Expr]*IndexTermTest // tests of conditions; nil: the condition has no test
 	paths    map[syntax.Expr]pathFacts      // of operands
-	// text that is hashed for the cursor, if it differs from the text of the query
+	// paging is the text from which Plan.Hash is computed, if it differs from the text of the query.
 	paging  string
 	Names   []string
 	written *bind.Query // before the rules
@@ -74,7 +74,8 @@ func shapeOf(b *bind.Query) (*planTemplate, error) {
 	return s, nil
 }
 
-// first returns the plan for those values of the parameters with which the template was made.
+// first returns the plan for the parameter values with which the template was made. It is called once,
+// before again.
 func (s *planTemplate) first(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: s.Binder, tests: s.tests, paths: s.paths})
 }
@@ -123,7 +124,8 @@ func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) 
 // a range index covers it.
 type pathFacts struct {
 	value valueIdentity // empty if the expression does not begin with a name
-	// of a path from the item
+	// route is the path from the item, name is its text. entered says that it enters all elements of an
+	// array. ok is false if the expression is not such a path.
 	route       index.Path
 	name        string
 	entered, ok bool
@@ -169,8 +171,8 @@ func (p *Plan) Written() *bind.Query {
 	return &q
 }
 
-// compiles reports whether a plan needs compiled expressions besides those that make its rows: for answers
-// from an index alone, or for text scores.
+// compiles reports whether a plan needs more compiled expressions than those that compute its rows: for
+// aggregates computed from an index alone, or for text scores.
 func (p *Plan) compiles() bool {
 	return p.Counts != nil || p.IndexOnly != nil || p.Order != nil && p.Order.Texts != nil
 }

@@ -106,10 +106,10 @@ func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 	return syntax.Map(e, p.valued)
 }
 
-// OneLine joins the lines of a printed subquery.
+// OneLine joins the lines of a printed subquery to one line.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// String describes how the documents are found.
+// String returns the line of the node in the output of a plan: it describes how the documents are found.
 func (n *DocumentsNode) String() string {
 	p := n.plan
 	switch {

@@ -16,8 +16,8 @@ import (
 // but the result is the same. The rule "pin", which finds the partition keys, runs before it, so that what a
 // gateway returns to a client does not depend on this rule.
 
-// findContradictions is the rule "never". For each block it decides whether the block has no rows, and for
-// the plan whether no document can have a row.
+// findContradictions is the planning rule "never". It decides for each SELECT block whether its conditions
+// contradict each other, so that it has no rows, and whether the whole query therefore has none.
 func findContradictions(p *Planner) {
 	none := make(map[*bind.QueryBlock]bool, len(p.Subs))
 	var empty func(bl *bind.QueryBlock) bool
@@ -143,7 +143,8 @@ func (l *valueConstraints) limitOf(e syntax.Expr) *allowedValues {
 	return l.of[name]
 }
 
-// hasValues reports whether the set contains any value.
+// hasValues reports whether the expression can still have any value. If not, the conditions contradict
+// each other.
 func (d *allowedValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()
@@ -154,7 +155,8 @@ func (d *allowedValues) hasValues() bool {
 	})
 }
 
-// isEmpty reports whether the upper end of an interval is below its lower end.
+// isEmpty reports whether no value lies between the two ends of the interval: the upper end is below the
+// lower one, the ends are of different types, or both are the same value and one is open.
 func (d *allowedValues) isEmpty() bool {
 	if d.low == nil || d.high == nil {
 		return false
@@ -219,8 +221,9 @@ func (l *valueConstraints) differs(x, y syntax.Expr) bool {
 	return d.hasValues()
 }
 
-// narrower returns the end that makes an interval smaller. side is -1 for upper ends and 1 for lower ends.
-// For ends of different types the result does not matter: kinds then already excludes all values.
+// narrower returns the end that makes an interval smaller: the greater of two lower ends (side is 1), or
+// the less of two upper ends (side is -1). a may be nil: no end yet. For ends of different types the
+// result does not matter, because the recorded types then already exclude all values.
 func narrower(a, b *intervalEndpoint, side int) *intervalEndpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b

@@ -110,9 +110,9 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldOperands folds the operands of an expression, and reports whether all of them are constant. If some are
-// not constant, operands that are parameters are not replaced by their values where takesParameters allows
-// it.
+// foldOperands folds the operands of an expression, and reports whether all of them are constant. If
+// takesParameters allows it, operands that are parameters stay parameters, unless all other operands are
+// constant.
 func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool) {
 	constant = true
 	operand := func(x syntax.Expr) syntax.Expr {
@@ -244,7 +244,8 @@ func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 	return &syntax.Literal{TextSpan: e.Extent(), Value: v}
 }
 
-// FoldConstants folds an expression while the names of its query are still being bound.
+// FoldConstants returns an expression with its constant parts replaced by their values. The binder calls
+// it while it still resolves the names of the query.
 func FoldConstants(b *bind.Binder, e syntax.Expr) syntax.Expr {
 	p := &Planner{Binder: b, Plan: &Plan{}}
 	return p.fold(e)

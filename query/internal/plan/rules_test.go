@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// afterRules runs the rules up to one of them and returns the query then.
+// afterRules plans the query text, applying the planning rules in order up to the one named last, and
+// returns the planner in that state.
 func afterRules(t *testing.T, text, last string) *Planner {
 	t.Helper()
 	q, err := syntax.Parse(text)

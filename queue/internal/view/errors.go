@@ -18,17 +18,17 @@ func (s *MessageStore) Refuse(code entity.ErrorCode, text string) *entity.Error 
 	return &entity.Error{Code: code, Message: text, Entity: s.Name()}
 }
 
-// NotAllowed returns an error with CodeNotAllowed.
+// NotAllowed returns an error about this store with CodeNotAllowed and a text.
 func (s *MessageStore) NotAllowed(text string) *entity.Error {
 	return s.Refuse(entity.CodeNotAllowed, text)
 }
 
-// Argument returns an error with CodeArgument.
+// Argument returns an error about this store with CodeArgument and a text.
 func (s *MessageStore) Argument(text string) *entity.Error {
 	return s.Refuse(entity.CodeArgument, text)
 }
 
-// OutOfRange returns an error with CodeArgumentOutOfRange.
+// OutOfRange returns an error about this store with CodeArgumentOutOfRange and a text.
 func (s *MessageStore) OutOfRange(text string) *entity.Error {
 	return s.Refuse(entity.CodeArgumentOutOfRange, text)
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// MessageStore holds what never changes about a message store. Its methods return keys of the store, and read
-// the store in the state that an engine.Reader shows.
+// MessageStore identifies the stored messages of one queue, topic, subscription or sub-queue, such as the
+// dead-letter queue. It holds only what never changes. Its methods return the keys of the messages, and
+// read them in the state that an engine.Reader shows.
 type MessageStore struct {
 	Path      string // of the entity, in the spelling of the client that created it
 	Sub       entity.SubQueue
@@ -16,18 +17,19 @@ type MessageStore struct {
 	Shared    bool // several servers share the engine, so locks are stored under keys
 }
 
-// Of returns the message store of an entity that sub selects: the entity's own or one of its sub-queues. Dead
-// letters are never received by session.
+// Of returns the message store of an entity: that of its main queue, or that of the sub-queue sub, such as
+// the dead-letter queue. Only main queues are received by session.
 func Of(kind entity.Kind, path string, number uint32, p *entity.Properties,
 	sub entity.SubQueue) MessageStore {
 	return MessageStore{Path: path, Sub: sub, Keys: layout.MessageStoreKeysOf(number, sub),
 		BySession: sub == entity.Main && kind != entity.Topic && p.RequiresSession}
 }
 
-// Name returns the store's address.
+// Name returns the address of the queue, subscription or sub-queue as text.
 func (s *MessageStore) Name() string { return entity.Address{Entity: s.Path, Sub: s.Sub}.String() }
 
-// ReadyPrefix returns the key prefix of the messages that a receiver reads: those of one session, or all.
+// ReadyPrefix returns the key prefix of the active messages that a receiver can get: those of one session,
+// or all.
 func (s *MessageStore) ReadyPrefix(session string) []byte {
 	if s.BySession {
 		return s.Keys.SessionPrefix(session)
@@ -35,13 +37,13 @@ func (s *MessageStore) ReadyPrefix(session string) []byte {
 	return s.Keys.ReadyPrefix()
 }
 
-// ReadyKey returns the index entry of an active message for receivers.
+// ReadyKey returns the key of the index entry by which receivers find an active message.
 func (s *MessageStore) ReadyKey(session string, seq int64) []byte {
 	return layout.AppendSeq(s.ReadyPrefix(session), seq)
 }
 
-// ExpiryKey returns a message's index entry for the reaper: by deadline, or by enqueued time if it has no
-// time to live of its own.
+// ExpiryKey returns the key of the index entry by which the reaper finds a message: by its deadline, or by
+// its enqueued time if it has no time to live of its own.
 func (s *MessageStore) ExpiryKey(seq int64, h *layout.MessageHeader) []byte {
 	if h.TTL == layout.NoTTL {
 		return s.Keys.MomentKey(layout.FamilyEnqueued, h.Enqueued, seq)

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/layout"
 )
 
-// LastUse is the stored last use of an entity with AutoDeleteOnIdle. It is stored only if several servers
-// share the engine.
+// LastUse is the stored time of the last use of an entity with AutoDeleteOnIdle, which is deleted when it
+// has not been used for long. It is stored only if several servers share the engine.
 type LastUse struct {
 	Server   uint64 // that has stored it
 	Accessed int64  // the millisecond of the last use

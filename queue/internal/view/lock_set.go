@@ -35,7 +35,7 @@ func readLock(r engine.Reader, key []byte) (l layout.Lock, ok bool, err error) {
 	return l, err == nil, err
 }
 
-// LockedNumbers returns the numbers of the messages that have stored locks.
+// LockedNumbers returns the sequence numbers of the messages that have stored locks.
 func (s *MessageStore) LockedNumbers(r engine.Reader) (map[int64]bool, error) {
 	if !s.Shared {
 		return nil, nil

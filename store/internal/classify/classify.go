@@ -90,7 +90,7 @@ func hostError(err error) *fault.Error {
 // mebibytes formats a number of bytes in MiB for messages.
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// classErrors maps the host's error classes to a code, a message and a hint.
+// classErrors maps each error class of package host to the code, message and hint of the store's error.
 var classErrors = map[host.ErrorClass]struct {
 	code    fault.Code
 	message string

@@ -138,5 +138,5 @@ func (u *PostingUnion) SeekGE(rid uint64) bool {
 // RID returns the rid to which Next or SeekGE has moved.
 func (u *PostingUnion) RID() uint64 { return u.rid }
 
-// Close returns the first error.
+// Close returns the first error of the union. It has nothing to close.
 func (u *PostingUnion) Close() error { return u.err }

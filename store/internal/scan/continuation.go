@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A continuation token contains, for each part of the scope, the item after which the next page begins.
+// continuationVersion is the first byte of a continuation token. The token contains, for each part of the
+// scope, the item after which the next page begins.
 //
 //	+---------+------------+----------+
 //	| version | scope hash | progress |   base64url

@@ -40,8 +40,8 @@ func (s *Source) Count() (n int64, ok bool) {
 	return n - dead, ok
 }
 
-// pointRange returns the key range of the point keys of those items of the partition range whose effective
-// partition keys lie between the bounds of the scope.
+// pointRange returns the range of the point keys (the keys by which items are found by id) of those items
+// of the partition range whose effective partition keys lie between the bounds of the scope.
 func (s *Source) pointRange() engine.Range {
 	lo, hi := s.Range.Min, s.Range.Max
 	if bytes.Compare(lo, s.Span.Min) < 0 {

@@ -111,7 +111,7 @@ func (d *Documents) nextRID() (rid uint64, more bool) {
 // Document returns the current document. It is valid until the next call of Next.
 func (d *Documents) Document() query.Document { return &d.row }
 
-// Err returns the first error.
+// Err returns the first error of the iteration.
 func (d *Documents) Err() error { return d.err }
 
 // Close closes the iterators and returns the first error.

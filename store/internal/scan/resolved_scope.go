@@ -19,7 +19,8 @@ import (
 // to read, and bounds within them.
 type ResolvedScope struct {
 	Ranges []*view.Range
-	// prefix of family k; set if the scope is one logical partition or a prefix of a hierarchical key
+	// Prefix is the key prefix of the posting (the list of rids) of the scope's partition key. It is set
+	// only if the scope is one logical partition or a prefix of a hierarchical key.
 	Prefix   []byte
 	EPK, PK  []byte // the parts of Prefix
 	Key      definition.PartitionKey

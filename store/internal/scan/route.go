@@ -71,8 +71,9 @@ type ReadSegment struct {
 	rest  []rangeContinuation // the remaining parts of a range that was split
 }
 
-// StageOf returns the part of a read of the spans in over that the next page covers, according to the
-// client's continuation token. At least one of the spans must overlap a range.
+// StageOf returns the part of a read that its next page covers: the range, and the position in it at which
+// the client's continuation token says to continue. over are the spans of partition keys to read; at least
+// one must overlap a range.
 func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation string) (ReadSegment, error) {
 	l := ReadSegment{over: over}
 	if continuation == "" {

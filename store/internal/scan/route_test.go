@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// A way over ranges goes from one to the next, and over both halves of one that was split meanwhile.
+// TestStages checks a read over several ranges, page by page: it goes from one range to the next, and
+// reads both halves of a range that is split meanwhile.
 func TestStages(t *testing.T) {
 	whole := []query.SourceSpan{{}}
 	before := &view.ContainerState{Ranges: []view.Range{

@@ -52,7 +52,7 @@ type BlockingItem struct {
 // Clear moves the expired item to the expiry sink.
 func (b *BlockingItem) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
-// Decode decodes a stored value completely.
+// Decode decodes the stored value of the item with this rid: its header and its body.
 func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
 	item, err := c.Keys.Decode(rid, value)
 	if err != nil {

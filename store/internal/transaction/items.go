@@ -27,8 +27,9 @@ func ItemNotFound() error {
 	return fault.New(fault.CodeNotFound, "Entity with the specified id does not exist in the system.")
 }
 
-// Create stores a new item. A ghost (an expired item that is not purged yet) that holds its id or one of its
-// unique keys is purged in the same transaction.
+// Create stores a new item. point is its point key, by which the item is found by its id. A ghost (an
+// expired item that is not purged yet) that holds its id or one of its unique keys is purged in the same
+// transaction.
 func (t *Tx) Create(point []byte, item *StoredItem) error {
 	if err := t.ensureFree(point); err != nil {
 		return err
@@ -46,8 +47,9 @@ func (t *Tx) createFree(item *StoredItem) error {
 	return t.put(nil, item)
 }
 
-// ensureFree makes sure that an id can be given to an item; point is the point key with that id. It fails
-// with CodeConflict if a live item has the id, and purges an expired item that has it.
+// ensureFree makes sure that an id can be given to an item. point is the point key with that id, by which
+// the item would be found. It fails with CodeConflict if a live item has the id, and purges an expired
+// item that has it.
 func (t *Tx) ensureFree(point []byte) error {
 	holder, err := t.findLive(point)
 	if holder != nil {
@@ -56,7 +58,8 @@ func (t *Tx) ensureFree(point []byte) error {
 	return err
 }
 
-// findLive returns the live item with an id, or nil if there is none. It purges an expired item with the id.
+// findLive returns the live item with a point key, by which it is found by its id, or nil if there is
+// none. It purges an expired item with that key.
 func (t *Tx) findLive(point []byte) (*StoredItem, error) {
 	found, ghost, err := t.Find(point)
 	if err != nil || found == nil {

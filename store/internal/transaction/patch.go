@@ -109,8 +109,8 @@ func TooSlow(cause error) error {
 		Message: "The condition of the patch takes too long to evaluate.", Err: cause}
 }
 
-// ErrConditionAgain ends a transaction that has found another version of the item than the one on which the
-// patch's condition was evaluated, and has no time to evaluate it again.
+// ErrConditionAgain ends a transaction if the item has changed since the patch's condition was evaluated,
+// and there is no time to evaluate it again.
 var ErrConditionAgain = fault.New(fault.CodeUnavailable,
 	"The item of a conditional patch changes faster than its condition can be evaluated.")
 

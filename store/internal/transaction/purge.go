@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ErrBlocked ends a transaction that would have to move an expired item to the expiry sink, but cannot write
-// there: see Tx.Blocked.
+// ErrBlocked ends a transaction that needs an expired item to be moved to the expiry sink (the configured
+// destination of expired items), where it cannot write. Tx.Blocked names the item.
 var ErrBlocked = errors.New("a document that has expired must be moved first")
 
-// ItemKeys returns the keys of the candidates' items.
+// ItemKeys returns the engine's keys under which the items of the candidates are stored.
 func ItemKeys(s *container.Partition, batch []sweep.ExpiryCandidate) [][]byte {
 	keys := make([][]byte, len(batch))
 	mem := make([]byte, 0, len(batch)*(layout.ScopeLen+1+layout.RIDLen))

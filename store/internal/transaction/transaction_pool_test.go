@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// TestPutForgets: a transaction that is free holds its memory, but nothing of what it wrote.
+// TestPutForgets checks that a transaction that is returned to the pool keeps its buffers but no data that
+// it wrote.
 func TestPutForgets(t *testing.T) {
 	var p TransactionPool
 	tx := p.Get()
@@ -33,7 +34,8 @@ func TestPutForgets(t *testing.T) {
 	}
 }
 
-// TestPutDropsLargeMemory: a free transaction does not keep the memory of one large item.
+// TestPutDropsLargeMemory checks that a transaction in the pool does not keep the large buffers of a large
+// item.
 func TestPutDropsLargeMemory(t *testing.T) {
 	var p TransactionPool
 	tx := p.Get()

@@ -107,8 +107,9 @@ func (t *Tx) Learn() (rescan bool) {
 	return t.rescanBehind()
 }
 
-// Find looks up an item by its point key. ghost reports that it has expired or was deleted with its whole
-// partition key: it does not exist for requests any more, but its keys are still stored.
+// Find looks up an item by its point key, which consists of its partition key and id. ghost reports that
+// it has expired or was deleted with its whole partition key: it does not exist for requests any more, but
+// its keys are still stored.
 func (t *Tx) Find(point []byte) (item *StoredItem, ghost bool, err error) {
 	v, err := t.Get(point)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -145,7 +146,9 @@ func (t *Tx) Load(rid uint64) (item *StoredItem, ghost bool, err error) {
 	return item, !t.Live(item), nil
 }
 
-// entries appends the keys of an item except its own key (family d), its feed entry and its index entries.
+// entries appends the keys by which an item is found: its point key (by id), those of its partition key
+// and unique keys, and its key in the index of expiry. Its own key, its feed entry and its index entries
+// are not among them.
 func (t *Tx) entries(dst []view.KeyValue, item *StoredItem) []view.KeyValue {
 	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
 }

@@ -32,8 +32,8 @@ func (t *Tx) logExpiry(ghost *StoredItem) {
 // Logs reports whether the transaction adds entries to the log of expiries.
 func (t *Tx) Logs() bool { return len(t.expiries) > 0 }
 
-// Announce adds the expiry of an item to the log of expiries before the item is purged, and marks the item,
-// so that the purge does not log it again.
+// Announce adds the expiry of an item to the log of expiries before the item is purged, and marks the item
+// in its header, so that the later purge does not log it again.
 func (t *Tx) Announce(ghost *StoredItem) {
 	t.take()
 	t.logExpiry(ghost)
@@ -60,12 +60,12 @@ func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int
 // DropExpiries deletes the entries of the log of expiries in a key range.
 func DropExpiries(t engine.Txn, r engine.Range) { t.DeleteRange(r) }
 
-// SetConfirmed stores the position that a subscriber has confirmed.
+// SetConfirmed stores the position up to which a webhook has confirmed its events.
 func SetConfirmed(t engine.Txn, cid uint32, webhook, position string) {
 	t.Set(layout.ConfirmedKey(cid, webhook), []byte(position))
 }
 
-// DropConfirmed deletes the stored position up to which a subscriber has confirmed its events.
+// DropConfirmed deletes the stored position up to which a webhook has confirmed its events.
 func DropConfirmed(t engine.Txn, cid uint32, webhook string) {
 	t.Delete(layout.ConfirmedKey(cid, webhook))
 }

@@ -71,8 +71,8 @@ func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 // layout.TombstoneName.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline records the earliest second of the keys that the transaction has written in each of the
-// families w and x of the index of expiry.
+// noteDeadline records the earliest second among the keys that the transaction has written in the index of
+// expiry, for each of its two families (kinds of keys): by time of the write, and by deadline.
 func (t *Tx) noteDeadline(item *StoredItem) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {
@@ -84,8 +84,9 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestExpiryKeys are the earliest seconds of the keys that a transaction has written in the index of
-// expiry, in its families w and x; never if there are none.
+// earliestExpiryKeys are the earliest seconds of the keys that a transaction has written in the two
+// families (kinds of keys) of the index of expiry: by time of the write, and by deadline; never if there
+// are none.
 type earliestExpiryKeys struct{ written, deadline int64 }
 
 // rescanBehind reports whether the transaction has written keys of the index of expiry at places that the

@@ -16,7 +16,7 @@ import (
 
 var errCut = errors.New("cut off")
 
-// crashingEngine fails every transaction after the first ones, as a crash does between two of them.
+// crashingEngine is an engine that simulates a crash: all transactions after the first few fail.
 type crashingEngine struct {
 	engine.Engine
 	left int
@@ -31,8 +31,8 @@ func (e *crashingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestPlaceSequences: the step from format 1 changes each sequence once, wherever it is cut off and run
-// again.
+// TestPlaceSequences checks that the upgrade from format 1 converts each sequence exactly once, at
+// whatever point it is interrupted and run again.
 func TestPlaceSequences(t *testing.T) {
 	const writes = 2*upgradeKeys + 300 // several transactions, and numbers whose new keys are old keys of others
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
@@ -129,7 +129,9 @@ func checkPlaced(t *testing.T, r engine.Reader, scope []byte, writes uint64) {
 	}
 }
 
-// TestPlaceSequencesRefuses: with a tombstone, whose LSN would reach later documents, nothing is changed.
+// TestPlaceSequencesRefuses checks that the upgrade from format 1 fails and changes nothing if a container
+// has a tombstone (a deleted partition key). The converted LSN in the tombstone would also apply to later
+// documents.
 func TestPlaceSequencesRefuses(t *testing.T) {
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
@@ -149,8 +151,8 @@ func TestPlaceSequencesRefuses(t *testing.T) {
 	}
 }
 
-// TestPlacePositions: the positions that a webhook has confirmed keep their LSNs and get a position behind
-// each.
+// TestPlacePositions checks the conversion of feed positions that webhooks have confirmed: each LSN
+// becomes the first sequence (LSN and position) of that LSN.
 func TestPlacePositions(t *testing.T) {
 	for from, want := range map[string]string{"0": "0", "12": "3072", "0:1,7:258": "0:256,7:66048"} {
 		if got, err := placePositions(from); err != nil || got != want {

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// TestCodeVectors: the step from format 2 concerns containers whose vector indexes have codes. A second run,
-// after one that a crash has interrupted, changes nothing.
+// TestCodeVectors checks that the upgrade from format 2 affects only containers whose vector indexes have
+// compressed vectors, and that a second run, as after a crash, changes nothing.
 func TestCodeVectors(t *testing.T) {
 	const vectors = `"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32",` +
 		`"dimensions":3,"distanceFunction":"cosine"}]},` +

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// By these amounts for each move, an archived document may be larger and more deeply nested than a
-	// document in a request.
+	// archiveBytes and archiveDepth are added to the limits of a document (its size in bytes and its
+	// nesting depth) for each time that it is moved to an archive, because the archive wraps it.
 	archiveBytes = 16 << 10
 	archiveDepth = 2
 )
@@ -38,7 +38,7 @@ func ArchiveID(ghost *view.Item, n int) string {
 	return ghost.ID[:end] + suffix
 }
 
-// ArchivingItem is an expired item that is being moved to an archive.
+// ArchivingItem is an expired item that is being moved to an archive container, with its origin.
 type ArchivingItem struct {
 	*view.Item
 	Identity  *view.ContainerIdentity // of the container in which it has expired

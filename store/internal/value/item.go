@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ItemContainer is the container of an item.
+// ItemContainer gives an item the properties of its container: the identity, which never changes, and the
+// current state.
 type ItemContainer interface {
 	Identity() *view.ContainerIdentity
 	Present() *view.ContainerState // the state of the container at this moment

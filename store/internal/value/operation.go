@@ -71,7 +71,7 @@ func (r *OperationResult) Refused() bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
-// Failed returns the result of a failed operation.
+// Failed returns the result of an operation that failed with err.
 func Failed(err error) OperationResult {
 	return OperationResult{Charge: ChargeFailure, Err: classify.ToFault(err)}
 }

@@ -7,7 +7,7 @@ type QueryRequest struct {
 	Text       string
 	Parameters []Parameter
 	ListOptions
-	// Cross limits what is done for a query whose scope is the whole container.
+	// Cross says whether a query over the whole container is run, merged or refused.
 	Cross CrossPartition
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
@@ -38,15 +38,15 @@ type ResumePosition struct {
 // conditions name neither a partition key nor a range.
 type CrossPartition uint8
 
-// What becomes of a query over all partition ranges. A gateway of Cosmos DB never merges, so it behaves
-// like CrossStream or, without the header x-ms-documentdb-query-enablecrosspartition, like CrossRefuse.
+// How a query over all partition ranges is run. A gateway of Cosmos DB never merges, so it behaves like
+// CrossStream or, without the header x-ms-documentdb-query-enablecrosspartition, like CrossRefuse.
 const (
 	// CrossServe runs every query; the store merges the results of the ranges.
 	CrossServe CrossPartition = iota
 	// CrossStream runs queries whose result needs no merging and has no aggregates. Other queries fail with
 	// CodeCrossPartition, and the client must query each range and merge the results.
 	CrossStream
-	// CrossRefuse runs no such query: they fail with CodeBadRequest.
+	// CrossRefuse makes every query over all partition ranges fail with CodeBadRequest.
 	CrossRefuse
 )
 
