@@ -56,7 +56,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// spread shares b.N calls among goroutines.
+// spread runs fn b.N times, distributed among n goroutines, each time with another id.
 func spread(b *testing.B, n int, fn func(id uint64) error) {
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -133,8 +133,8 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
-// failed records an error on a file. It concerns only files on which Pebble survives an error, and errors for
-// want of room: from then on wait delays the creation of tables.
+// failed records an error on a file. If a table could not be written because there is no room (free space
+// or file descriptors), wait blocks the creation of tables from then on. It ignores all other errors.
 func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return

@@ -37,9 +37,9 @@ type Engine struct {
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
-	// Running calls are counted in inside. Close sets shut, which makes new calls fail, and waits until
-	// none is running. An RWMutex cannot be used here: a View inside an Update would wait for a Close that
-	// waits for the Update.
+	// shut makes new calls fail. Close and Restore set it, and then wait until activeCalls, the number of
+	// running calls, is 0. An RWMutex cannot be used here: a View inside an Update would wait for a Close
+	// that waits for the Update.
 	shut        atomic.Bool
 	closed      atomic.Bool // Close has been called
 	activeCalls atomic.Int64
@@ -173,8 +173,8 @@ func (e *Engine) horizon(s *scopeState) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the stored
-// ceiling cannot be read.
+// Horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs: see
+// engine.Durability. It returns 0 if the stored ceiling cannot be read.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {

@@ -228,7 +228,8 @@ func (s *rowSlot) end(epoch uint64) {
 	s.changed = max(s.changed, epoch)
 }
 
-// beginAll is begin for a range of keys, which may have any of the keys.
+// beginAll prepares the shard for a commit that changes a range of keys: it removes all rows, since any of
+// them may be in the range, and counts the commit as pending in all slots.
 func (s *rowShard) beginAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// scopeState is the engine's state of one scope, about 200 bytes. It is kept as long as the engine is open.
+// scopeState is the engine's state of one scope: a key prefix with its own sequence of LSNs, whose
+// transactions run one after another. It takes about 200 bytes and is kept as long as the engine is open.
 type scopeState struct {
 	key []byte
 
@@ -19,13 +20,15 @@ type scopeState struct {
 	held       bool
 	head, tail *updateRequest // queue of the waiting requests, first in first out
 
-	// Accessed by the holder only.
+	// next and the following three fields are accessed only by the goroutine that holds the scope.
 	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
 	ceiling        uint64 // durable: the first LSN that must not be issued yet
 	pendingCeiling uint64 // a higher ceiling that is committed, but may not be durable; 0: none
 	pendingCommit  uint64 // number of the commit that contains the pending ceiling
 
-	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
+	// begun, applied and durable are numbers of commits since Open. A commit is counted in begun before it
+	// is visible, in applied when it is, and in durable when it is synced. The holder of the scope counts
+	// the first two.
 	begun, applied, durable atomic.Uint64
 
 	issued  atomic.Uint64 // the last LSN of the applied commits
@@ -215,8 +218,8 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 
 func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
 
-// scopeTable holds the scopes that have been used. A scope is created at its first use and kept until Close,
-// since it issues LSNs.
+// scopeTable holds the states of the scopes (key prefixes with their own sequences of LSNs) that have been
+// used since Open. A state is created at the first use and kept until Close, since it issues LSNs.
 type scopeTable struct {
 	mu sync.RWMutex
 	m  map[string]*scopeState

@@ -26,15 +26,18 @@ type updateRequest struct {
 	txn    txn
 	marks  []scopeProgress // progress of its scopes when they were released
 
-	// The position in a scope's queue, guarded by the scope's mutex.
+	// queued is true while the request is in a scope's queue; prev and next are its neighbours there. The
+	// scope's mutex guards all three.
 	queued     bool
 	prev, next *updateRequest
 	ready      chan updateWakeReason // has at most one message
 
-	// The next member of the group. The first member that waits for the disk also syncs for the others.
+	// follower is the next request of the group of requests that share one sync of the disk. The first one
+	// that waits for the disk also syncs for the others.
 	follower *updateRequest
 
-	// The outcome.
+	// err is the error that Update returns. It and the following fields are valid once the request has
+	// run.
 	err      error
 	dirty    bool // the request has read or written data that may not be durable
 	panicked bool
@@ -48,7 +51,7 @@ type updateWakeReason int
 const (
 	granted  updateWakeReason = iota // the request now holds the scope
 	finished                         // the request has its outcome
-	// the request must run the barrier for itself and its followers; then it has its outcome
+	// the request must sync the log for itself and its followers, which also sets its result
 	appointed
 	gaveUp // ctx ended while the request was queued
 )

@@ -93,7 +93,8 @@ type recordingEngine struct {
 	txns [][]byte // as Pebble batches, without empty ones
 }
 
-// Update runs fn as one transaction in scopes: see engine.Engine.
+// Update runs fn as one transaction in scopes, as engine.Engine does, and records the keys that it writes
+// if it commits.
 func (r *recordingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var ops *raw.Batch

@@ -28,7 +28,8 @@ const (
 	ycsbSync = 200 * time.Microsecond
 )
 
-// ycsbOperationKind is a kind of operation.
+// ycsbOperationKind is a kind of operation in a workload of YCSB, the Yahoo! Cloud Serving Benchmark: a
+// read, update, insert or scan, or a read followed by an update.
 type ycsbOperationKind int
 
 const (
@@ -72,7 +73,8 @@ type ycsb struct {
 	spent       resourceUsage
 }
 
-// ycsbOperation is one operation. body and txn are those of a write.
+// ycsbOperation is one operation on a document. For a write, body is the document's new text, and txn the
+// recorded transaction that bare Pebble repeats.
 type ycsbOperation struct {
 	kind ycsbOperationKind
 	document
@@ -121,7 +123,7 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 	return nil
 }
 
-// fill stores n documents on both sides.
+// fill stores n documents in Mayfly and in bare Pebble.
 func (y *ycsb) fill(ctx context.Context, n int) error {
 	y.b.progress.Start("filling the store", n)
 	for i := range n {

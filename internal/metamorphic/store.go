@@ -38,8 +38,8 @@ func OpenStore(c HistoryConfig, openEngine func() (engine.Engine, error)) (Subje
 	return s, nil
 }
 
-// storeInstance is one of several stores over one engine, and its handle of the container; nil until it is
-// used.
+// storeInstance is one of several stores over one engine, with its handle of the container. The handle is
+// nil until the store is used.
 type storeInstance struct {
 	db *store.DB
 	c  *store.Container
