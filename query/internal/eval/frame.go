@@ -15,8 +15,8 @@ import (
 type Env struct {
 	// Now is the result of GetCurrentDateTime and related functions if Clock is nil.
 	Now time.Time
-	// Clock is called by these functions once for each document, so that the time can differ from row to
-	// row.
+	// Clock is called once for each document, for the result of GetCurrentDateTime and related functions,
+	// so that the time can differ from row to row. If it is nil, their result is Now.
 	Clock func() time.Time
 	// result of the Static variants, such as GetCurrentDateTimeStatic: the same on all pages; zero: Now
 	Static time.Time
@@ -53,8 +53,8 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// RunState is the state that all frames of one run of a query share. After its first error, the run ends at
-// the next check of its meter.
+// RunState is the state that all frames of one run of a query share. After its first error, the run ends
+// at the next check of its limits.
 type RunState struct {
 	lang.CallContext
 	Env    Env
