@@ -188,7 +188,8 @@ func formatLogs(numbers []uint64) string {
 	return string(b)
 }
 
-// parseLogs reads the marker's value. A folder of an older release has no such marker; then no log is listed.
+// parseLogs returns the numbers of the logs in the value of the marker that lists them, such as "12-13".
+// An empty value, as in a folder of an older release that has no such marker, lists none.
 func parseLogs(value string) (out []uint64) {
 	for _, text := range strings.Split(value, "-") {
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {

@@ -81,8 +81,9 @@ const (
 	// maxLSN is the first number above the range of LSNs.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is the number of LSNs by which a ceiling is raised at a time. A crash skips at most
-	// two blocks, so even at one crash a minute the LSNs of a scope last for 16 years.
+	// defaultLSNBlock is the number of LSNs by which the stored ceiling of a scope is raised at a time;
+	// LSNs are issued only below the ceiling. A crash skips at most two blocks, so even at one crash a
+	// minute the LSNs of a scope last for 16 years.
 	defaultLSNBlock = 1 << 12
 
 	defaultDiskReserve = 64 << 20
@@ -192,7 +193,8 @@ func (o Options) library() *pebble.Options {
 	return p
 }
 
-// setLevels sets the options of the tables of each level.
+// setLevels sets, for the tables of each level, whether they have Bloom filters and how large an index
+// block is.
 func setLevels(p *pebble.Options) {
 	// A Get looks for its key in each level from the top, and all levels but one lack it. The filters
 	// detect that without reading a block; they have 10 bits per key and 1 % false positives. The lowest

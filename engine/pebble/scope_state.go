@@ -38,8 +38,8 @@ type scopeState struct {
 	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
 }
 
-// acquire makes r the holder of the scope, which all other requests then wait for, if the scope is free, and
-// returns true. Otherwise it appends r to the queue.
+// acquire makes r the holder of the scope if no other request holds it, and returns true. Otherwise it
+// appends r to the scope's queue. Only the goroutine of the holder runs transactions in the scope.
 func (s *scopeState) acquire(r *updateRequest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 // Any goroutine may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// scopeProgress is a point in the history of a scope, such as that at which its holder released it: the
+// scopeProgress is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
 // number of commits applied until then and the last LSN that the scope has issued.
 type scopeProgress struct {
 	scope   *scopeState
@@ -175,7 +175,8 @@ func (s *scopeState) promote() {
 // commits. So a reader that sees the commit also sees the new mark.
 func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
-// readMark returns the scope's mark (see engine.TxnControl.SetMark). The first call reads it with get.
+// readMark returns the scope's mark, a number by which callers notice that their caches are outdated. The
+// first call reads it with get.
 func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
@@ -195,8 +196,8 @@ func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) 
 	return s.marked.Load() - 1, nil
 }
 
-// storedCeiling returns the highest ceiling of the scope's LSNs that is stored, including one whose commit is
-// not durable yet.
+// storedCeiling returns the highest stored bound below which the scope may issue LSNs, including one whose
+// commit is not durable yet.
 func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
 // readCeiling reads the stored ceiling of a scope: the first LSN that must not be issued yet. It returns

@@ -97,7 +97,7 @@ type OptionError struct{ Flag, Reason string }
 func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 
 // minBenchDocs is the smallest number of documents with which the sections of the benchmark can run, since
-// they divide the documents among partitions, times and slices.
+// they divide the documents among partitions, write times and parts of the measurement.
 const minBenchDocs = 100
 
 // docs returns the size of the data set of the sections start, ttl and purge.

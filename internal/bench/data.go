@@ -39,7 +39,7 @@ const (
 	maxPurgeSlice = 20_000
 )
 
-// data returns the data set. The first call creates it.
+// data returns the data set of expiring documents that several sections share. The first call creates it.
 func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 	if b.shared != nil {
 		return b.shared, nil

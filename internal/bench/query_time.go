@@ -185,7 +185,7 @@ func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 	}
 }
 
-// request returns the query with the values of a turn.
+// request returns the query with the parameters of its turn-th run.
 func (a *queryRun) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {

@@ -17,8 +17,8 @@ import (
 
 const (
 	startRounds = 5
-	// idleTime is the time for which a server is idle before its memory is measured. It is in seconds, or a
-	// multiple of --seconds if that is shorter.
+	// idleTime is the number of seconds for which a server is idle before its memory is measured. If
+	// --seconds is less than 1, the time is shorter in proportion.
 	idleTime = 2
 )
 

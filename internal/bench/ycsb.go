@@ -184,7 +184,8 @@ func documentKey(txn []byte) ([]byte, error) {
 	}
 }
 
-// prepare prepares the operations of a slice. They read only documents that exist before the slice.
+// prepare prepares the operations of the next slice of the measurement. They read only documents that
+// exist before the slice.
 func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 	n := len(y.keys)
 	skewed := rand.NewZipf(y.rng, ycsbSkew, 1, uint64(n-1))
@@ -241,7 +242,8 @@ func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 	return nil
 }
 
-// slice prepares and runs a slice, and sets the size of the next one by the time that this took.
+// slice prepares and runs the operations of one slice of the measurement, and sets the number of those of
+// the next slice by the time that this took.
 func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, error) {
 	if err := y.prepare(ctx, w); err != nil {
 		return 0, 0, err

@@ -126,7 +126,7 @@ func (f *Frame) Enter(d source.Document) {
 	f.Run.CallContext.Stale = true
 }
 
-// document returns the item as in SELECT *.
+// document returns the current document with its system properties, as SELECT * returns it.
 func (f *Frame) document() jsondoc.Value {
 	if f.rendered.Kind() == jsondoc.Undefined && f.Item != nil {
 		f.rendered = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
@@ -134,7 +134,7 @@ func (f *Frame) document() jsondoc.Value {
 	return f.rendered
 }
 
-// appendItem appends the text of the item as in SELECT *.
+// appendItem appends the text of the current document with its system properties, as SELECT * returns it.
 func (f *Frame) appendItem(dst []byte) []byte {
 	if _, ok := f.Item.(source.CompleteDocument); ok {
 		return append(dst, f.Body...)

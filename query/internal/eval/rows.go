@@ -212,7 +212,8 @@ func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
 
-// SetEntry is the approximate size of a member of a set in bytes, without its text.
+// SetEntry is the approximate memory in bytes of one entry of a map or set that a query keeps, such as a
+// group or a value of DISTINCT, beside the bytes of its key.
 const SetEntry = 64
 
 // values calls fn for the value of each row of a subquery, until fn returns false.
