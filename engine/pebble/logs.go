@@ -171,7 +171,8 @@ func logNumbers(names []string) (out []uint64) {
 	return out
 }
 
-// logMarker names the marker that lists the logs: their numbers, joined by '-'; "none" for none.
+// logMarker is the name of the marker that lists the logs. Its value is their numbers, joined by '-', or
+// "none". A marker is a file whose name ends with its value.
 const logMarker = "logs"
 
 func formatLogs(numbers []uint64) string {

@@ -99,7 +99,8 @@ func (r *readResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, e
 // errLeak is returned by View or Update in strict mode if an iterator was left open.
 var errLeak = errors.New("engine/pebble: an iterator was not closed")
 
-// finish closes the iterators that were left open.
+// finish closes the iterators that were left open. If there were any, it returns errLeak in strict mode,
+// and otherwise logs the mistake.
 func (r *readResources) finish(e *Engine) error {
 	if r.open == nil {
 		return nil

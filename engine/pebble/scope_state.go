@@ -226,7 +226,8 @@ type scopeTable struct {
 	m  map[string]*scopeState
 }
 
-// find returns the scope, or nil if it has not been used.
+// find returns the state of the scope with this key prefix, or nil if the scope has not been used since
+// Open.
 func (t *scopeTable) find(key []byte) *scopeState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

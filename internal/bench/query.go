@@ -44,7 +44,8 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	return nil
 }
 
-// queryStore is a closed store of documents to query.
+// queryStore is a store in the folder dir with a set of documents that the section query queries, and the
+// definition of its documents. The store is closed.
 type queryStore struct {
 	valueDistribution
 	dir  string

@@ -88,8 +88,8 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 	return nil
 }
 
-// runInterleaved runs the queries of the sides in turn until each side has run long enough, and returns the
-// times.
+// runInterleaved runs a query on several sets of documents, the sides, in turn until it has run long
+// enough on each, and returns the times for each.
 func runInterleaved(ctx context.Context, sides []*queryRun) (found []QueryTime, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {

@@ -70,16 +70,17 @@ type Step struct {
 	NoKey     bool   // the partition key is not sent
 	As        string // the id in the document of a replace, if it differs
 
-	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes),
-	// cur-weak, old (the one before), bogus, *, or empty.
+	// IfMatch and IfNoneMatch are the preconditions of the step: cur (the etag that the last write of this
+	// key returned), cur-bare (without its quotes), cur-weak, old (the one before), bogus, *, or empty for
+	// none.
 	IfMatch, IfNoneMatch string
 
 	Query // the query of an Ask; SELECT is its first word
 
-	// The scope of a list or a query: at most one of In, Range and EPK is set. In is the key of the partition
-	// that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a partition: the partition
-	// range that holds it is read. EPK is an effective partition key: two requests read what lies below it,
-	// and then the rest.
+	// In, Range and EPK are the scope of a list or a query; at most one of them is set. In is the key of
+	// the partition that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a
+	// partition: the partition range that holds it is read. EPK is an effective partition key: two
+	// requests read what lies below it, and then the rest.
 	In, Range, EPK string
 	Page           int // items per page; 0 is the store's default
 

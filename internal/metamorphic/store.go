@@ -249,7 +249,7 @@ func (s *testedStore) reopen() error {
 	return s.find()
 }
 
-// Close runs the store's own check, before and after a sweep, and closes the store.
+// Close runs the store's consistency check (DB.Check), before and after a sweep, and closes the store.
 func (s *testedStore) Close() error {
 	if s.db == nil {
 		return nil // a reopen has failed, and the error has been reported

@@ -164,7 +164,7 @@ func (a *ackStatistics) count() int64 {
 	return a.n
 }
 
-// gap returns the longest time between two acknowledgements since the last call.
+// gap returns the longest time between two acknowledged operations since its last call.
 func (a *ackStatistics) gap() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

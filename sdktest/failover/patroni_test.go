@@ -29,7 +29,7 @@ type patroniNode struct {
 	patroni    *process
 }
 
-// recoveryTime is how long Mayfly may take to continue when there is a new primary.
+// recoveryTime is the maximum time without acknowledged operations after a new primary has been promoted.
 const recoveryTime = 8 * time.Second
 
 // newPatroniCluster starts a cluster and waits until it has a synchronous standby.
