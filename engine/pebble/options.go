@@ -30,8 +30,9 @@ type Options struct {
 	Dir string
 	// Memory keeps everything in memory; nothing survives Close.
 	Memory bool
-	// FS is the file system; nil is the operating system's, or a fresh one in memory mode. With an FS, Dir is
-	// used in memory mode too, and a log is written, so that tests can reopen what they wrote.
+	// FS is the file system. nil means that of the operating system or, in memory mode, a new one in
+	// memory. With an FS, Dir is used in memory mode too, and a log is written, so that tests can reopen
+	// what they wrote.
 	FS vfs.FS
 	// FirstLSN is the first LSN of a scope, a key prefix with its own sequence of LSNs, that is used for
 	// the first time. 0 means 1.

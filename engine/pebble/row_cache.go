@@ -70,7 +70,8 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// rowSlot has the state of the commits that change keys with the same hash.
+// rowSlot has the state of the commits that change the keys which share the slot by their hash: the number
+// of those that are about to become visible (pending), and the epoch of the last one that has ended.
 type rowSlot struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended

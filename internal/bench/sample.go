@@ -52,7 +52,8 @@ func used() (u resourceUsage) {
 	return u
 }
 
-// add adds what was used between two moments.
+// add adds to u the resources that a process has used between two calls of used, which have returned from
+// and to.
 func (u *resourceUsage) add(from, to resourceUsage) {
 	u.cpu += to.cpu - from.cpu
 	u.allocs += to.allocs - from.allocs

@@ -22,8 +22,8 @@ const (
 	idleTime = 2
 )
 
-// measureStart measures the time until the first response, in this process and of a server, the memory of
-// an idle server, and the size of the data set on disk.
+// measureStart measures the time from opening a store in this process, and from starting a server, to the
+// first response, the memory of an idle server, and the size of the data set on disk.
 func (b *Bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {

@@ -18,7 +18,8 @@ type Env struct {
 	// Clock is called once for each document, for the result of GetCurrentDateTime and related functions,
 	// so that the time can differ from row to row. If it is nil, their result is Now.
 	Clock func() time.Time
-	// result of the Static variants, such as GetCurrentDateTimeStatic: the same on all pages; zero: Now
+	// Static is the time that GetCurrentDateTimeStatic and the other Static functions return, the same on
+	// all pages of a query. If it is zero, they return Now.
 	Static time.Time
 	Random func() float64 // result of RAND, in [0, 1); nil: always 0
 	// UDF calls a user defined function of the container. An error of it ends the query. If UDF is nil, the

@@ -124,7 +124,8 @@ func (rs *CompiledBlock) BindPaths(f *Frame) {
 	}
 }
 
-// Admits reports whether those conditions hold that use no name of the block's FROM clause.
+// Admits reports whether the WHERE conditions hold that use no name of this SELECT's FROM clause. They can
+// be tested before any row is made.
 func (rs *CompiledBlock) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
