@@ -133,8 +133,9 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
-// failed records an error on a file. If a table could not be written because there is no room (free space
-// or file descriptors), wait blocks the creation of tables from then on. It ignores all other errors.
+// failed records an error on a file of the kind k. If the reason is a lack of room (free space or file
+// descriptors), wait blocks the creation of tables from then on. It ignores other errors, and those on
+// files of the kind plain.
 func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return

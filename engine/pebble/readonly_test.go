@@ -134,7 +134,7 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 }
 
 // TestReadOnlyOnDisk checks that an engine with Options.ReadOnly leaves a folder on the real disk
-// unchanged. The path of the folder contains "..".
+// unchanged.
 func TestReadOnlyOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
