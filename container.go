@@ -22,7 +22,8 @@ type Container struct {
 	found          atomic.Pointer[resolvedContainer]
 }
 
-// resolvedContainer is the underlying container of package store. It is valid until the next restore.
+// resolvedContainer is a container of package store, together with the incarnation of the store (a number
+// that a restore changes) in which it was found. It is valid until the next restore.
 type resolvedContainer struct {
 	c           *store.Container
 	incarnation uint32

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// die writes sessions and lets them expire.
+// die creates documents with the given ids, advances the clock by an hour so that they expire, and purges
+// them.
 func die(t *testing.T, db *mayfly.DB, c *mayfly.Container, clock *mayfly.Clock, names ...string) {
 	t.Helper()
 	for _, id := range names {
@@ -23,8 +24,8 @@ func die(t *testing.T, db *mayfly.DB, c *mayfly.Container, clock *mayfly.Clock, 
 	must(db.Sweep(t.Context()))
 }
 
-// TestExpirationsThroughRestores: who follows the log when the store is restored goes on in the restored one,
-// and is told when it is closed.
+// TestExpirationsThroughRestores checks that a loop over the log of expirations with Follow continues in
+// the restored data after a Restore, and ends with ErrUnavailable when the store is closed.
 func TestExpirationsThroughRestores(t *testing.T) {
 	db, c, clock := sessions(mayfly.LogExpirations(24 * time.Hour))
 	check(db.Snapshot(t.Context(), "one"))
@@ -52,7 +53,8 @@ func TestExpirationsThroughRestores(t *testing.T) {
 	}
 }
 
-// TestExpirationsAgain: a loop over the log begins at its position however often it is run.
+// TestExpirationsAgain checks that the iterator returned by Expirations can be used twice, and that each
+// loop over it begins at the same position.
 func TestExpirationsAgain(t *testing.T) {
 	db, c, clock := open(t, mayfly.LogExpirations(24*time.Hour))
 	die(t, db, c, clock, "a", "b")
@@ -69,7 +71,9 @@ func TestExpirationsAgain(t *testing.T) {
 	}
 }
 
-// TestExpirationsLost: that entries are lost is told with the next one, although that comes later.
+// TestExpirationsLost checks that a reader of the log of expirations learns that entries after its
+// position are no longer kept: the next entry that it gets has Lost set, even if that entry is written
+// later.
 func TestExpirationsLost(t *testing.T) {
 	db, c, clock := open(t, mayfly.LogExpirations(2*time.Hour))
 	die(t, db, c, clock, "seen", "missed")
@@ -99,7 +103,8 @@ func TestExpirationsLost(t *testing.T) {
 	}
 }
 
-// waitSignal is closed when somebody waits for the end of a context made by in.
+// waitSignal is a channel that is closed at the first call of Done on the context that the method in
+// returns. A test uses it to notice that the code under test has begun to wait.
 type waitSignal chan struct{}
 
 func (w waitSignal) in(ctx context.Context) context.Context {
@@ -116,8 +121,9 @@ func (w *signalingContext) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestAllVersions: the beginning of all versions is the oldest that is kept, in every range, and nobody is
-// kept in the dark about what he has missed.
+// TestAllVersions checks a feed with AllVersions in a container with three partition ranges: without a
+// position it begins at the oldest change that is still kept in each range, and it fails with
+// ErrBadRequest at a position whose following changes are no longer kept.
 func TestAllVersions(t *testing.T) {
 	const documents = 250 // more than a page of each range
 	clock := mayfly.NewClock(newYear)
@@ -167,7 +173,8 @@ func TestAllVersions(t *testing.T) {
 	}
 }
 
-// firstPositions are those behind the changes of the first ranges, with others that are not begun.
+// firstPositions returns the first two different positions that a feed with AllVersions yields. A reader
+// at such a position has not begun to read some of the partition ranges.
 func firstPositions(t *testing.T, c *mayfly.Container) map[mayfly.FeedPosition]bool {
 	list := make(map[mayfly.FeedPosition]bool)
 	for ch, err := range c.Changes(t.Context(), "", mayfly.AllVersions()) {

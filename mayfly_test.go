@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open is a container on a clock that stands still.
+// open opens a store in memory whose clock stands still until it is moved, with a container. At the end of
+// the test it checks the data for consistency.
 func open(t *testing.T, opts ...mayfly.ContainerOption) (*mayfly.DB, *mayfly.Container, *mayfly.Clock) {
 	t.Helper()
 	db, c, clock := sessions(opts...)
@@ -57,7 +58,8 @@ func ids(t *testing.T, c *mayfly.Container, opts ...mayfly.QueryOption) string {
 	return strings.Join(list, " ")
 }
 
-// TestPartitionKeys finds each document by the plain value that it has at the container's path.
+// TestPartitionKeys reads documents by partition keys of every supported type, and checks that keys of
+// other types are rejected.
 func TestPartitionKeys(t *testing.T) {
 	db, _, _ := open(t)
 	c := must(db.Container(t.Context(), "app/keys", mayfly.PartitionBy("/k")))
@@ -113,7 +115,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestErrors is what a caller may ask of an error by errors.Is.
+// TestErrors checks which exported error errors.Is finds in the error of each kind of failure.
 func TestErrors(t *testing.T) {
 	db, c, _ := open(t, mayfly.Unique("/page"))
 	first := must(c.Create(t.Context(), Session{ID: "a", User: "ada", Page: "/"}))
@@ -164,7 +166,8 @@ func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 	return last
 }
 
-// TestHandles: one handle goes on through everything that happens to its container.
+// TestHandles checks that a Container value stays usable after a Restore, and if its container is
+// recreated.
 func TestHandles(t *testing.T) {
 	db, c, _ := open(t)
 	must(c.Create(t.Context(), Session{ID: "a", User: "ada"}))
@@ -198,7 +201,7 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestRestoreUnderTraffic: calls that meet a restore are made again by themselves.
+// TestRestoreUnderTraffic checks that writes and queries interrupted by a Restore are retried internally.
 func TestRestoreUnderTraffic(t *testing.T) {
 	db, c, _ := open(t)
 	if err := db.Snapshot(t.Context(), "empty"); err != nil {
@@ -257,7 +260,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestFollow follows a feed and a log while they grow.
+// TestFollow checks that loops with the option Follow get entries that are added while they run, and end
+// when the context ends.
 func TestFollow(t *testing.T) {
 	db, c, clock := open(t, mayfly.LogExpirations(time.Hour), mayfly.KeepVersions(time.Hour))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -300,7 +304,7 @@ func TestFollow(t *testing.T) {
 	<-died
 }
 
-// TestLives is what can be asked and changed about how long a document lives.
+// TestLives checks Lease, which prevents a document's expiry for some time, and WaitExpired.
 func TestLives(t *testing.T) {
 	db, c, clock := open(t)
 	must(c.Create(t.Context(), Session{ID: "s", User: "ada"}))
@@ -322,7 +326,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestOptions tries each option where it can be seen.
+// TestOptions checks the effect of several options of stores, containers, queries and change feeds.
 func TestOptions(t *testing.T) {
 	var logged strings.Builder
 	clock := mayfly.NewClock(newYear)
@@ -368,7 +372,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestTransact is what a transaction does beyond Create and Delete.
+// TestTransact checks upserts, replaces, queries and conditional deletes in a transaction.
 func TestTransact(t *testing.T) {
 	_, c, _ := open(t)
 	err := c.Transact(t.Context(), "ada", func(tx *mayfly.Tx) error {

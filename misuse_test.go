@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestNoDocument: what is no document is refused, whichever way it is written.
+// TestNoDocument checks that Create, Upsert and Replace reject values that are not documents with
+// ErrBadRequest.
 func TestNoDocument(t *testing.T) {
 	_, c, _ := open(t)
 	for _, bad := range []any{nil, []byte(nil), []byte(""), []byte(`{"id":`),
@@ -38,7 +39,8 @@ func TestNoDocument(t *testing.T) {
 	must(c.Upsert(t.Context(), &d)) // as a Change has its Previous
 }
 
-// TestIfMatch: nothing is written under a condition that is not met, also where there is no document.
+// TestIfMatch checks that an Upsert with IfMatch writes nothing if the etag is that of another version or
+// of an expired document, and that Create rejects the option.
 func TestIfMatch(t *testing.T) {
 	_, c, clock := open(t)
 	s := Session{ID: "a", User: "ada"}
@@ -74,7 +76,8 @@ func TestIfMatch(t *testing.T) {
 	}
 }
 
-// TestEndedContext: who asks with a context that has ended is told so, and nothing has happened.
+// TestEndedContext checks that calls whose context has already ended return ErrCanceled and have no
+// effect.
 func TestEndedContext(t *testing.T) {
 	db := must(mayfly.OpenMemory())
 	defer db.Close()
@@ -105,7 +108,7 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestMessageText: what could not be read again is not sent.
+// TestMessageText checks that Send rejects messages with invalid UTF-8 in their fields or properties.
 func TestMessageText(t *testing.T) {
 	db, _ := queues(t)
 	q := must(db.Queue(t.Context(), "q"))
@@ -121,7 +124,7 @@ func TestMessageText(t *testing.T) {
 	}
 }
 
-// TestContainersAreWhole: a container that cannot be made as it is asked for is not there.
+// TestContainersAreWhole checks that a container is not created if one of its options is invalid.
 func TestContainersAreWhole(t *testing.T) {
 	db, _, _ := open(t)
 	for i, bad := range []mayfly.ContainerOption{mayfly.LogExpirations(365 * 24 * time.Hour),
@@ -136,8 +139,8 @@ func TestContainersAreWhole(t *testing.T) {
 	}
 }
 
-// TestRestoreUnderCare: what is asked of a store beside its documents is made again, too, when it meets a
-// restore.
+// TestRestoreUnderCare checks that operations other than reads and writes of documents, such as opening a
+// container, changing its default TTL and Sweep, are retried internally when a Restore interrupts them.
 func TestRestoreUnderCare(t *testing.T) {
 	db, c, _ := open(t)
 	ctx := context.Background()

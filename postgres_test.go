@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestPostgres uses a store in a PostgreSQL database across two openings.
+// TestPostgres checks that a store in a PostgreSQL database keeps its data when it is closed and opened
+// again.
 func TestPostgres(t *testing.T) {
 	server := os.Getenv("MAYFLY_POSTGRES")
 	if server == "" {
@@ -54,7 +55,7 @@ func TestPostgres(t *testing.T) {
 	execute("DROP DATABASE " + name)
 }
 
-// TestPostgresMissing opens databases that do not exist.
+// TestPostgresMissing checks the errors of opening PostgreSQL databases that do not exist.
 func TestPostgresMissing(t *testing.T) {
 	_, err := mayfly.Open(mayfly.Postgres("postgres://nobody@127.0.0.1:1/none?connect_timeout=1&sslmode=disable"))
 	if !errors.Is(err, engine.ErrUnavailable) {

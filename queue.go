@@ -136,7 +136,7 @@ func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOpti
 	return &Subscription{Receiver{t.db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// entity opens an entity, or creates it.
+// entity opens the queue, topic or subscription with this path, or creates it if it does not exist.
 func (db *DB) entity(ctx context.Context, kind entity.Kind, path string,
 	opts []QueueOption) (entity.Entity, error) {
 	q := queueConfig{Properties: entity.Defaults(kind)}

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// queues is an open store on a clock that the test moves.
+// queues opens a store in memory, for tests of queues. Its clock stands still until the test moves it.
 func queues(t *testing.T) (*mayfly.DB, *mayfly.Clock) {
 	t.Helper()
 	db, _, clock := open(t)
 	return db, clock
 }
 
-// bodies are those of messages.
+// bodies returns the bodies of messages as strings.
 func bodies(list []*mayfly.ReceivedMessage) (texts []string) {
 	for _, m := range list {
 		texts = append(texts, string(m.Body))
@@ -29,7 +29,8 @@ func bodies(list []*mayfly.ReceivedMessage) (texts []string) {
 	return texts
 }
 
-// A queue of orders: one is done, one is kept for later, one dies of its age, and says so.
+// This example sends two orders to a queue. One is received and completed. The other expires and becomes a
+// dead letter.
 func ExampleDB_Queue() {
 	ctx := context.Background()
 	clock := mayfly.NewClock(newYear)
@@ -58,7 +59,7 @@ func ExampleDB_Queue() {
 	// a chair: TTLExpiredException
 }
 
-// A topic hands each message to the subscriptions that want it.
+// A topic delivers each message to the subscriptions whose conditions it matches.
 func ExampleTopic_Subscription() {
 	ctx := context.Background()
 	db, err := mayfly.OpenMemory()
@@ -86,7 +87,8 @@ func ExampleTopic_Subscription() {
 	// [storm]
 }
 
-// TestMessages: what is sent is what is received, whatever settles it.
+// TestMessages sends a message with all fields, compares it with what is received, and then completes,
+// abandons, defers, dead-letters, schedules and cancels messages.
 func TestMessages(t *testing.T) {
 	db, clock := queues(t)
 	ctx := t.Context()
@@ -162,10 +164,10 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// errOf is the error of a call that gives something, too.
+// errOf returns the error of a call that returns a value and an error.
 func errOf[T any](_ T, err error) error { return err }
 
-// TestQueueErrors: what cannot be is told by the errors of this package.
+// TestQueueErrors checks which exported error each invalid or impossible operation on queues returns.
 func TestQueueErrors(t *testing.T) {
 	db, _ := queues(t)
 	ctx := t.Context()
@@ -210,7 +212,8 @@ func TestQueueErrors(t *testing.T) {
 	}
 }
 
-// TestQueuesLiveOn: messages are there after a restart and a restore, and documents may become messages.
+// TestQueuesLiveOn checks that messages survive a restart, and that Restore undoes the messages sent after
+// the snapshot.
 func TestQueuesLiveOn(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := must(mayfly.Open(dir))
@@ -228,7 +231,8 @@ func TestQueuesLiveOn(t *testing.T) {
 	}
 }
 
-// TestProperties1970: a time is a time, that of 1970 too.
+// TestProperties1970 checks that a message property with the time 1970-01-01 00:00 UTC, whose encoding is
+// 0, is received as that time.
 func TestProperties1970(t *testing.T) {
 	db, _ := queues(t)
 	q := must(db.Queue(t.Context(), "q"))
@@ -239,7 +243,8 @@ func TestProperties1970(t *testing.T) {
 	}
 }
 
-// TestQueueOptions: duplicates are dropped for a time, and a queue that nobody uses is gone.
+// TestQueueOptions checks that DropDuplicates drops duplicates only within its time, and that
+// DeleteWhenIdle deletes a queue that is not used.
 func TestQueueOptions(t *testing.T) {
 	db, clock := queues(t)
 	ctx := t.Context()

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly"
 )
 
-// TestQueueSessions: a session's messages come in order, to one holder, who keeps a state.
+// TestQueueSessions checks that the messages of a session are received in order, that only one receiver
+// can lock the session, and that the session keeps its state.
 func TestQueueSessions(t *testing.T) {
 	db, clock := queues(t)
 	ctx := t.Context()
@@ -44,8 +45,8 @@ func TestQueueSessions(t *testing.T) {
 	}
 }
 
-// TestRestoreEndsLocks: who has a lock when the store is restored has lost it, and is told so by all that
-// needs it; who asks a store that is closed is told that.
+// TestRestoreEndsLocks checks that after a Restore all calls that need the lock of a message or a session
+// return ErrLockLost, and that after Close they return ErrUnavailable.
 func TestRestoreEndsLocks(t *testing.T) {
 	db := must(mayfly.OpenMemory())
 	ctx := t.Context()
@@ -87,7 +88,8 @@ func TestRestoreEndsLocks(t *testing.T) {
 	}
 }
 
-// TestHandle: what fails comes again, and an end of the context loses nothing that was done.
+// TestHandle checks that Handle abandons a message whose function fails, so that it is delivered again,
+// and that it completes the messages already processed when its context ends.
 func TestHandle(t *testing.T) {
 	db, _ := queues(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -127,8 +129,8 @@ func TestHandle(t *testing.T) {
 	}
 }
 
-// TestReceiversLiveThroughRestores: who waits for messages, for a session, or handles them, goes on with the
-// restored store; who has a message's lock when a restore comes has lost it.
+// TestReceiversLiveThroughRestores checks that Handle and NextSession, which wait while the store is
+// restored, continue with the restored data.
 func TestReceiversLiveThroughRestores(t *testing.T) {
 	db, _ := queues(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A session of half an hour, through the embedded API.
+// TestSessionExpires shows a test of a document with a ttl of half an hour, by the Go API.
 func TestSessionExpires(t *testing.T) {
 	t.Parallel()
 	m := mayflytest.New(t)
@@ -39,7 +39,8 @@ func TestSessionExpires(t *testing.T) {
 	}
 }
 
-// The same over HTTP, as any client of Cosmos DB speaks it.
+// TestSessionExpiresOverHTTP shows a test of a document with a ttl of half an hour, by the HTTP protocol
+// of Cosmos DB.
 func TestSessionExpiresOverHTTP(t *testing.T) {
 	t.Parallel()
 	m := mayflytest.New(t)

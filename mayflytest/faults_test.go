@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// order stores an order as a program does that must not lose one: it goes on until it is told that the order
-// is there.
+// order creates the document of an order, and retries until the response is 201 or 409, which both mean
+// that the order is stored. It returns the number of requests.
 func order(t *testing.T, m *mayflytest.Mayfly, id string) (tries int) {
 	t.Helper()
 	for {
@@ -32,7 +32,9 @@ func order(t *testing.T, m *mayflytest.Mayfly, id string) (tries int) {
 	}
 }
 
-// An order is there once, whatever its client is told on the way.
+// TestOrderDespiteFaults checks that a client that retries stores each order, and how many requests it
+// needs, while rules throttle requests, drop a connection after the write, or return status 503 for a
+// minute.
 func TestOrderDespiteFaults(t *testing.T) {
 	t.Parallel()
 	m := mayflytest.New(t)

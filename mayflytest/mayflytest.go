@@ -41,7 +41,7 @@ type Mayfly struct {
 // Option is an option of New.
 type Option func(*options)
 
-// options are what the Options of New set.
+// options collects the options of New.
 type options struct {
 	at     time.Time
 	store  store.Options

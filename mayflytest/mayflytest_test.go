@@ -30,7 +30,8 @@ func put(t testing.TB, c *store.Container, id, more string) {
 	}
 }
 
-// has reports whether a document can be read, and whether it still takes room.
+// has reports whether the document can be read (live), and returns the number of stored documents in the
+// container, including those that have expired but are not purged.
 func has(t testing.TB, m *Mayfly, id string) (live bool, documents int64) {
 	t.Helper()
 	c := m.Container("db/c", "/pk")
@@ -86,7 +87,7 @@ func TestWaitExpired(t *testing.T) {
 	}
 }
 
-// lineCounter is a log of which only the number of lines matters.
+// lineCounter is an io.Writer for a log that only counts the lines.
 type lineCounter struct{ lines atomic.Int32 }
 
 func (c *lineCounter) Write(p []byte) (int, error) {
@@ -135,7 +136,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	}
 }
 
-// An endpoint stays where it is when the store behind it is put back.
+// TestHTTP checks that after a Restore the server responds at the same URL, to requests with its key only.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	const other = "b3RoZXI=" // another key
@@ -163,7 +164,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// recordingTB is a test that only remembers whether it has failed.
+// recordingTB is a testing.TB that records errors and cleanups instead of failing the real test.
 type recordingTB struct {
 	testing.TB
 	said     []string
@@ -254,7 +255,8 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkRestore measures going back to a snapshot, by the documents in it.
+// BenchmarkRestore measures a write and a Restore of a snapshot, with 10 and with 10,000 documents in the
+// snapshot.
 func BenchmarkRestore(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

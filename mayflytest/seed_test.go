@@ -25,7 +25,8 @@ databases:
 queues: [{name: left}]
 `
 
-// TestSeed: a seed of a folder and of an embedded file system; what is old in it expires in time.
+// TestSeed fills servers from a folder and from a file system in memory, and checks that a document of the
+// seed that is already 50 minutes old expires when its hour is over and is forwarded to the queue.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,7 +19,8 @@ func (s *signingTransport) masterKey() string {
 	return s.key
 }
 
-// RoundTrip implements http.RoundTripper. A request that is signed already is sent unchanged.
+// RoundTrip signs a request with the master key and sends it. A request that is signed already is sent
+// unchanged.
 func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") == "" {
 		r = r.Clone(r.Context())
@@ -28,5 +29,6 @@ func (s *signingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(r)
 }
 
-// CloseIdleConnections is called by http.Client.CloseIdleConnections.
+// CloseIdleConnections closes the idle connections of the transport that sends the requests. It is called
+// by http.Client.CloseIdleConnections.
 func (s *signingTransport) CloseIdleConnections() { s.base.CloseIdleConnections() }

@@ -27,7 +27,8 @@ func document(id uint64, set func(key, value []byte)) {
 
 var body = make([]byte, 1000)
 
-// BenchmarkWrite compares durable transactions of one scope with raw durable batches of the same keys.
+// BenchmarkWrite compares durable transactions of the engine, all in one scope (so one after another),
+// with durable Pebble batches of the same keys.
 func BenchmarkWrite(b *testing.B) {
 	for _, writers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("writers=%d/raw", writers), func(b *testing.B) {
@@ -56,7 +57,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// spread shares b.N calls among goroutines.
+// spread runs fn b.N times, distributed among n goroutines, each time with another id.
 func spread(b *testing.B, n int, fn func(id uint64) error) {
 	b.ReportAllocs()
 	b.ResetTimer()

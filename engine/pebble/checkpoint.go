@@ -168,8 +168,8 @@ func (e *Engine) OpenSnapshot(ctx context.Context, name string) (engine.Engine, 
 	return copied, nil
 }
 
-// withSnapshot runs fn with the data folder, for an operation on the snapshot with this name: see withFolder.
-// It fails with engine.ErrSnapshotName if no snapshot can have that name.
+// withSnapshot runs fn with the data folder, for an operation on the snapshot called name. Close waits for
+// fn. It fails with engine.ErrSnapshotName if no snapshot can have that name.
 func (e *Engine) withSnapshot(ctx context.Context, name string, fn func(*dataFolder) error) error {
 	if !engine.ValidSnapshotName(name) {
 		return fmt.Errorf("%w: %q", engine.ErrSnapshotName, name)

@@ -104,8 +104,8 @@ func (h *dataFolder) clear(live string) {
 	}
 }
 
-// erase removes the data in dir. If dir is the root, only the data files are removed; otherwise the whole
-// folder is.
+// erase removes the data in dir. If dir is the data folder itself, only Pebble's files in it are removed;
+// otherwise dir is removed as a whole.
 func (h *dataFolder) erase(dir string) {
 	if dir != h.root {
 		h.remove(dir)
@@ -133,14 +133,15 @@ func (h *dataFolder) remove(path string) {
 	}
 }
 
-// isData reports whether a file in the root belongs to Pebble's data.
+// isData reports whether a file directly in the data folder belongs to Pebble's data.
 func isData(name string) bool {
 	return isTable(name) || strings.HasSuffix(name, ".log") || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, "marker.manifest.") ||
 		strings.HasPrefix(name, "marker.format-version.") || strings.HasPrefix(name, "marker."+logMarker+".")
 }
 
-// openCopy copies a snapshot into a new folder and opens the copy.
+// openCopy copies the snapshot name into a new folder, whose name is prefix and a number, and opens the
+// copy.
 func (h *dataFolder) openCopy(name, prefix string) (*Engine, error) {
 	if err := h.mustHave(name); err != nil {
 		return nil, err
@@ -170,8 +171,8 @@ func (h *dataFolder) openCopy(name, prefix string) (*Engine, error) {
 // current. Opening the folder again determines that.
 var errHalfRestored = errors.New("moving to the restored data failed half-way")
 
-// move makes dir the folder of the current data. If it fails with errHalfRestored, it is unknown whether
-// dir is.
+// move makes dir the folder of the current data. If it fails with errHalfRestored, the current data may be
+// those in dir or the old ones; otherwise a failure leaves the old ones current.
 func (h *dataFolder) move(dir string) (err error) {
 	m, before, err := atomicfs.LocateMarker(h.fs, h.root, dataMarker)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Restore replaces the data by those of a snapshot in one step: see engine.Snapshotter. Calls are refused
-// only while adopt runs and a few syncs complete. The snapshot is copied and opened before that, while this
-// engine still runs.
+// Restore replaces the data by those of a snapshot in one step, and returns the engine that has them: see
+// engine.Snapshotter. It copies and opens the snapshot while this engine still runs. Only then it refuses
+// calls, until adopt, which may write to the new engine, has returned and a few syncs have completed.
 func (e *Engine) Restore(ctx context.Context, name string,
 	adopt func(next engine.Engine) error) (engine.Engine, error) {
 	var next *Engine

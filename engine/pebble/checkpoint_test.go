@@ -31,8 +31,8 @@ func valueOf(t *testing.T, e engine.Engine, key string) string {
 	return value
 }
 
-// Whatever is done to the data, to copies and to other snapshots, a snapshot stays what it was; and the
-// folder holds no more than it must.
+// TestSnapshots checks that a snapshot does not change when the data, an opened copy or another snapshot
+// is changed, and that files which are no longer needed are removed from the data folder.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewMem()
@@ -101,7 +101,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotInMemory: in memory no log is written, and a snapshot has all that was written before.
+// TestSnapshotInMemory checks that an engine in memory writes no log, and that its snapshot still contains
+// everything written before.
 func TestSnapshotInMemory(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
@@ -129,7 +130,8 @@ func TestSnapshotInMemory(t *testing.T) {
 	mustClose(t, e)
 }
 
-// Where what adopts the new data fails, the engine goes on, and nothing is left of the new.
+// TestRestoreRefused checks that if the function passed to Restore fails, the old engine continues with
+// the old data and the copy of the snapshot is removed.
 func TestRestoreRefused(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewMem()
@@ -162,7 +164,8 @@ func TestRestoreRefused(t *testing.T) {
 	}
 }
 
-// A marker that leads nowhere is not taken for a new database.
+// TestLostData checks that Open fails with engine.ErrCorrupt, instead of creating a new database, if the
+// marker in the data folder names a folder that does not exist.
 func TestLostData(t *testing.T) {
 	t.Parallel()
 	for _, lose := range []func(fs vfs.FS) error{

@@ -6,7 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactionQueue is a database in which a number of compactions wait. A compaction ends at once.
+// compactionQueue imitates a Pebble database for a compactionScheduler. It counts the compactions that
+// wait and those that ran. It ends a compaction as soon as it has started.
 type compactionQueue struct {
 	s       *compactionScheduler
 	waiting int
@@ -28,7 +29,8 @@ func (q *compactionQueue) Schedule(pebble.CompactionGrantHandle) bool {
 	return true
 }
 
-// flush ends a flush, after which a compaction could begin, and then an Update.
+// flush imitates the end of a flush: it asks the scheduler to admit the compaction that the flush makes
+// possible, and then starts waiting compactions as the end of an Update does.
 func (q *compactionQueue) flush() {
 	q.s.flushed()
 	if q.waiting == 0 {
@@ -52,7 +54,8 @@ func newCompactionQueue() *compactionQueue {
 	return q
 }
 
-// Compactions wait for several flushes while nothing is read.
+// TestCompactionsWaitForFlushes checks that, while nothing is read, a compaction starts only after every
+// maxUnreadFlushes flushes.
 func TestCompactionsWaitForFlushes(t *testing.T) {
 	q := newCompactionQueue()
 	for n := range 3 * maxUnreadFlushes {
@@ -63,7 +66,8 @@ func TestCompactionsWaitForFlushes(t *testing.T) {
 	}
 }
 
-// A read starts the compactions that wait, and no others.
+// TestReadsStartCompactions checks that a read starts the compactions that wait, and that later
+// compactions wait again for the next read.
 func TestReadsStartCompactions(t *testing.T) {
 	q := newCompactionQueue()
 	q.s.beforeRead()
@@ -81,7 +85,8 @@ func TestReadsStartCompactions(t *testing.T) {
 	}
 }
 
-// The space of a deleted range is given back although nothing is read.
+// TestRangeDeletesStartCompactions checks that compactions do not wait for a read or for more flushes
+// after a range of keys was deleted, so that its disk space is freed.
 func TestRangeDeletesStartCompactions(t *testing.T) {
 	q := newCompactionQueue()
 	q.s.rangeDeleted()

@@ -37,8 +37,8 @@ type compactionScheduler struct {
 	// admitting is false while compactions wait for more flushes or for a read.
 	admitting bool
 	flushes   int // number of flushes since compactions were last admitted
-	// unflushedDeletes is the number of flushes until a range delete has certainly been flushed. Until the
-	// compactions after that, which give the space of the range back, admitting stays true.
+	// unflushedDeletes is the number of flushes to wait for after a range delete, until it is certainly in
+	// tables. While it is not 0, compactions are not put off, since they free the disk space of the range.
 	unflushedDeletes int
 
 	deferring atomic.Bool // a compaction waits because admitting is false
@@ -59,10 +59,11 @@ func newScheduler(f *fenceFS) *compactionScheduler {
 	return s
 }
 
-// Register is called once, by Open.
+// Register stores the database whose compactions are scheduled. Pebble calls it once, in Open.
 func (s *compactionScheduler) Register(_ int, db pebble.DBForCompaction) { s.db = db }
 
-// Unregister returns once no call of the database is running. The database is not called afterwards.
+// Unregister stops the scheduler: it waits until no call of the database by the scheduler is running. The
+// scheduler does not call the database afterwards.
 func (s *compactionScheduler) Unregister() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,8 @@ func (s *compactionScheduler) roomLocked() bool {
 		s.running < s.db.GetAllowedWithoutPermission()
 }
 
-// UpdateGetAllowedWithoutPermission is called with the database's locks held, so it only sets a flag.
+// UpdateGetAllowedWithoutPermission is called by Pebble, with the database's locks held, when it may allow
+// more compactions than before. It only sets the flag by which the next Update starts them.
 func (s *compactionScheduler) UpdateGetAllowedWithoutPermission() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +110,8 @@ func (s *compactionScheduler) startWaiting() {
 	}
 }
 
-// flushed is called with the database's locks held, after a memory table has been flushed.
+// flushed counts a flush of a memory table, and admits compactions after maxUnreadFlushes of them. It is
+// called with the database's locks held.
 func (s *compactionScheduler) flushed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +140,8 @@ func (s *compactionScheduler) beforeRead() {
 	}
 }
 
-// rangeDeleted is called by a transaction that has deleted a range of keys: compactions are not put off until
-// they have removed it from the disk.
+// rangeDeleted is called by a transaction that has deleted a range of keys. From then on compactions are
+// not put off, until they have freed the disk space of the range.
 func (s *compactionScheduler) rangeDeleted() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +156,8 @@ func (s *compactionScheduler) open() {
 	s.grantAndUnlock()
 }
 
-// Done is called without locks by a compaction that has ended. Another one may start.
+// Done is called by Pebble, without locks, when a compaction has ended. It starts the next waiting
+// compaction, if it is admitted.
 func (s *compactionScheduler) Done() {
 	s.mu.Lock()
 	s.running--
@@ -201,5 +205,6 @@ func (s *compactionScheduler) MeasureCPU(kind pebble.CompactionGoroutineKind) {
 	}
 }
 
-// CumulativeStats does nothing.
+// CumulativeStats does nothing: the scheduler does not use the statistics that a running compaction
+// reports.
 func (s *compactionScheduler) CumulativeStats(pebble.CompactionGrantHandleStats) {}

@@ -9,7 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A compaction gives other goroutines its processor from time to time.
+// TestCompactionsYield checks that MeasureCPU, which a running compaction calls, lets other goroutines run
+// from time to time.
 func TestCompactionsYield(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	s := newScheduler(nil)

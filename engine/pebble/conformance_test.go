@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
-// Tests make much garbage and keep little: a third of their time was collections.
+// TestMain runs the tests with a garbage collection percentage of 400, since they allocate much and keep
+// little, and checks that no goroutine is left at the end.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m)
@@ -44,8 +45,8 @@ func TestConformance(t *testing.T) {
 
 func asItIs(e *Engine) engine.Engine { return e }
 
-// frail is data whose power can fail: of what was not synced then a part is left. watch stands between the
-// engine and the suite.
+// frail returns a data set for the conformance suite whose power can be cut: the disk then keeps what was
+// synced and a random part of the rest. watch wraps the engine that the suite uses.
 func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
 	fs, rng := crashdisk.New(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut
@@ -62,7 +63,7 @@ func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
 	}
 }
 
-// relaxedUpdateEngine acknowledges what is not durable.
+// relaxedUpdateEngine is a deliberately broken engine: its Update returns before the commit is durable.
 type relaxedUpdateEngine struct{ *Engine }
 
 func (h relaxedUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -73,12 +74,13 @@ func (h relaxedUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn fun
 	}, ahead...)
 }
 
-// noSettleEngine tells of all that it shows that it is durable.
+// noSettleEngine is a deliberately broken engine: its Settle returns without making anything durable.
 type noSettleEngine struct{ *Engine }
 
 func (noSettleEngine) Settle(context.Context, []byte, uint64) error { return nil }
 
-// nonAtomicEngine commits a transaction in two steps.
+// nonAtomicEngine is a deliberately broken engine: it commits each transaction in two steps, between which
+// a crash can happen.
 type nonAtomicEngine struct{ *Engine }
 
 func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -99,7 +101,8 @@ func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	return at, err
 }
 
-// partialTxn keeps for later what is set after the first key.
+// partialTxn writes only the first key that is set in a transaction. It appends the later ones to later,
+// for a second transaction.
 type partialTxn struct {
 	engine.Txn
 	sets  int
@@ -114,7 +117,8 @@ func (h *partialTxn) Set(key, value []byte) {
 	}
 }
 
-// lsnResetEngine begins each scope anew when it is opened.
+// lsnResetEngine is a deliberately broken engine: when it is opened, it issues the LSNs of each scope (a
+// key prefix with its own sequence of LSNs) from the first one again.
 type lsnResetEngine struct{ *Engine }
 
 func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
@@ -128,7 +132,8 @@ func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
 	}
 }
 
-// An engine that does not keep its promises through a crash does not pass.
+// TestCrashFindsBrokenEngines checks that the crash test of the conformance suite fails, with the expected
+// error, for engines that break a guarantee of durability.
 func TestCrashFindsBrokenEngines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
-// observedResults is what the world outside the engine knows, and what a crash must not take back.
+// observedResults records what a client has observed, and a crash must not undo: the acknowledged keys and
+// values, and the highest LSN of each scope (a key prefix with its own sequence of LSNs).
 type observedResults struct {
 	mu     sync.Mutex
 	acked  map[string]string
@@ -41,8 +42,9 @@ func lsnKey(scope string, lsn uint64) string {
 	return string(binary.BigEndian.AppendUint64([]byte(scope+"/"), lsn))
 }
 
-// record writes, in each scope, one key that bears the LSN; its value names the other keys of the
-// transaction.
+// record runs a transaction that writes one key in each scope, and records the result. A key contains the
+// LSN; its value lists all keys of the transaction. At random, the transaction does not wait for the disk,
+// or fails.
 func (l *observedResults) record(e *Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	size := r.IntN(300)
@@ -82,7 +84,8 @@ func (l *observedResults) record(e *Engine, r *rand.Rand, scopes ...string) erro
 	return err
 }
 
-// linesOf splits keys that may hold any byte but are all 10 bytes long.
+// linesOf yields the keys at the beginning of all: each is 10 bytes long, may contain any byte, and is
+// followed by a newline.
 func linesOf(all string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 0; i+11 <= len(all) && all[i+10] == '\n' && all[i+1] == '/'; i += 11 {
@@ -93,8 +96,8 @@ func linesOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares an engine that was opened after a crash with the model from before it, and goes on from
-// there.
+// verify checks an engine that was opened after a crash: acknowledged writes are present, transactions are
+// there as a whole or not at all, and no LSN is issued again. It then writes one more key in each scope.
 func (l *observedResults) verify(t *testing.T, e *Engine) {
 	t.Helper()
 	found := map[string]string{}
@@ -144,8 +147,8 @@ func (l *observedResults) verify(t *testing.T, e *Engine) {
 	}
 }
 
-// TestCrashForgetsRelaxed shows LSNs that nothing ever made durable, and loses them. They must not come
-// again.
+// TestCrashForgetsRelaxed checks that the LSN of a commit that was visible, but not durable at a crash, is
+// not issued again after the crash.
 func TestCrashForgetsRelaxed(t *testing.T) {
 	t.Parallel()
 	fs := crashdisk.New()
@@ -172,7 +175,8 @@ func TestCrashForgetsRelaxed(t *testing.T) {
 	mustClose(t, e)
 }
 
-// crashDuring runs a workload, and returns what a crash at a random moment of it would leave of the disk.
+// crashDuring runs concurrent writers on e, and returns the disk as a crash at a random moment would leave
+// it.
 func crashDuring(t *testing.T, e *Engine, fs *crashdisk.Disk, rng *rand.Rand) *crashdisk.Disk {
 	const writers, rounds = 6, 60
 	moment := rng.IntN(writers * rounds)

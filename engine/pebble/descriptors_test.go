@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// descriptorLimitedFS is a file system on which others have used up the descriptors: a file can be made only
-// with one that was given back.
+// descriptorLimitedFS is a file system without free file descriptors: it can create a file only while the
+// engine has closed one of its spare descriptors.
 type descriptorLimitedFS struct {
 	vfs.FS
 	spares atomic.Pointer[spareDescriptors] // others have used up the rest; nil: there are plenty
@@ -40,7 +40,8 @@ type tooManyFilesError struct{ name string }
 func (e *tooManyFilesError) Error() string { return "open " + e.name + ": " + syscall.EMFILE.Error() }
 func (e *tooManyFilesError) Unwrap() error { return syscall.EMFILE }
 
-// A process without a descriptor left goes on writing, through logs and tables that are new.
+// TestNoDescriptorLeft checks that an engine in a process without free file descriptors can still create
+// logs and tables and so continue to write.
 func TestNoDescriptorLeft(t *testing.T) {
 	t.Parallel()
 	fs := &descriptorLimitedFS{FS: vfs.NewMem()}

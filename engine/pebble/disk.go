@@ -133,8 +133,9 @@ func (s *diskSpace) admit(n int64, frees bool) error {
 // noRoom reports whether an error is caused by a full disk or by a lack of file descriptors.
 func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors(err) }
 
-// failed records an error on a file. It concerns only files on which Pebble survives an error, and errors for
-// want of room: from then on wait delays the creation of tables.
+// failed records an error on a file of the kind k. If the reason is a lack of room (free space or file
+// descriptors), wait blocks the creation of tables from then on. It ignores other errors, and those on
+// files of the kind plain.
 func (s *diskSpace) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return

@@ -37,9 +37,9 @@ type Engine struct {
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
-	// Running calls are counted in inside. Close sets shut, which makes new calls fail, and waits until
-	// none is running. An RWMutex cannot be used here: a View inside an Update would wait for a Close that
-	// waits for the Update.
+	// shut makes new calls fail. Close and Restore set it, and then wait until activeCalls, the number of
+	// running calls, is 0. An RWMutex cannot be used here: a View inside an Update would wait for a Close
+	// that waits for the Update.
 	shut        atomic.Bool
 	closed      atomic.Bool // Close has been called
 	activeCalls atomic.Int64
@@ -126,9 +126,10 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 	return v, readError(closer.Close())
 }
 
-// position returns the position of a scope: whether everything read before the call is durable (Settled), the
-// highest durable LSN (the horizon), and the mark. It reads Settled before the horizon, because a sync raises
-// the horizon first.
+// position returns the position of a scope, a key prefix with its own sequence of LSNs: whether everything
+// read before the call is durable (Settled), the highest durable LSN, and the mark, a number by which
+// callers notice that their caches are outdated. It reads Settled before the LSN, because a sync raises
+// the LSN first.
 func (e *Engine) position(s *scopeState) (engine.ScopePosition, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
@@ -154,7 +155,7 @@ func (e *Engine) positions(scopes [][]byte) (list []engine.ScopePosition, err er
 	return list, nil
 }
 
-// horizon returns the highest durable LSN of a scope.
+// horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs.
 func (e *Engine) horizon(s *scopeState) (uint64, error) {
 	if s.known.Load() {
 		return s.horizon.Load(), nil
@@ -173,8 +174,8 @@ func (e *Engine) horizon(s *scopeState) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the stored
-// ceiling cannot be read.
+// Horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs: see
+// engine.Durability. It returns 0 if the stored ceiling cannot be read.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
@@ -191,10 +192,10 @@ func (e *Engine) Horizon(key []byte) uint64 {
 	return h
 }
 
-// Settle waits until everything that was read of a scope is durable: see engine.Durability. A write is in
-// the log before it becomes visible, so one sync of the log makes everything durable that has been visible
-// so far. A commit that is still being applied is not visible. In a scope that has not been used since
-// Open, all data are durable.
+// Settle waits until everything that was read in a scope, the keys with a prefix, is durable: see
+// engine.Durability. A write is in the log before it becomes visible, so one sync of the log makes
+// everything durable that has been visible so far. A commit that is still being applied is not visible. In
+// a scope that has not been used since Open, all data are durable.
 func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {
 	if err := e.enter(); err != nil {
 		return err

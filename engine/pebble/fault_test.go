@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// faultInjector lets operations of a file system fail: those that match, from the n-th on, for as long as it
-// is told to.
+// faultInjector makes operations of a file system fail with err. It counts the operations that match
+// selects; the one with the number from fails and, if sticky is set, all later ones.
 type faultInjector struct {
 	match  func(errorfs.Op) bool
 	from   int32
@@ -43,13 +43,14 @@ func (f *faultInjector) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// errOpening marks the errors of Open, which may also be the operating system's own.
+// errOpening is wrapped by the errors that life returns for Open, since these may be the operating
+// system's errors instead of the engine's.
 var errOpening = errors.New("opening")
 
 var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict: true}
 
-// life opens the engine, writes enough for flushes and compactions, deletes, reads and closes. It notes what
-// was acknowledged and returns the first error. Whatever happens, each step comes back.
+// life opens an engine, writes enough for flushes and compactions, deletes, reads and closes it. It
+// records acknowledged writes in l, and returns the first error. It continues after an error.
 func life(fs vfs.FS, l *observedResults) error {
 	o := faultOptions
 	o.FS = fs
@@ -110,8 +111,9 @@ func life(fs vfs.FS, l *observedResults) error {
 	return first
 }
 
-// TestFaults lets the n-th operation fail, n rising until a life passes untouched, and looks each time at
-// what is left after a crash that keeps nothing but what was synced.
+// TestFaults runs a workload again and again, each time with a fault at a later operation of the file
+// system, until the workload ends before the fault. After each run it crashes the disk, keeping only what
+// was synced, and checks the data.
 func TestFaults(t *testing.T) {
 	isWrite := func(op errorfs.Op) bool { return op.Kind.ReadOrWrite() == errorfs.OpIsWrite }
 	isRead := func(op errorfs.Op) bool { return !isWrite(op) }
@@ -162,7 +164,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// checkTyped wants one of the engine's errors, and the cause in its chain.
+// checkTyped checks that err is one of the engine's exported errors, or an error of Open, and wraps cause.
+// n is the number of the operation that failed.
 func checkTyped(t *testing.T, n int32, err, cause error) {
 	t.Helper()
 	if !errors.Is(err, cause) && !errors.Is(err, engine.ErrDiskFull) {
@@ -190,7 +193,8 @@ func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *observedRes
 	mustClose(t, e)
 }
 
-// TestFailedEngine looks closely at an engine whose log cannot be synced.
+// TestFailedEngine checks that after a failed sync of the log all updates fail with engine.ErrFailed, even
+// if the disk works again, that reads continue, and that acknowledged data are present after a restart.
 func TestFailedEngine(t *testing.T) {
 	t.Parallel()
 	f := &faultInjector{
@@ -236,7 +240,7 @@ func TestFailedEngine(t *testing.T) {
 	}
 }
 
-// fill writes until an error ends it, and returns how many writes were acknowledged.
+// fill writes the given number of keys, or until an error, and returns how many writes were acknowledged.
 func fill(e *Engine, writes int) (acked int, err error) {
 	for acked < writes {
 		if err = put(e, fmt.Sprintf("a/%04d", acked), make([]byte, 8000)); err != nil {
@@ -247,7 +251,8 @@ func fill(e *Engine, writes int) (acked int, err error) {
 	return acked, err
 }
 
-// fillSlowly is fill that leaves flushes the time to keep up, or to fail: no write ever waits behind one.
+// fillSlowly writes like fill, but before each write it waits until flushes have caught up or are failing.
+// So no write has to wait for a flush.
 func fillSlowly(e *Engine, writes int) (acked int, err error) {
 	for acked < writes {
 		for e.db.Metrics().MemTable.Count > 4 && !e.space.flushFailing.Load() {
@@ -270,7 +275,8 @@ func wantAcked(t *testing.T, e *Engine, acked int) {
 	}
 }
 
-// TestFullDisk fills a disk whose file system does not tell how much is left.
+// TestFullDisk checks an engine on a full disk whose file system does not report free space: writes fail
+// with engine.ErrDiskFull, succeed again when there is room, and no acknowledged write is lost.
 func TestFullDisk(t *testing.T) {
 	mem := vfs.NewMem()
 	var full atomic.Bool
@@ -317,7 +323,8 @@ func TestFullDisk(t *testing.T) {
 	mustClose(t, e)
 }
 
-// stallLogHandler is a log that is read for one thing: that writers wait.
+// stallLogHandler is a slog.Handler, and the channel that it closes when the engine logs that writers wait
+// for a flush.
 type stallLogHandler chan bool
 
 func (w stallLogHandler) Enabled(context.Context, slog.Level) bool { return true }
@@ -330,7 +337,8 @@ func (w stallLogHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestStallOnAFullDisk has a writer wait for a flush already when the flush finds that there is no room.
+// TestStallOnAFullDisk checks that a writer that already waits for a flush gets engine.ErrFailed when the
+// flush finds the disk full, instead of waiting forever.
 func TestStallOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	stalled := make(stallLogHandler)
@@ -360,7 +368,8 @@ func TestStallOnAFullDisk(t *testing.T) {
 	wantAcked(t, e, acked)
 }
 
-// TestBackgroundGivesUp has every table fail for a reason that is not lack of room.
+// TestBackgroundGivesUp checks that the engine fails with engine.ErrFailed after maxBackgroundFailures
+// failed attempts to create a table, if the reason is not a full disk.
 func TestBackgroundGivesUp(t *testing.T) {
 	t.Parallel()
 	o := faultOptions

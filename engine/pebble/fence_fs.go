@@ -229,7 +229,8 @@ func (f *fenceFS) logNumber(name string) (n uint64, log bool) {
 	return logNumber(f.PathBase(name))
 }
 
-// forget records that a log is about to be removed. If forget fails, the log must not be removed.
+// forget records in the marker that lists the logs that a log is about to be removed. It does nothing for
+// other files. If it fails, the log must not be removed.
 func (f *fenceFS) forget(name string) error {
 	if n, log := f.logNumber(name); log {
 		return f.logs.recordRemoved(n)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// onDisk lists the files of a folder with their contents.
+// onDisk returns the names and contents of the files in the folder "data".
 func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 	t.Helper()
 	names, err := fs.List("data")
@@ -36,8 +36,8 @@ func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 	return files
 }
 
-// TestFence trips a fence in each way that there is, and then does all that Pebble might: none of it is an
-// error where Pebble could not bear one, and none of it reaches the disk.
+// TestFence cuts off the disk by a failed write of each kind, and then calls everything that Pebble may
+// call: no call returns an error that Pebble cannot survive, and nothing on the disk changes.
 func TestFence(t *testing.T) {
 	t.Parallel()
 	const wal, manifest, table = "data/000004.log", "data/MANIFEST-000001", "data/000005.sst"

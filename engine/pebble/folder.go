@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// prepare creates the folder, or fails if the path has other contents. A folder that is opened read-only
-// must hold a database already.
+// prepare creates the data folder if it does not exist, and replaces o.Dir by its absolute path. It fails
+// if the path is a file or a folder with other contents, or, with ReadOnly, holds no database.
 func prepare(o *Options) error {
 	names, err := o.FS.List(o.Dir)
 	switch {
@@ -112,7 +112,8 @@ func inspect(o Options) error {
 	return checkLogs(o, names)
 }
 
-// marker reads a value that Pebble stores in the name of a file.
+// marker returns the value of the Pebble marker with this name, which is a file whose name ends with the
+// value. names are the files of the folder. The value is "" if there is no such marker.
 func marker(o Options, names []string, name string) (string, error) {
 	m, value, err := atomicfs.LocateMarkerInListing(o.FS, o.Dir, name, names)
 	if err == nil {

@@ -171,7 +171,8 @@ func logNumbers(names []string) (out []uint64) {
 	return out
 }
 
-// logMarker names the marker that lists the logs: their numbers, joined by '-'; "none" for none.
+// logMarker is the name of the marker that lists the logs. Its value is their numbers, joined by '-', or
+// "none". A marker is a file whose name ends with its value.
 const logMarker = "logs"
 
 func formatLogs(numbers []uint64) string {
@@ -188,7 +189,8 @@ func formatLogs(numbers []uint64) string {
 	return string(b)
 }
 
-// parseLogs reads the marker's value. A folder of an older release has no such marker; then no log is listed.
+// parseLogs returns the numbers of the logs in the value of the marker that lists them, such as "12-13".
+// An empty value, as in a folder of an older release that has no such marker, lists none.
 func parseLogs(value string) (out []uint64) {
 	for _, text := range strings.Split(value, "-") {
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {

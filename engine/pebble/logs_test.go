@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// logged is a folder as kill -9 leaves it: acknowledged keys, most of them in logs alone.
+// logged writes acknowledged keys and returns the data folder as a killed process leaves it. The size
+// memTable of a memory table, 0 for the default, determines how many of the keys are only in logs.
 func logged(t *testing.T, memTable uint64, keys int) *crashdisk.Disk {
 	t.Helper()
 	mem := crashdisk.New()
@@ -44,7 +45,9 @@ func countKeys(t *testing.T, e *Engine) (n int) {
 	return n
 }
 
-// What was acknowledged is there or its loss is told: wherever a byte of the newest log is damaged.
+// TestDamagedLog damages one byte of the newest log, at many positions. Either all acknowledged keys are
+// still there, or Open fails with engine.ErrDamagedLog; AcceptDamagedLog then opens the data before the
+// damage.
 func TestDamagedLog(t *testing.T) {
 	const keys = 2000
 	tried, refused := 0, 0
@@ -97,7 +100,8 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// A log that is not there is missed.
+// TestMissingLog checks that Open fails with engine.ErrDamagedLog if a log file has been removed, and that
+// AcceptDamagedLog opens the remaining data.
 func TestMissingLog(t *testing.T) {
 	t.Parallel()
 	for _, which := range []string{"newest", "older"} {
@@ -142,7 +146,8 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// blockingTableFS makes no tables while it is told to wait.
+// blockingTableFS is a file system that blocks the creation of tables while wait is set, until the channel
+// in it is closed.
 type blockingTableFS struct {
 	vfs.FS
 	wait atomic.Pointer[chan bool]
@@ -157,7 +162,8 @@ func (h *blockingTableFS) Create(name string, category vfs.DiskWriteCategory) (v
 
 func (h *blockingTableFS) Unwrap() vfs.FS { return h.FS }
 
-// The marker names the logs that are there, through flushes; after a Close in good order none is missed.
+// TestLogMarker checks that the marker that lists the logs names only existing files while the engine
+// writes, and names none after Close.
 func TestLogMarker(t *testing.T) {
 	t.Parallel()
 	mem := crashdisk.New()
@@ -187,8 +193,9 @@ func TestLogMarker(t *testing.T) {
 	}
 }
 
-// markerCrashDisk is a disk that crashes again and again, each time when a marker of the logs was made and
-// its folder is not synced yet: of what is not synced, a random half is on the disk after.
+// markerCrashDisk is a disk that simulates power cuts at the moments when a marker of the logs has been
+// created but its folder is not synced yet. crashed collects the resulting disks, each with a random half
+// of what was not synced.
 type markerCrashDisk struct {
 	*crashdisk.Disk
 	crashed []*crashdisk.Disk
@@ -205,7 +212,8 @@ func (d *markerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (v
 	return f, err
 }
 
-// A power cut while a log is made leaves no marker that names a log which never reached the disk.
+// TestCrashWhileLogIsNoted checks that Open succeeds after a power cut during the creation of a log: the
+// marker that lists the logs never names a log that is not on the disk.
 func TestCrashWhileLogIsNoted(t *testing.T) {
 	t.Parallel()
 	disk := &markerCrashDisk{Disk: crashdisk.New()}

@@ -6,8 +6,8 @@ const (
 	minCache = 64 << 20
 	maxCache = 1 << 30
 
-	// cacheShare is the share of the memory that the block cache may use. Blocks are on Go's heap, which may
-	// grow to twice its live bytes, so the process needs up to twice this share.
+	// cacheShare divides the memory: the block cache may use 1/cacheShare of it. Blocks are on Go's heap,
+	// which may grow to twice its live bytes, so the process needs up to twice as much.
 	cacheShare = 32
 )
 

@@ -24,7 +24,8 @@ func totalMemory() int64 {
 	return int64(total)
 }
 
-// cgroupLimit returns the number in a file; math.MaxUint64 if there is none ("max", or no such file).
+// cgroupLimit returns the memory limit in a file of a cgroup, in bytes. It returns math.MaxUint64 if there
+// is no limit (the file contains "max") or no such file.
 func cgroupLimit(file string) uint64 {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -257,7 +257,8 @@ func (e *Engine) Close() error {
 	return err
 }
 
-// settle makes all applied commits durable, together with the exact next LSN of each scope.
+// settle makes all applied commits durable. For each scope (a key prefix with its own sequence of LSNs) it
+// also stores the exact next LSN, so that the next Open leaves no gap in the sequence.
 func (e *Engine) settle() error {
 	if err := e.fence.err(); err != nil {
 		return err

@@ -16,7 +16,7 @@ type readResources struct {
 	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator
 	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
-	// baseFree is true while nothing uses base, so that the next scan or lookup can.
+	// baseFree is true while no scan or lookup uses the iterator base, so that the next one can use it.
 	baseFree bool
 }
 
@@ -77,7 +77,8 @@ func (r *readResources) findAll(ctx context.Context, it *pebble.Iterator, keys [
 	return values, nil
 }
 
-// scan returns an engine iterator over the Pebble iterator that open returns.
+// scan returns an engine iterator over the keys in rng, backwards if reverse is set. open returns the
+// Pebble iterator that it wraps. An error of open is returned later, by the iterator.
 func (r *readResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
@@ -98,7 +99,8 @@ func (r *readResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, e
 // errLeak is returned by View or Update in strict mode if an iterator was left open.
 var errLeak = errors.New("engine/pebble: an iterator was not closed")
 
-// finish closes the iterators that were left open.
+// finish closes the iterators that were left open. If there were any, it returns errLeak in strict mode,
+// and otherwise logs the mistake.
 func (r *readResources) finish(e *Engine) error {
 	if r.open == nil {
 		return nil
@@ -119,7 +121,8 @@ func (r *readResources) recycle() {
 	}
 }
 
-// iterator wraps a Pebble iterator, which has no direction and must be positioned before its first step.
+// iterator is an engine.Iterator: it wraps a Pebble iterator and adds what that does not have, a fixed
+// direction and a position before the first key.
 type iterator struct {
 	it         *pebble.Iterator // nil once closed
 	err        error
@@ -160,7 +163,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.it.SeekGE(key)
 }
 
-// Skip moves past up to most keys and returns their number: see engine.KeySkipper.
+// Skip moves past up to n keys and returns their number: see engine.KeySkipper.
 func (i *iterator) Skip(n int) (skipped int) {
 	if n <= 0 || !i.Next() {
 		return 0

@@ -83,7 +83,8 @@ func TestOpenOptions(t *testing.T) {
 	}
 }
 
-// lockedEnv names the folder that a second process, which is this test binary, is to open.
+// lockedEnv is an environment variable. TestOpenLocked sets it to a folder and starts this test binary
+// again; the new process then checks that the folder is locked.
 const lockedEnv = "MAYFLY_TEST_LOCKED"
 
 func TestOpenLocked(t *testing.T) {
@@ -124,7 +125,7 @@ func TestFormatIsTheNewestThatThisPebbleWrites(t *testing.T) {
 	}
 }
 
-// stored is a database with data in tables and in the log, as a crash would leave it.
+// stored returns the disk of a database with data in tables and in the log, as a crash would leave it.
 func stored(t *testing.T) *crashdisk.Disk {
 	t.Helper()
 	mem := crashdisk.New()
@@ -151,7 +152,8 @@ func TestOpenNewerFormat(t *testing.T) {
 	wantOpenError(t, Options{Dir: "data", FS: mem}, engine.ErrNewerFormat)
 }
 
-// find lists the files whose names begin or end with the part.
+// find returns the files in the folder "data" whose names begin or end with part. It fails the test if
+// there is none.
 func find(t *testing.T, mem *crashdisk.Disk, part string) []string {
 	t.Helper()
 	names, err := mem.List("data")
@@ -173,7 +175,8 @@ func rename(t *testing.T, mem *crashdisk.Disk, part, to string) {
 	}
 }
 
-// spoil overwrites a stretch of each file whose name has the part.
+// spoil overwrites up to n bytes, beginning at the offset from, of each file whose name begins or ends
+// with part.
 func spoil(t *testing.T, mem *crashdisk.Disk, part string, from, n int64) {
 	t.Helper()
 	for _, name := range find(t, mem, part) {
@@ -196,7 +199,8 @@ func spoil(t *testing.T, mem *crashdisk.Disk, part string, from, n int64) {
 	}
 }
 
-// TestCorrupt spoils one kind of file at a time. Open, or else reading everything, must say so.
+// TestCorrupt damages or removes one kind of file at a time, and checks that Open, or a scan of all data,
+// fails with engine.ErrCorrupt.
 func TestCorrupt(t *testing.T) {
 	t.Parallel()
 	remove := func(part string) func(*testing.T, *crashdisk.Disk) {
@@ -266,8 +270,8 @@ func TestCorrupt(t *testing.T) {
 	mustClose(t, e)
 }
 
-// TestDiskReserveOfSmallDisks: the default leaves room for data on a small disk, and an error says what is
-// free and what is kept.
+// TestDiskReserveOfSmallDisks checks the default of DiskReserve for disks of several sizes, and that the
+// error of a refused write reports the free and the reserved bytes.
 func TestDiskReserveOfSmallDisks(t *testing.T) {
 	t.Parallel()
 	for total, reserve := range map[uint64]int64{24 << 20: 3 << 20, 100 << 20: 12_800 << 10,

@@ -30,22 +30,24 @@ type Options struct {
 	Dir string
 	// Memory keeps everything in memory; nothing survives Close.
 	Memory bool
-	// FS is the file system; nil is the operating system's, or a fresh one in memory mode. With an FS, Dir is
-	// used in memory mode too, and a log is written, so that tests can reopen what they wrote.
+	// FS is the file system. nil means that of the operating system or, in memory mode, a new one in
+	// memory. With an FS, Dir is used in memory mode too, and a log is written, so that tests can reopen
+	// what they wrote.
 	FS vfs.FS
-	// FirstLSN is the first LSN that a scope without a stored ceiling issues; 0 is 1.
+	// FirstLSN is the first LSN of a scope, a key prefix with its own sequence of LSNs, that is used for
+	// the first time. 0 means 1.
 	FirstLSN uint64
-	// CacheBytes is the size of the block cache and of the row cache, which gets an eighth of it, at most
-	// 32 MB; 0 is a thirty-second of the memory that the process may use (of the computer, the container or
-	// GOMEMLIMIT), at least 64 MB and at most 1 GB; in memory mode and on systems other than Linux 64 MB. The
+	// CacheBytes is the size of the block cache. A row cache of an eighth of this size, at most 32 MB, is
+	// added. 0 selects the default: on Linux a thirty-second of the memory of the computer, the container
+	// or GOMEMLIMIT, at least 64 MB and at most 1 GB; in memory mode and on other systems 64 MB. The
 	// caches fill up as data is read.
 	CacheBytes int64
 	// Compression of the tables; Fastest by default.
 	Compression Compression
 	// DiskReserve is the number of bytes kept free on the disk: below it Update refuses to write with
 	// engine.ErrDiskFull. A transaction that deletes more keys than it sets may go down to half of it, so
-	// that a full database can be emptied. 0 is an eighth of the disk, at most 64 MiB; negative switches the
-	// check off.
+	// that a full database can be emptied. 0 means an eighth of the disk, at most 64 MiB; a negative value
+	// switches the check off.
 	DiskReserve int64
 	// AcceptDamagedLog opens a folder whose write-ahead logs are damaged or missing, without the writes
 	// after the damage: acknowledged writes are lost. The damaged files are kept and the loss is logged.
@@ -65,7 +67,8 @@ type Options struct {
 	// written.
 	Now func() time.Time
 
-	// lsnBlock and memTable are set to small values by tests, so that few writes reach the limits.
+	// lsnBlock is the number of LSNs by which a scope's stored ceiling is raised at a time, and memTable
+	// the size of a memory table in bytes. 0 means the default; tests set small values.
 	lsnBlock uint64
 	memTable uint64
 
@@ -79,8 +82,9 @@ const (
 	// maxLSN is the first number above the range of LSNs.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is the number of LSNs by which a ceiling is raised at a time. A crash skips at most
-	// two blocks, so even at one crash a minute the LSNs of a scope last for 16 years.
+	// defaultLSNBlock is the number of LSNs by which the stored ceiling of a scope is raised at a time;
+	// LSNs are issued only below the ceiling. A crash skips at most two blocks, so even at one crash a
+	// minute the LSNs of a scope last for 16 years.
 	defaultLSNBlock = 1 << 12
 
 	defaultDiskReserve = 64 << 20
@@ -190,7 +194,8 @@ func (o Options) library() *pebble.Options {
 	return p
 }
 
-// setLevels sets the options of the tables of each level.
+// setLevels sets, for the tables of each level, whether they have Bloom filters and how large an index
+// block is.
 func setLevels(p *pebble.Options) {
 	// A Get looks for its key in each level from the top, and all levels but one lack it. The filters
 	// detect that without reading a block; they have 10 bits per key and 1 % false positives. The lowest

@@ -24,8 +24,9 @@ type overlayFS struct {
 
 	mu  sync.Mutex
 	mem *vfs.MemFS // takes precedence over the disk
-	// at maps the name of a renamed or linked file, as in mem, to its name on disk. "" means that the file on
-	// disk with this name, and everything below it, is deleted.
+	// at maps the new name of a renamed or linked file to its name on disk. The keys are in the form of
+	// the in-memory file system. "" means that the file on disk with this name, and everything below it,
+	// is hidden, because it was deleted or replaced.
 	at map[string]string
 }
 
@@ -283,7 +284,8 @@ func (o *overlayFS) PathBase(name string) string    { return o.disk.PathBase(nam
 func (o *overlayFS) PathJoin(elem ...string) string { return o.disk.PathJoin(elem...) }
 func (o *overlayFS) PathDir(name string) string     { return o.disk.PathDir(name) }
 
-// GetDiskUsage returns zero values: no byte of the disk is used.
+// GetDiskUsage returns vfs.ErrUnsupported: files are written to memory, so the free space of the disk does
+// not matter.
 func (o *overlayFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{}, vfs.ErrUnsupported
 }

@@ -29,7 +29,7 @@ func mustClose(t testing.TB, e *Engine) {
 	}
 }
 
-// put writes one key in the scope "a".
+// put writes one key in a transaction of the scope "a".
 func put(e *Engine, key string, value []byte) error {
 	_, err := e.Update(ctx, [][]byte{[]byte("a")}, func(tx engine.Txn) error {
 		tx.Set([]byte(key), value)

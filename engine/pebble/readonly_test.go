@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
-// contents is every file below a folder, byte for byte; a folder ends with "/".
+// contents returns the contents of all files below a folder by their paths. The path of a folder ends with
+// "/".
 func contents(t *testing.T, fs vfs.FS, dir string) map[string]string {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -43,7 +44,7 @@ func contents(t *testing.T, fs vfs.FS, dir string) map[string]string {
 	return all
 }
 
-// unchanged runs f and fails the test where anything in the folder is different after.
+// unchanged runs f, and fails the test if it adds, removes or changes a file below the folder dir.
 func unchanged(t *testing.T, fs vfs.FS, dir string, f func()) {
 	t.Helper()
 	before := contents(t, fs, dir)
@@ -63,7 +64,8 @@ func unchanged(t *testing.T, fs vfs.FS, dir string, f func()) {
 	}
 }
 
-// readAndWrite opens a folder to be read, counts its keys, and does to it what must not reach the disk.
+// readAndWrite opens a folder with Options.ReadOnly, checks its number of keys (not if keys is negative),
+// and writes keys and a snapshot, which must not reach the disk.
 func readAndWrite(t *testing.T, o Options, keys int) {
 	t.Helper()
 	o.ReadOnly = true
@@ -85,7 +87,8 @@ func readAndWrite(t *testing.T, o Options, keys int) {
 	mustClose(t, e)
 }
 
-// A folder that was only read is as it was, whatever state it had: after kill -9, at rest, with a snapshot.
+// TestReadOnly checks that an engine with Options.ReadOnly leaves the folder unchanged: after a killed
+// process, after a clean Close, without a lock file, and with a snapshot.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	rest := logged(t, 64<<10, 500)
@@ -117,7 +120,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// On a folder that is left by a crash at any moment nothing is changed either.
+// TestReadOnlyAfterCrash checks that an engine with Options.ReadOnly leaves a folder unchanged that a
+// crash at a random moment has left.
 func TestReadOnlyAfterCrash(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -129,7 +133,8 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 	}
 }
 
-// On the disk as in memory; through a path that is not the folder's own.
+// TestReadOnlyOnDisk checks that an engine with Options.ReadOnly leaves a folder on the real disk
+// unchanged.
 func TestReadOnlyOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -141,7 +146,8 @@ func TestReadOnlyOnDisk(t *testing.T) {
 	unchanged(t, vfs.Default, dir, func() { readAndWrite(t, Options{Dir: filepath.Join(dir, "..", "data")}, 100) })
 }
 
-// Damage is told and stays; what accepting it would leave can be seen before it is accepted.
+// TestReadOnlyDamagedLog checks that Open with ReadOnly reports a damaged or missing log and leaves it
+// unchanged, and that with AcceptDamagedLog as well it shows the data that would remain.
 func TestReadOnlyDamagedLog(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"damaged", "missing"} {
@@ -181,7 +187,8 @@ func TestReadOnlyDamagedLog(t *testing.T) {
 	}
 }
 
-// What holds no database cannot be read as one, and none is made.
+// TestReadOnlyNothing checks that Open with ReadOnly fails for an empty folder and for a missing one, and
+// creates nothing.
 func TestReadOnlyNothing(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewMem()

@@ -70,7 +70,8 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// rowSlot has the state of the commits that change keys with the same hash.
+// rowSlot has the state of the commits that change the keys which share the slot by their hash: the number
+// of those that are about to become visible (pending), and the epoch of the last one that has ended.
 type rowSlot struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended
@@ -102,11 +103,12 @@ func (c *rowCache) lock(hash uint64) (*rowShard, *rowSlot) {
 	return s, &s.slots[hash/rowShards%rowSlots]
 }
 
-// shows reports whether all changes of the keys of the slot so far are in a snapshot that was opened after
-// the epoch.
+// shows reports whether all changes so far of the keys of the slot are in a snapshot that was opened after
+// the epoch (a count of ended commits) was read.
 func (s *rowSlot) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
-// get returns the value of a key for a reader that has noted the epoch.
+// get returns the cached value of a key, or false. epoch is the count of ended commits that the reader
+// read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
 func (c *rowCache) get(key []byte, epoch uint64) ([]byte, bool) {
 	h, ok := c.hash(key)
 	if !ok {
@@ -122,7 +124,9 @@ func (c *rowCache) get(key []byte, epoch uint64) ([]byte, bool) {
 	return row.value, true
 }
 
-// put offers a value that a reader which has noted the epoch has read.
+// put offers the cache a value that was read from a snapshot. epoch is the count of ended commits that the
+// reader read before it opened the snapshot. The value is stored if it is the newest one and was offered
+// before.
 func (c *rowCache) put(key, value []byte, epoch uint64) {
 	h, ok := c.hash(key)
 	if !ok || len(value) > maxCachedRow {
@@ -228,7 +232,8 @@ func (s *rowSlot) end(epoch uint64) {
 	s.changed = max(s.changed, epoch)
 }
 
-// beginAll is begin for a range of keys, which may have any of the keys.
+// beginAll prepares the shard for a commit that changes a range of keys: it removes all rows, since any of
+// them may be in the range, and counts the commit as pending in all slots.
 func (s *rowShard) beginAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// scopeState is the engine's state of one scope, about 200 bytes. It is kept as long as the engine is open.
+// scopeState is the engine's state of one scope: a key prefix with its own sequence of LSNs, whose
+// transactions run one after another. It takes about 200 bytes and is kept as long as the engine is open.
 type scopeState struct {
 	key []byte
 
@@ -19,13 +20,15 @@ type scopeState struct {
 	held       bool
 	head, tail *updateRequest // queue of the waiting requests, first in first out
 
-	// Accessed by the holder only.
+	// next and the following three fields are accessed only by the goroutine that holds the scope.
 	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
 	ceiling        uint64 // durable: the first LSN that must not be issued yet
 	pendingCeiling uint64 // a higher ceiling that is committed, but may not be durable; 0: none
 	pendingCommit  uint64 // number of the commit that contains the pending ceiling
 
-	// Numbers of commits: begun (not visible yet), applied, and durable. The holder counts the first two.
+	// begun, applied and durable are numbers of commits since Open. A commit is counted in begun before it
+	// is visible, in applied when it is, and in durable when it is synced. The holder of the scope counts
+	// the first two.
 	begun, applied, durable atomic.Uint64
 
 	issued  atomic.Uint64 // the last LSN of the applied commits
@@ -35,8 +38,8 @@ type scopeState struct {
 	marked atomic.Uint64 // the mark plus one; 0 until the mark has been read
 }
 
-// acquire makes r the holder of the scope, which all other requests then wait for, if the scope is free, and
-// returns true. Otherwise it appends r to the queue.
+// acquire makes r the holder of the scope if no other request holds it, and returns true. Otherwise it
+// appends r to the scope's queue. Only the goroutine of the holder runs transactions in the scope.
 func (s *scopeState) acquire(r *updateRequest) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +116,7 @@ func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 // Any goroutine may call it.
 func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// scopeProgress is a point in the history of a scope, such as that at which its holder released it: the
+// scopeProgress is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
 // number of commits applied until then and the last LSN that the scope has issued.
 type scopeProgress struct {
 	scope   *scopeState
@@ -172,7 +175,8 @@ func (s *scopeState) promote() {
 // commits. So a reader that sees the commit also sees the new mark.
 func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
-// readMark returns the scope's mark (see engine.TxnControl.SetMark). The first call reads it with get.
+// readMark returns the scope's mark, a number by which callers notice that their caches are outdated. The
+// first call reads it with get.
 func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
@@ -192,8 +196,8 @@ func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) 
 	return s.marked.Load() - 1, nil
 }
 
-// storedCeiling returns the highest ceiling of the scope's LSNs that is stored, including one whose commit is
-// not durable yet.
+// storedCeiling returns the highest stored bound below which the scope may issue LSNs, including one whose
+// commit is not durable yet.
 func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
 // readCeiling reads the stored ceiling of a scope: the first LSN that must not be issued yet. It returns
@@ -215,14 +219,15 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 
 func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
 
-// scopeTable holds the scopes that have been used. A scope is created at its first use and kept until Close,
-// since it issues LSNs.
+// scopeTable holds the states of the scopes (key prefixes with their own sequences of LSNs) that have been
+// used since Open. A state is created at the first use and kept until Close, since it issues LSNs.
 type scopeTable struct {
 	mu sync.RWMutex
 	m  map[string]*scopeState
 }
 
-// find returns the scope, or nil if it has not been used.
+// find returns the state of the scope with this key prefix, or nil if the scope has not been used since
+// Open.
 func (t *scopeTable) find(key []byte) *scopeState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -35,8 +35,9 @@ func (t *txn) sortKeys() (err error) {
 	return err
 }
 
-// sortBatch writes the same keys to another batch, in their order and each once, and closes b. It returns b
-// itself if its keys are nearly in order already, if it has other writes than Set and Delete, or if it fails.
+// sortBatch returns a batch with the same effect as b whose keys are in order, each once, and closes b. It
+// returns b itself if its keys are nearly in order already, if it has other writes than Set and Delete, or
+// if it fails.
 func (e *Engine) sortBatch(b *pebble.Batch) (*pebble.Batch, error) {
 	if isSorted(b) {
 		return b, nil
@@ -96,7 +97,7 @@ func isSorted(b *pebble.Batch) bool {
 	return false
 }
 
-// orderOf returns the order of writes by their keys, and that of equal keys by their place in the batch.
+// orderOf returns the order of the writes by key. Writes of the same key stay in their order.
 func orderOf(writes []batchWrite) []batchOrder {
 	common := commonPrefix(writes)
 	order := make([]batchOrder, len(writes))

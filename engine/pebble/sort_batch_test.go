@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A transaction of many writes in any order leaves of each key what the last of its writes has set.
+// TestManyWritesOfOneTransaction checks that if a transaction sets and deletes many keys in any order, the
+// last write of each key takes effect.
 func TestManyWritesOfOneTransaction(t *testing.T) {
 	e, err := Open(t.Context(), Options{Memory: true})
 	if err != nil {

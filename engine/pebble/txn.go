@@ -37,8 +37,8 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingScopeMark is the mark of a scope (see engine.TxnControl) that a transaction has set and not
-// committed yet.
+// pendingScopeMark is the mark of a scope, a number by which callers notice that their caches are
+// outdated, that a transaction has set and not committed yet.
 type pendingScopeMark struct {
 	scope *scopeState
 	mark  uint64
@@ -154,7 +154,7 @@ func (t *txn) recycle() {
 		marks: t.marks[:0], rows: t.rows[:0]}
 }
 
-// index returns the index of a scope of the transaction, or -1 if the transaction does not name it.
+// index returns the position in the transaction's list of scopes of the scope with this key prefix, or -1.
 func (t *txn) index(key []byte) int {
 	return slices.IndexFunc(t.scopes, func(s *scopeState) bool { return bytes.Equal(s.key, key) })
 }
@@ -253,7 +253,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 // Relax lets Update return before the commit is durable.
 func (t *txn) Relax() { t.relaxed = true }
 
-// NextLSN issues the next LSN of a scope: see engine.TxnControl.
+// NextLSN issues the next LSN of the scope (key prefix) key: see engine.TxnControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -277,7 +277,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes the scope (key prefix) key issue no LSN below first: see engine.TxnControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxLSN {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))

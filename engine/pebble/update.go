@@ -26,15 +26,18 @@ type updateRequest struct {
 	txn    txn
 	marks  []scopeProgress // progress of its scopes when they were released
 
-	// The position in a scope's queue, guarded by the scope's mutex.
+	// queued is true while the request is in a scope's queue; prev and next are its neighbours there. The
+	// scope's mutex guards all three.
 	queued     bool
 	prev, next *updateRequest
 	ready      chan updateWakeReason // has at most one message
 
-	// The next member of the group. The first member that waits for the disk also syncs for the others.
+	// follower is the next request of the group of requests that share one sync of the disk. The first one
+	// that waits for the disk also syncs for the others.
 	follower *updateRequest
 
-	// The outcome.
+	// err is the error that Update returns. It and the following fields are valid once the request has
+	// run.
 	err      error
 	dirty    bool // the request has read or written data that may not be durable
 	panicked bool
@@ -48,7 +51,7 @@ type updateWakeReason int
 const (
 	granted  updateWakeReason = iota // the request now holds the scope
 	finished                         // the request has its outcome
-	// the request must run the barrier for itself and its followers; then it has its outcome
+	// the request must sync the log for itself and its followers, which also sets its result
 	appointed
 	gaveUp // ctx ended while the request was queued
 )
@@ -112,9 +115,9 @@ func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.ScopePositi
 	return at
 }
 
-// joins reports whether the goroutine that holds a scope may run r in its group, that is, whether r has only
-// this scope. r.scopes must contain each scope only once. Update and scopeState.join must decide this in the
-// same way: Update sends requests that do not join to updateMany, which runs them itself.
+// joins reports whether r may be run by another goroutine, the one that holds the scope, in one group with
+// its own transaction. This is so if r has a single scope. r.scopes must contain each scope only once.
+// Update and scopeState.join must decide this in the same way.
 func (r *updateRequest) joins() bool { return len(r.scopes) == 1 }
 
 func (r *updateRequest) recycle() {
@@ -154,8 +157,9 @@ func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
 	e.hold(r, s)
 }
 
-// hold runs r and the requests queued behind it, releases the scope, and makes the group durable. The last
-// two steps are deferred, so that the scope is released even if a closure ends the goroutine.
+// hold runs r, which has acquired the scope s, and up to maxGroup-1 requests from the queue of s. Then it
+// releases s and syncs the log once for all of them. The last two steps are deferred, so that they happen
+// even if a transaction's function ends the goroutine.
 func (e *Engine) hold(r *updateRequest, s *scopeState) {
 	last := r
 	defer func() {
@@ -175,8 +179,9 @@ func (e *Engine) hold(r *updateRequest, s *scopeState) {
 	}
 }
 
-// signalGroup signals the members of r's group that need not wait for the disk, and appoints one of the
-// others to wait for all of them.
+// signalGroup ends a group of requests, which begins with r, after their scope was released. It wakes the
+// requests that need not wait for the disk, and makes the first of the others sync the log for all. m is
+// the progress of the scope that this sync makes durable.
 func (e *Engine) signalGroup(r *updateRequest, m scopeProgress) {
 	var first, last *updateRequest
 	for q := r; q != nil; {
@@ -227,8 +232,8 @@ func (e *Engine) updateMany(r *updateRequest) {
 	e.run(r)
 }
 
-// barrier makes everything applied so far durable, gives first and the requests in its list of followers the
-// outcome, and wakes their goroutines. self is the request of the caller, which needs no signal.
+// barrier syncs the log for first and the requests in its list of followers, stores the error of the sync
+// in each of them, and wakes their goroutines. self is the request of the caller, which is not woken.
 func (e *Engine) barrier(first, self *updateRequest) {
 	err := e.sync()
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 
 var scopeA = [][]byte{[]byte("a")}
 
-// waiting counts who waits for a scope.
+// waiting returns the number of requests in the queue of the scope.
 func (s *scopeState) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,15 +27,17 @@ func (s *scopeState) waiting() (n int) {
 	return n
 }
 
-// behind holds the scope "a" with a transaction of its own until waiters have queued up behind it, one after
-// the other.
+// behind runs a transaction with the function holder in the scope "a". While it runs, behind starts a
+// transaction for each of the waiters, which queue up in their order. It returns the errors of all, the
+// holder's first.
 func behind(t *testing.T, e *Engine, holder func(engine.Txn) error,
 	waiters ...func(engine.Txn) error) []error {
 	t.Helper()
 	return behindIn(t, e, scopeA, holder, waiters...)
 }
 
-// behindIn is behind with waiters that name their scopes, of which "a" is the lowest, in their own way.
+// behindIn works like behind, but the transactions of the waiters name the given scopes, of which "a" is
+// the lowest.
 func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) error,
 	waiters ...func(engine.Txn) error) []error {
 	t.Helper()
@@ -114,7 +116,8 @@ func TestGroupSharesABarrier(t *testing.T) {
 	}
 }
 
-// TestGroupIsBounded has more wait than one holder serves: the rest is served by the next.
+// TestGroupIsBounded checks that if more than maxGroup transactions wait for a scope, its holder runs
+// maxGroup of them and the next holder runs the rest.
 func TestGroupIsBounded(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
@@ -142,8 +145,8 @@ func TestGroupIsBounded(t *testing.T) {
 	}
 }
 
-// TestScopesNamedTwice lets transactions wait that name a scope more than once: each runs once, alone, and
-// those that want one scope only are run by its holder.
+// TestScopesNamedTwice checks that a transaction that names a scope more than once runs once, and that one
+// that names only a single scope, even twice, runs in the group of the scope's holder.
 func TestScopesNamedTwice(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -188,7 +191,8 @@ func TestScopesNamedTwice(t *testing.T) {
 	}
 }
 
-// TestGoexit ends goroutines inside closures, as a failing test does: nothing stays held.
+// TestGoexit checks that a scope is released if a transaction's function calls runtime.Goexit, as a
+// failing test does, and that the transaction is discarded.
 func TestGoexit(t *testing.T) {
 	e := mustOpen(t, Options{Memory: true, Strict: true})
 	exit := func(tx engine.Txn) error {
@@ -231,7 +235,8 @@ func TestStrictIterators(t *testing.T) {
 	}
 }
 
-// TestCloseIsDurable keeps only what Close had synced.
+// TestCloseIsDurable checks that Close makes relaxed commits durable: after it, a crash that discards
+// everything not synced loses none.
 func TestCloseIsDurable(t *testing.T) {
 	t.Parallel()
 	mem := crashdisk.New()

@@ -55,8 +55,8 @@ type Options struct {
 	Seconds float64  // duration of each measurement
 	Version string   // version of the program
 	Compare string   // a file with an older result, as JSON; "": none
-	// MaxDrop is the largest significant loss against that result that is not an error, as a fraction of 1;
-	// 0: no loss is an error.
+	// MaxDrop is the largest loss of a figure against the result in the file Compare that is not an error,
+	// as a fraction of 1. With 0 no loss is an error. Only statistically significant losses count.
 	MaxDrop float64
 	SVG     string // a folder for a picture of each section; "": none
 }
@@ -97,7 +97,7 @@ type OptionError struct{ Flag, Reason string }
 func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 
 // minBenchDocs is the smallest number of documents with which the sections of the benchmark can run, since
-// they divide the documents among partitions, times and slices.
+// they divide the documents among partitions, write times and parts of the measurement.
 const minBenchDocs = 100
 
 // docs returns the size of the data set of the sections start, ttl and purge.

@@ -47,8 +47,8 @@ func TestBenchDocument(t *testing.T) {
 	}
 }
 
-// What is recorded of a store and replayed on the bare library must leave there what the engine holds, but
-// for what the engine writes for itself.
+// TestReplay records the transactions of a store, replays them in bare Pebble, and checks that both then
+// hold the same keys and values, except for those that the engine writes for itself.
 func TestReplay(t *testing.T) {
 	var rec *recordingEngine
 	b := &Bench{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress.Bar{}}
@@ -118,7 +118,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The bare library must run with the very options of the engine.
+// TestRawOptions checks that bare Pebble, the baseline, is opened with the same options as Mayfly's
+// engine.
 func TestRawOptions(t *testing.T) {
 	dir := t.TempDir()
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: dir, CacheBytes: 12 << 20})

@@ -23,8 +23,9 @@ type FigureChange struct {
 }
 
 const (
-	// maxChance is the largest P of a significant change, and minGain its smallest size. A run has about a
-	// hundred figures, of which one reaches this P by chance.
+	// maxChance is the p-value, and minGain the relative change, from which on a change counts as
+	// significant: the p-value must not be above maxChance, and the change not below minGain. A run has
+	// about a hundred figures, of which one reaches this p-value by chance.
 	maxChance = 0.01
 	minGain   = 0.03
 	// minSamples is the smallest number of samples of each side with which P can be below maxChance.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRankSum compares with values of R's wilcox.test(a, b, exact = FALSE).
+// TestRankSum compares rankSum with values of R's wilcox.test(a, b, exact = FALSE).
 func TestRankSum(t *testing.T) {
 	for _, c := range []struct {
 		a, b []float64
@@ -77,7 +77,8 @@ func TestDrawSection(t *testing.T) {
 	}
 }
 
-// TestCommittedRatios: the file that the long tests compare with is a result, and its figures have samples.
+// TestCommittedRatios checks that testdata/ratios.json, the result with which later runs are compared, can
+// be read and has figures with enough samples in each section.
 func TestCommittedRatios(t *testing.T) {
 	r, err := readResult("testdata/ratios.json")
 	if err != nil {

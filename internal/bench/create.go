@@ -35,7 +35,8 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	return nil
 }
 
-// measureCreate is one comparison of measureCreates. keys is the number of keys that a create writes.
+// measureCreate measures one row of measureCreates: creates by this number of concurrent writers, in a
+// container with this number of partition ranges. It returns the number of keys that a create writes.
 func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *figureLimit) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
@@ -101,8 +102,8 @@ type createComparison struct {
 	txns [][]byte // the transactions of the last slice
 }
 
-// runMayfly creates documents whose text has been prepared. It computes the size of the next slice from the
-// time that this took.
+// runMayfly creates the documents of one slice of the measurement, whose text has been prepared. It
+// computes the number of documents of the next slice from the time that this took.
 func (p *createComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)

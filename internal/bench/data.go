@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiringDataset is a closed, compacted store of --docs documents, which several sections use in turn. The
-// documents have the write times of one minute, an epoch for each second. With a suitable time to live one
-// epoch after the other expires within a minute.
+// expiringDataset is a closed, compacted store of --docs documents, which several sections use in turn.
+// The documents are divided into epochs: those of one epoch were written in the same second, and so expire
+// together.
 type expiringDataset struct {
 	dir       string
 	epochs    []sameSecondDocuments
@@ -21,7 +21,8 @@ type expiringDataset struct {
 	compacted int64     // bytes on disk now
 }
 
-// sameSecondDocuments is the documents [from, to), all with the same second of writing.
+// sameSecondDocuments is an epoch: the documents with the numbers from (included) to to (excluded), which
+// were all written at the time at.
 type sameSecondDocuments struct {
 	from, to int
 	at       time.Time
@@ -30,13 +31,15 @@ type sameSecondDocuments struct {
 const (
 	epochGap  = time.Second
 	allEpochs = 60
-	// purgeSlices is the number of epochs that are larger than the others and are purged one by one.
+	// purgeSlices is the number of epochs, groups of documents written in the same second, that are purged
+	// one by one.
 	purgeSlices = benchSlices + 1
-	// maxPurgeSlice is the maximum number of documents of such an epoch.
+	// maxPurgeSlice is the maximum number of documents of an epoch (documents written in the same second)
+	// that is purged in one slice of the measurement.
 	maxPurgeSlice = 20_000
 )
 
-// data returns the data set. The first call creates it.
+// data returns the data set of expiring documents that several sections share. The first call creates it.
 func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 	if b.shared != nil {
 		return b.shared, nil

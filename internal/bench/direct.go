@@ -115,7 +115,7 @@ func directRead(d document) []byte {
 	})
 }
 
-// greet exchanges the contexts of a connection of direct mode.
+// greet opens a connection of direct mode: it sends a connection context and reads the server's.
 func (w *rawHTTPConn) greet() error {
 	greeting := directFrame(0, 0, func(b []byte) []byte {
 		b = append(binary.LittleEndian.AppendUint16(b, 0), tokenULong)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCompareEngines runs the comparison on a few documents.
+// TestCompareEngines runs CompareEngines with a few documents, and checks the rows of its table.
 func TestCompareEngines(t *testing.T) {
 	url := os.Getenv("MAYFLY_POSTGRES")
 	if url == "" {

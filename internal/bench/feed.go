@@ -57,8 +57,9 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 	return nil
 }
 
-// fanOutComparison is the state of one comparison of measureFeed: Mayfly's readers of a change feed against
-// scans of bare Pebble. Both read as many documents in a slice as fit into the time of the slice.
+// fanOutComparison is the state of one comparison of measureFeed: Mayfly's readers of a change feed
+// against scans of bare Pebble. In each slice of the measurement both read as many documents as fit into
+// its time.
 type fanOutComparison struct {
 	b    *Bench
 	read func(most int) (int, error)

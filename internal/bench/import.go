@@ -21,7 +21,7 @@ import (
 const importBatch = store.MaxBatchOperations
 
 // measureImports compares `mayfly import` into a running server, both in separate processes, with durable
-// batches of the same keys and bytes in bare Pebble. A slice is a file.
+// batches of the same keys and bytes in bare Pebble. Each slice of the measurement imports one file.
 func (b *Bench) measureImports(ctx context.Context) (err error) {
 	dir, bareDir, file := b.path("import"), b.path("import-raw"), b.path("import.ndjson")
 	defer drop(dir, bareDir, file)

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// measureQueries runs queries of every shape on sets of the sizes of --docs. Unless --shapes selects some,
-// it also compares scans with those of bare Pebble, and writes with an indexing policy with writes without
-// one, and reports how much memory long queries use.
+// measureQueries runs queries of every kind on sets of documents of the sizes in --docs. Unless --shapes
+// selects some kinds, it also measures scans in comparison with bare Pebble, writes with and without an
+// index, and the memory that long queries use.
 func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	sets := b.querySets()
 	defer func() {
@@ -44,7 +44,8 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	return nil
 }
 
-// queryStore is a closed store of documents to query.
+// queryStore is a store in the folder dir with a set of documents that the section query queries, and the
+// definition of its documents. The store is closed.
 type queryStore struct {
 	valueDistribution
 	dir  string

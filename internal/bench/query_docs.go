@@ -129,7 +129,8 @@ func pad(b []byte, r *rand.Rand, size int) []byte {
 	return append(b, `"}`...)
 }
 
-// querySpec indexes everything except the property for scans and the text that pads the documents.
+// querySpec returns the definition of the container for query sets. Everything is indexed except the
+// property weight, by which scans filter, and the text that pads the documents.
 func querySpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "queries"

@@ -86,7 +86,8 @@ func vectorText(r *rand.Rand, cluster int) []byte {
 	return append(b, ']')
 }
 
-// searchSpec returns a container that indexes locations, words, vectors and the numbers that filters use.
+// searchSpec returns the definition of a container that indexes locations, words, vectors and the numbers
+// that filters use.
 func searchSpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "search"
@@ -109,7 +110,8 @@ func searchSpec() definition.ContainerSpec {
 	return spec
 }
 
-// target returns @t, a vector near the center of the k-th cluster.
+// target returns the parameter @t of the k-th run of a query: a vector near the center of the k-th
+// cluster.
 func target(_ valueDistribution, k int) []store.Parameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
 	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
@@ -123,7 +125,8 @@ func hereParam(l valueDistribution, k int) []store.Parameter {
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
-// aroundParam returns @around, a square around the location of the k-th group.
+// aroundParam returns the parameter @around of the k-th run of a query: a square around the location of a
+// group of documents, another group for each k.
 func aroundParam(l valueDistribution, k int) []store.Parameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))

@@ -15,7 +15,8 @@ type queryShape struct {
 	name string
 	text string
 	with queryParametersFunc // nil: the query has no parameters
-	// partition returns the partition key of the header; nil: the query covers the whole container.
+	// partition returns the partition key to which the k-th run is restricted, sent as a header; if it is
+	// nil, the query covers the whole container.
 	partition func(l valueDistribution, k int) string
 	page      int          // maximum number of rows of the only page that is read; 0: all pages are read
 	growth    *figureLimit // limit for the largest set compared with the smallest one
@@ -25,8 +26,8 @@ type queryShape struct {
 // that a query does not read the same documents each time.
 type queryParametersFunc func(l valueDistribution, k int) []store.Parameter
 
-// served is the budget of queries that use an index and whose result has the same size in any set: at most
-// 1.5 times the CPU time of the smallest set.
+// served returns the limit for queries that use an index and whose result has the same size in any set: on
+// the largest set they may take at most 1.5 times the CPU time of the smallest.
 func served() *figureLimit { return ratioAtMost(1.5) }
 
 // last returns a function that sets @from to the number of documents minus count, so that c.n >= @from is
@@ -37,14 +38,15 @@ func last(count int) queryParametersFunc {
 	}
 }
 
-// one returns the parameter @v: a text formatted from the number of a small group, see askedFew.
+// one returns a function that returns the parameter @v: a text that format makes from the number of a
+// small group of documents, another group in each run.
 func one(format string) queryParametersFunc {
 	return func(l valueDistribution, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
-// cat returns @cat, one of a hundred values.
+// cat returns the parameter @cat of the k-th run: one of the hundred values of the property cat.
 func cat(_ valueDistribution, k int) []store.Parameter {
 	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
@@ -68,7 +70,8 @@ func spread(l valueDistribution, k, count int) (list []jsondoc.Value) {
 	return list
 }
 
-// inIDs returns a query for count ids, each of them a parameter.
+// inIDs returns the kind of query that selects documents by IN with a list of count ids, each of them a
+// parameter.
 func inIDs(count int) queryShape {
 	name := func(j int) string { return "@i" + strconv.Itoa(j) }
 	var names []string
@@ -85,7 +88,7 @@ func inIDs(count int) queryShape {
 		}}
 }
 
-// ids returns @ids, an array of 100 ids.
+// ids returns the parameter @ids of the k-th run: an array of the ids of 100 documents.
 func ids(l valueDistribution, k int) []store.Parameter {
 	var list []string
 	for _, id := range spread(l, k, 100) {

@@ -37,7 +37,8 @@ func TestValidateQueries(t *testing.T) {
 	}
 }
 
-// What queries are compared by must not depend on the size of the set.
+// TestQueryDocuments checks that the numbers of documents with a given value, by which queries select, are
+// as defined in sets of any size.
 func TestQueryDocuments(t *testing.T) {
 	for _, l := range []valueDistribution{{1000}, {3000}, {20_000}} {
 		counts, rare := map[any]int{}, 0
@@ -114,7 +115,8 @@ func TestSearchedDocuments(t *testing.T) {
 	}
 }
 
-// Each shape is answered, and where its name reports how many documents match, by so many.
+// TestShapes runs each kind of query once, and checks that it succeeds, that it finds documents if it
+// should, and that it finds 100 if its name ends with "(100)".
 func TestShapes(t *testing.T) {
 	l := valueDistribution{1000}
 	for _, c := range []struct {

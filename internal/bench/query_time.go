@@ -88,8 +88,8 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 	return nil
 }
 
-// runInterleaved runs the queries of the sides in turn until each side has run long enough, and returns the
-// times.
+// runInterleaved runs a query on several sets of documents, the sides, in turn until it has run long
+// enough on each, and returns the times for each.
 func runInterleaved(ctx context.Context, sides []*queryRun) (found []QueryTime, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
@@ -185,7 +185,7 @@ func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 	}
 }
 
-// request returns the query with the values of a turn.
+// request returns the query with the parameters of its turn-th run.
 func (a *queryRun) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {

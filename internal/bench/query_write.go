@@ -72,7 +72,8 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 }
 
 // comparedIndexing is the state of measureIndexing for one of the two indexing policies that it compares:
-// it creates documents, slice by slice.
+// the store in which it creates documents, and the number of documents of the next slice of the
+// measurement.
 type comparedIndexing struct {
 	b       *Bench
 	c       *store.Container
@@ -81,8 +82,8 @@ type comparedIndexing struct {
 	size    int // number of documents in the next slice
 }
 
-// slice creates documents whose text has been prepared. It computes the size of the next slice from the
-// time that this took.
+// slice creates the documents of one slice of the measurement, whose text has been prepared. It computes
+// the number of documents of the next slice from the time that this took.
 func (w *comparedIndexing) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)

@@ -139,7 +139,7 @@ type pingPongComparison struct {
 	took    latencies
 }
 
-// runMayfly sends, receives and completes the messages of a slice.
+// runMayfly sends, receives and completes the messages of one slice of the measurement.
 func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	times := make(latencies, p.size)
 	began := p.b.clock.Now()

@@ -20,8 +20,8 @@ import (
 // Stores are compared with bare Pebble: the library under the engine, used directly and with the same
 // options, on a folder with the same bytes or with the same transactions.
 
-// openRaw opens a data folder with bare Pebble. The options are those that the engine used last, which
-// Pebble stores in the folder, except that cache is the size of the cache in bytes; 0 keeps the size too.
+// openRaw opens a data folder with bare Pebble. It uses the options that the engine used last, which
+// Pebble stores in the folder, but a cache of the given size in bytes; 0 keeps the stored size.
 func openRaw(dir string, cache int64) (*raw.DB, error) {
 	o, err := rawOptions(dir)
 	if err != nil {
@@ -93,7 +93,8 @@ type recordingEngine struct {
 	txns [][]byte // as Pebble batches, without empty ones
 }
 
-// Update runs fn as one transaction in scopes: see engine.Engine.
+// Update runs fn as one transaction in scopes, as engine.Engine does, and records the keys that it writes
+// if it commits.
 func (r *recordingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var ops *raw.Batch

@@ -22,8 +22,8 @@ type Figure struct {
 	Budget  *figureLimit `json:"budget,omitempty"`
 	Within  *bool        `json:"within,omitempty"`
 	Note    string       `json:"note,omitempty"`
-	// Samples are the ratios of the pairs of slices, or the values if there is no ratio. Without them Value
-	// or Ratio is a single measurement.
+	// Samples are the single results of which Value or Ratio is the median: ratios if there is a ratio,
+	// otherwise values. If there are none, Value or Ratio is a single measurement.
 	Samples []float64 `json:"samples,omitempty"`
 	Cost    *Cost     `json:"cost,omitempty"`
 }

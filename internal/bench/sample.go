@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// benchSlices is the number of slices of each side of a comparison.
+// benchSlices is the number of slices into which a measurement is divided. In each slice both sides of a
+// comparison run once.
 const benchSlices = 10
 
 // workSliceFunc does one slice of the work of a comparison, in Mayfly or in bare Pebble. It returns the
@@ -51,7 +52,8 @@ func used() (u resourceUsage) {
 	return u
 }
 
-// add adds what was used between two moments.
+// add adds to u the resources that a process has used between two calls of used, which have returned from
+// and to.
 func (u *resourceUsage) add(from, to resourceUsage) {
 	u.cpu += to.cpu - from.cpu
 	u.allocs += to.allocs - from.allocs
@@ -149,8 +151,8 @@ func (d workSliceTimes) rate(name string, limit *figureLimit) Figure {
 	return f
 }
 
-// ratios calls of with the seconds per operation of both sides, for each pair of a slice of Mayfly and a
-// slice of the baseline, and returns the results.
+// ratios pairs each slice of Mayfly with a slice of the baseline, calls the function of with the seconds
+// per operation in both, and returns the results.
 func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
@@ -161,8 +163,8 @@ func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 
 
 func quotient(ours, theirs float64) float64 { return ours / theirs }
 
-// ratio calls of for each pair of slices, with the seconds that one operation took on the two sides, and
-// returns the median of the results.
+// ratio pairs each slice of Mayfly with a slice of the baseline, calls the function of with the seconds
+// per operation in both, and returns the median of the results.
 func (d workSliceTimes) ratio(of func(ours, theirs float64) float64) float64 {
 	return median(d.ratios(of))
 }

@@ -17,13 +17,13 @@ import (
 
 const (
 	startRounds = 5
-	// idleTime is the time for which a server is idle before its memory is measured. It is in seconds, or a
-	// multiple of --seconds if that is shorter.
+	// idleTime is the number of seconds for which a server is idle before its memory is measured. If
+	// --seconds is less than 1, the time is shorter in proportion.
 	idleTime = 2
 )
 
-// measureStart measures the time until the first response, in this process and of a server, the memory of
-// an idle server, and the size of the data set on disk.
+// measureStart measures the time from opening a store in this process, and from starting a server, to the
+// first response, the memory of an idle server, and the size of the data set on disk.
 func (b *Bench) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {

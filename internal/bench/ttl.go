@@ -18,7 +18,8 @@ import (
 // under load.
 const benchLoad = 4
 
-// measureChanges measures changes of the data set container's default TTL, idle and under load.
+// measureChanges measures how long it takes to change the default TTL of a container with the shared data
+// set, without other work and under load.
 func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	d, err := b.data(ctx)
 	if err != nil {

@@ -203,8 +203,8 @@ type foregroundClients struct {
 	at       int // the reader's position
 }
 
-// expiryWaveResult holds the latencies in a number of windows, and the maximum memory in use at the end of a
-// window.
+// expiryWaveResult holds the latencies of reads and writes in a number of windows (slices of time), and
+// the maximum memory in use at the end of a window.
 type expiryWaveResult struct {
 	reads, writes  latencies
 	heap, resident int64 // bytes; resident is 0 if the system does not report it

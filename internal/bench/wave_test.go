@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the raw side deletes is exactly what the other folder has not.
+// TestDeleteMissing checks that deleteMissing deletes from one folder exactly the keys that the other
+// folder does not have.
 func TestDeleteMissing(t *testing.T) {
 	fill := func(dir string, keys ...string) {
 		t.Helper()

@@ -28,7 +28,8 @@ const (
 	ycsbSync = 200 * time.Microsecond
 )
 
-// ycsbOperationKind is a kind of operation.
+// ycsbOperationKind is a kind of operation in a workload of YCSB, the Yahoo! Cloud Serving Benchmark: a
+// read, update, insert or scan, or a read followed by an update.
 type ycsbOperationKind int
 
 const (
@@ -72,7 +73,8 @@ type ycsb struct {
 	spent       resourceUsage
 }
 
-// ycsbOperation is one operation. body and txn are those of a write.
+// ycsbOperation is one operation on a document. For a write, body is the document's new text, and txn the
+// recorded transaction that bare Pebble repeats.
 type ycsbOperation struct {
 	kind ycsbOperationKind
 	document
@@ -121,7 +123,7 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 	return nil
 }
 
-// fill stores n documents on both sides.
+// fill stores n documents in Mayfly and in bare Pebble.
 func (y *ycsb) fill(ctx context.Context, n int) error {
 	y.b.progress.Start("filling the store", n)
 	for i := range n {
@@ -182,7 +184,8 @@ func documentKey(txn []byte) ([]byte, error) {
 	}
 }
 
-// prepare prepares the operations of a slice. They read only documents that exist before the slice.
+// prepare prepares the operations of the next slice of the measurement. They read only documents that
+// exist before the slice.
 func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
 	n := len(y.keys)
 	skewed := rand.NewZipf(y.rng, ycsbSkew, 1, uint64(n-1))
@@ -239,7 +242,8 @@ func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 	return nil
 }
 
-// slice prepares and runs a slice, and sets the size of the next one by the time that this took.
+// slice prepares and runs the operations of one slice of the measurement, and sets the number of those of
+// the next slice by the time that this took.
 func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, error) {
 	if err := y.prepare(ctx, w); err != nil {
 		return 0, 0, err

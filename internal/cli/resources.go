@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// List prints all rows of a short list. With --json it prints an array.
+// List requests all pages of a list at path and prints the rows with print, or as one JSON array with
+// --json. list is the name of the response's member with the rows.
 func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 	print func(out io.Writer, rows []json.RawMessage) error) error {
 	all := []json.RawMessage{}
@@ -35,7 +36,8 @@ func (c *ServerCall) List(cmd *cobra.Command, path, list string,
 	return PrintJSON(cmd.OutOrStdout(), text)
 }
 
-// Create creates a database or container and prints a confirmation. Headers with the value 0 are not sent.
+// Create creates a database or container by a POST of definition to path, and prints a confirmation that
+// names it as what. headers are additional headers of the request; those with the value 0 are not sent.
 func (c *ServerCall) Create(cmd *cobra.Command, path string, definition map[string]any,
 	headers map[string]int, what string) error {
 	req, err := c.Call(cmd.Context(), http.MethodPost, path, definition)

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// TestHeap pushes, changes and pops at random: what comes off is always the least.
+// TestHeap pushes, replaces and pops random numbers, and checks that the heap always returns the least.
 func TestHeap(t *testing.T) {
 	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)

@@ -1,3 +1,3 @@
-// Package hosttest contains a minimal tenant for tests of package host and of the packages above it. It does
-// not depend on documents.
+// Package hosttest contains a minimal tenant (the code of one kind of data on a storage engine) for tests
+// of package host and of the packages above it. It does not depend on documents.
 package hosttest

@@ -13,9 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ReminderTenant is a tenant of the host for tests. It stores reminders in books. Each reminder has a
-// deadline in milliseconds, after which it is not returned any more and the reaper purges it. Books are also
-// expiry sinks.
+// ReminderTenant is a tenant for tests: a kind of data on package host, beside documents and queues. It
+// stores reminders in books, which are named sets. Each reminder has a deadline in milliseconds, after
+// which it is not returned any more and the reaper purges it. Expired items of other data can be moved to
+// a book (host.ExpirySink).
 //
 //	00 · n · 0 · name   a book: its number
 //	number · d · id     a reminder: its deadline, then its text
@@ -28,7 +29,8 @@ type ReminderTenant struct {
 	live             atomic.Pointer[reminderTenantState]
 }
 
-// Kind is the name of books as a kind of expiry sink.
+// Kind names books (named sets of reminders) among the kinds of expiry sinks, places to which expired
+// items are moved.
 const Kind = "book"
 
 // ErrNoBook is returned for a book (a named set of reminders) that does not exist.
@@ -69,7 +71,8 @@ func (t *ReminderTenant) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
 }
 
-// Scopes returns the scopes that are in use: see host.Tenant.
+// Scopes returns the engine scopes (key prefixes with their own sequences of LSNs) of all books: see
+// host.Tenant.
 func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, 'n', func(_ []byte, rec reminderBookRecord) error {
 		scopes = append(scopes, bookScope(rec.Number))
@@ -96,7 +99,7 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.Tena
 		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
 
-// Recover, Start, Stop and Leave implement host.TenantLifecycle.
+// Recover does nothing, since a crash leaves nothing to finish: see host.TenantLifecycle.
 func (m *reminderTenantState) Recover(context.Context) error { return nil }
 
 // Start makes the tenant over this engine the current one: see host.TenantLifecycle.
@@ -198,8 +201,8 @@ func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
 	return nil
 }
 
-// Clocks, Hold, Latest, Expired and Moved implement host.ClockedData. The times of all reminders come from
-// the server's clock.
+// Clocks returns nil: the tenant has no clocks of its own, since the times of all reminders come from the
+// server's clock. See host.ClockedData.
 func (m *reminderTenantState) Clocks() []*host.Clock { return nil }
 
 func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
@@ -227,8 +230,8 @@ func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 	return host.StoredMoment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
-// Expired returns the latest deadline that has passed and is later than the moment to: see
-// host.ClockedData.
+// Expired returns the latest deadline of a stored reminder that has passed and is later than to, or the
+// zero value if there is none: see host.ClockedData.
 func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {

@@ -40,8 +40,8 @@ func (m *reminderTenantState) book(name string) (*reminderBook, error) {
 	return nil, ErrNoBook
 }
 
-// Add writes a reminder that is due after in milliseconds, and returns its number, which is an LSN of its
-// book.
+// Add writes a reminder to the book called name. It is due in milliseconds from now. Add returns the
+// reminder's number, which is an LSN of the book.
 func (t *ReminderTenant) Add(ctx context.Context, name, text string, in int64) (id uint64, err error) {
 	m := t.live.Load()
 	b, err := m.book(name)

@@ -14,17 +14,18 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The verbs that a ConcurrentOperation has in addition to those of a Step.
+// The verbs that only a ConcurrentOperation has. It can also have some of those of a Step.
 const (
 	Advance = "advance" // seconds: the clock advances
 	Back    = "back"    // seconds: the clock is set back, if the store permits it
 )
 
-// ConcurrentOperation is an operation that runs concurrently with a step: a Sweep, a List, an Advance, a
-// Back, a Default, a Reindex or a Split. It runs in a gap of the step, that is, at one of the step's calls
-// of the engine. Gaps are numbered from 0. If the operation would have to wait for a lock in its gap, it
-// runs in the first later gap in which it need not wait, or at the latest after the step. An operation that
-// changes something runs after the concurrent operations before it.
+// ConcurrentOperation is an operation that runs while a step of a history runs: a sweep of the reaper, a
+// list, a move of the clock forwards or back, a change of the default TTL or of the indexing policy, or a
+// split. It runs in a gap of the step, that is, at one of the step's calls of the engine; gaps are
+// numbered from 0. If it would have to wait for a lock there, it runs in the first later gap in which it
+// need not wait, or at the latest after the step. An operation that changes something runs after the
+// concurrent operations before it.
 type ConcurrentOperation struct {
 	Gap  int
 	Verb string

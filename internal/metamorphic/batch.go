@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// A batch is one step, so that a history stays a list. Its first argument is Atomic, Bulk or Stop. The
-// other arguments are operations as verb:key, or replace:key:id for one that gives the item another id. All
+// The kinds of batches. A batch is one step of a history, whose first argument is its kind. The other
+// arguments are operations as verb:key, or replace:key:id for one that gives the item another id. All
 // documents in it use the step's own ttl, u and v.
 //
 //	at 7 batch atomic create:a@x patch:b@x delete:c@x ttl=5 v=3

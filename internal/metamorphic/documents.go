@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// The words of random documents and random queries. They are few, so that queries find documents. They are
-// JSON tokens without blanks: strings with a common prefix of the length at which index terms are cut,
-// strings whose order by code points differs from that of other collations, numbers that a double cannot
-// distinguish, and zeros of both signs.
+// numbers returns the small numbers of random documents and queries, as JSON tokens. They are few and some
+// are repeated, so that queries find documents; they include a zero with a sign and numbers written with a
+// fraction.
 func numbers() []string {
 	return []string{"0", "1", "2", "3", "1", "2", "1", "2", "2.5", "-1", "-0.0", "1.0", "10", "-7"}
 }

@@ -109,7 +109,7 @@ func (g *historyGenerator) step(i int) Step {
 	return s
 }
 
-// query draws a query step with the time of the last step.
+// query draws a step of a history that runs a random query, at the time of the last step.
 func (g *historyGenerator) query() Step {
 	s := Step{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
 	g.scope(&s)
@@ -123,7 +123,8 @@ func (g *historyGenerator) key() string {
 	return pick(g.r, "a", "a", "b", "c") + "@" + pick(g.r, g.partitions...)
 }
 
-// batch draws a batch, mostly of items of one partition.
+// batch makes s a batch of one to five random operations, mostly on items of one partition. i is the value
+// of the property v in its documents.
 func (g *historyGenerator) batch(s *Step, i int) {
 	g.values(s, i)
 	s.Args = []string{pick(g.r, Atomic, Atomic, Bulk, Bulk, Stop)}
@@ -159,7 +160,8 @@ func (g *historyGenerator) document(s *Step, i int) {
 	}
 }
 
-// values draws the usual members of a document.
+// values sets the ttl, the property from which it counts, and the properties u and v of the document of s.
+// v is i, which differs in each step; the others are random.
 func (g *historyGenerator) values(s *Step, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {

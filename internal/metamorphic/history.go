@@ -25,7 +25,7 @@ type HistoryConfig struct {
 	// Between permits acts, which run in the gaps of a step: see ConcurrentOperation.
 	Between bool
 	// Doors is the number of stores over one engine, like several servers, that execute the steps in turn;
-	// 0 is 1.
+	// 0 means 1.
 	Doors int
 }
 

@@ -38,7 +38,7 @@ func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
 	return b
 }
 
-// callerRoleContextKey is the key of a context value that identifies the caller of the engine: a
+// callerRoleContextKey is the key of the context value that identifies the caller of the engine: an
 // engineCallerRole, or the *runningOperation of a concurrent operation.
 type callerRoleContextKey struct{}
 
@@ -71,8 +71,9 @@ func (b *interleaver) during(gap func(), operation func() (string, error)) (stri
 	return operation()
 }
 
-// arrive is called before each engine call. It returns an error if the caller is a background loop that has
-// been ended.
+// arrive is called before each engine call. For the interrupted operation it runs the concurrent
+// operations that are due. A background loop waits until that operation has ended; if the loop must give
+// up its lock, arrive returns engine.ErrRead.
 func (b *interleaver) arrive(ctx context.Context) error {
 	switch ctx.Value(callerRoleContextKey{}) {
 	case operating:

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A history that was printed and read again is the same history.
+// TestStepsRoundTrip checks that parsing the text of a random history gives the same history.
 func TestStepsRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -40,7 +40,8 @@ func TestBadSteps(t *testing.T) {
 	}
 }
 
-// Random histories must do everything: each verb, each outcome.
+// TestHistoriesReachEverything checks that random histories contain each verb with each kind of result at
+// least three times.
 func TestHistoriesReachEverything(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(250) {
@@ -86,7 +87,8 @@ func TestHistoriesReachEverything(t *testing.T) {
 	}
 }
 
-// What a step meets in its gaps comes before it or behind it, and an answer that fits neither is none.
+// TestAnswersOfInterruptedSteps checks which answers the model accepts for a step with concurrent
+// operations: those that are correct before, between or after them, and no others.
 func TestAnswersOfInterruptedSteps(t *testing.T) {
 	steps := func(text string) []Step {
 		list, err := ParseSteps(text)
@@ -124,7 +126,8 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 	}
 }
 
-// A history is cut down to the acts that matter.
+// TestShrinkTakesActsOut checks that Shrink also removes concurrent operations that are not needed for a
+// failure.
 func TestShrinkTakesActsOut(t *testing.T) {
 	list, err := ParseSteps(
 		"read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
@@ -141,7 +144,8 @@ func TestShrinkTakesActsOut(t *testing.T) {
 	}
 }
 
-// faultyModel is a model as the subject, with something wrong in it.
+// faultyModel is a Subject with a deliberate fault: a Model whose steps, state or answers are changed by
+// bend and after.
 type faultyModel struct {
 	*Model
 	bend  func(*Model, *Step)         // changes the step before it is done
@@ -162,7 +166,8 @@ func (f faultyModel) Do(s Step) (string, error) {
 func (f faultyModel) RangeOf(string) int { return 0 }
 func (f faultyModel) Close() error       { return nil }
 
-// The histories are worth something if they find the mistakes that stores are known to make.
+// TestHistoriesFindFaults checks that random histories find each of a list of deliberate faults, and that
+// Shrink reduces the failing history to a few steps.
 func TestHistoriesFindFaults(t *testing.T) {
 	var dead []*modelItem // whom a query must not see
 	for name, fault := range map[string]faultyModel{
@@ -262,7 +267,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 	}
 }
 
-// last is the item inserted last.
+// last returns the item that was inserted last, or nil.
 func (w *Model) last() *modelItem {
 	if len(w.items) == 0 {
 		return nil

@@ -51,7 +51,7 @@ type interleaving struct {
 }
 
 // applyAct applies a concurrent operation to the model of each interleaving. A store may accept or refuse
-// that its clock is set back, so each interleaving of a Back becomes two.
+// to set its clock back, so for that operation each interleaving becomes two.
 func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
 	var next []interleaving
 	for _, y := range ways {

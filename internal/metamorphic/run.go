@@ -10,7 +10,7 @@ import (
 
 var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this seed alone, in every mode")
 
-// Subject is the system under test.
+// Subject is the system under test of a history: a store, or a deliberately faulty model.
 type Subject interface {
 	// Do executes a step and returns the answer in the format of Model.Do. It returns an error for results
 	// that are wrong with any answer: an etag that stands for two contents, or a body that was not written.
@@ -67,9 +67,9 @@ func run(h History, sub Subject) error {
 	return nil
 }
 
-// Check runs the random histories of successive seeds. Each runs in a few of the modes, taken in turn from a
-// shuffled list, so that all modes run with all kinds of containers. Before these it runs the seeds of
-// keptSeeds for these modes. On a failure it prints the seed and a shortened history.
+// Check runs the random histories of successive seeds against the store that open returns. Each history
+// runs in a few of the modes, taken in turn from a shuffled list. Check first runs the seeds of earlier
+// failures (keptSeeds). On a failure it prints the seed and a shortened history.
 func Check(t *testing.T, modes []HistoryMode, open SubjectOpener) {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -105,7 +105,7 @@ func checkSeed(t *testing.T, seed uint64, m HistoryMode, open SubjectOpener) {
 	}
 }
 
-// random is the random history of a seed in a mode.
+// random returns the random history of a seed with the conditions of a mode.
 func random(seed uint64, m HistoryMode) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return m.Apply(Generate(r, stepsEach), r)

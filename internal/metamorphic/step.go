@@ -10,7 +10,7 @@ import (
 // ItemKey names an item: its id, and the name of its partition (see components for the meaning of the name).
 type ItemKey struct{ ID, Partition string }
 
-// HomePartition is the partition of a Key whose text has no partition: the key "7" is "7@p".
+// HomePartition is the partition of an item whose key is written without one: the key "7" is "7@p".
 const HomePartition = "p"
 
 // String formats the key as id, or id@partition.
@@ -54,13 +54,14 @@ const (
 	Split   = "split"  // partition: split the range that holds it
 )
 
-// Step is one operation at one moment.
+// Step is one operation of a history, with the moment at which it runs.
 type Step struct {
 	At   int64    // milliseconds since the history began
 	Verb string   // one of the verbs above
 	Args []string // the arguments of the verb: keys, the name of a cursor, a partition, a default
 
-	// The document: JSON tokens; empty is absent. For a list, U restricts it to items whose "u" is U.
+	// TTL, U and V are the properties ttl, u and v of the document that is written, as JSON tokens; an
+	// empty one is left out. For a list, U restricts it to items with this value of u.
 	TTL, U, V string
 	Base      string // a token, or +n: the second n of the history
 	Extra     string // one more property, name:token
@@ -69,16 +70,17 @@ type Step struct {
 	NoKey     bool   // the partition key is not sent
 	As        string // the id in the document of a replace, if it differs
 
-	// Preconditions: cur (the etag that the last write of this key returned), cur-bare (without its quotes),
-	// cur-weak, old (the one before), bogus, *, or empty.
+	// IfMatch and IfNoneMatch are the preconditions of the step: cur (the etag that the last write of this
+	// key returned), cur-bare (without its quotes), cur-weak, old (the one before), bogus, *, or empty for
+	// none.
 	IfMatch, IfNoneMatch string
 
 	Query // the query of an Ask; SELECT is its first word
 
-	// The scope of a list or a query: at most one of In, Range and EPK is set. In is the key of the partition
-	// that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a partition: the partition
-	// range that holds it is read. EPK is an effective partition key: two requests read what lies below it,
-	// and then the rest.
+	// In, Range and EPK are the scope of a list or a query; at most one of them is set. In is the key of
+	// the partition that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a
+	// partition: the partition range that holds it is read. EPK is an effective partition key: two
+	// requests read what lies below it, and then the rest.
 	In, Range, EPK string
 	Page           int // items per page; 0 is the store's default
 

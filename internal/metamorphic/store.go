@@ -38,8 +38,8 @@ func OpenStore(c HistoryConfig, openEngine func() (engine.Engine, error)) (Subje
 	return s, nil
 }
 
-// storeInstance is one of several stores over one engine, and its handle of the container; nil until it is
-// used.
+// storeInstance is one of several stores over one engine, with its handle of the container. The handle is
+// nil until the store is used.
 type storeInstance struct {
 	db *store.DB
 	c  *store.Container
@@ -249,7 +249,7 @@ func (s *testedStore) reopen() error {
 	return s.find()
 }
 
-// Close runs the store's own check, before and after a sweep, and closes the store.
+// Close runs the store's consistency check (DB.Check), before and after a sweep, and closes the store.
 func (s *testedStore) Close() error {
 	if s.db == nil {
 		return nil // a reopen has failed, and the error has been reported

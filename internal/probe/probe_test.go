@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestProbes: each phase of a server has its answers, on each of its listeners.
+// TestProbes checks the responses to probes in each phase of a server, on two listeners.
 func TestProbes(t *testing.T) {
 	var listeners []net.Listener
 	for range 2 {
@@ -66,7 +66,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// failingListener is a listener that accepts nobody.
+// failingListener is a listener whose Accept closes the channel asked and fails.
 type failingListener struct {
 	net.Listener
 	asked chan struct{}
@@ -79,7 +79,7 @@ func (f failingListener) Accept() (net.Conn, error) {
 	return nil, errAccept
 }
 
-// TestListenerFails: the error that ended a listener is returned by Close.
+// TestListenerFails checks that Close returns the error with which a listener has failed.
 func TestListenerFails(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

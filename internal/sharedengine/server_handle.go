@@ -27,7 +27,8 @@ type serverHandle struct {
 // Shared reports that other processes may have the data open at the same time.
 func (s *serverHandle) Shared() bool { return true }
 
-// Update implements engine.Engine. It reports the commit to the other servers.
+// Update runs fn as one transaction in scopes, as engine.Engine does, and reports the commit to the other
+// servers.
 func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := s.ClockReportingEngine.Update(ctx, scopes, fn, ahead...)

@@ -51,13 +51,15 @@ func (e *ClockReportingEngine) tell() int64 {
 	return now.UnixMicro()
 }
 
-// View implements engine.Engine.
+// View runs fn over one snapshot, as engine.Engine does. The positions that the Reader returns contain the
+// time of the clock at the beginning of the call.
 func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	now := e.tell()
 	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(clockReportingReader{r, now}) })
 }
 
-// Update implements engine.Engine.
+// Update runs fn as one transaction in scopes, as engine.Engine does. The positions that it returns
+// contain the time of the clock when fn began.
 func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var now int64
@@ -71,7 +73,8 @@ func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn f
 	return at, err
 }
 
-// Get implements engine.Getter.
+// Get returns the newest committed value of a key, as engine.Getter does. The position that it returns
+// contains the time of the clock before the read.
 func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition,
 	error) {
 	now := e.tell()
@@ -89,7 +92,7 @@ func (r clockReportingReader) Positions(scopes [][]byte) ([]engine.ScopePosition
 	return timed(r.Reader, scopes, r.now)
 }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch passes the keys on to the wrapped Reader if that implements engine.Prefetcher.
 func (r clockReportingReader) Prefetch(keys [][]byte) { prefetch(r.Reader, keys) }
 
 type clockReportingTxn struct {
@@ -101,10 +104,11 @@ func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, e
 	return timed(t.Txn, scopes, t.now)
 }
 
-// Prefetch implements engine.Prefetcher.
+// Prefetch passes the keys on to the wrapped Txn if that implements engine.Prefetcher.
 func (t clockReportingTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
 
-// SetFresh implements engine.NewKeySetter.
+// SetFresh sets a key that is probably not stored yet: by the wrapped Txn's SetFresh if it has one
+// (engine.NewKeySetter), otherwise by Set.
 func (t clockReportingTxn) SetFresh(key, value []byte) {
 	if f, ok := t.Txn.(engine.NewKeySetter); ok {
 		f.SetFresh(key, value)

@@ -12,8 +12,8 @@ type queryCase struct {
 	Error            *struct{ Code string }
 }
 
-// wrong reports whether the text of the case is not a query. Cases of other errors are queries that cannot be
-// answered.
+// wrong reports whether the text of the case has a syntax error. Cases with other errors have a valid
+// syntax and fail only when the query is prepared or run.
 func (c *queryCase) wrong() bool {
 	return c.Error != nil && (c.Error.Code == CodeSyntax || c.Group == "errors-syntax")
 }
@@ -49,7 +49,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// wantError checks that err is an *Error whose place lies in the text.
+// wantError checks that err is an *Error whose Start and End are the position of its token in the text.
 func wantError(t *testing.T, id, text string, err error) {
 	t.Helper()
 	e, ok := err.(*Error)
@@ -63,7 +63,8 @@ func wantError(t *testing.T, id, text string, err error) {
 	}
 }
 
-// roundTrip checks that what Print writes is the same query and prints the same.
+// roundTrip checks that parsing the text that Print writes for q gives the same tree, and that Print
+// writes the same text for that tree.
 func roundTrip(t *testing.T, q *Query) {
 	t.Helper()
 	text := Print(q)

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// What parses prints as something that parses to the same tree and prints the same; what does not has an
-// error whose place is in the text.
+// FuzzParse checks that a text that is accepted passes roundTrip, and that any other text gets a
+// *SizeLimitError, or an *Error whose position is in the text.
 func FuzzParse(f *testing.F) {
 	for _, c := range queryCases(f) {
 		f.Add(c.Query)

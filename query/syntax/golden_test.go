@@ -9,15 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/datatest"
 )
 
-// The commands of the golden files, each with a text as its input:
+// TestGolden runs the commands of the golden files, each with a text as its input:
 //
-//	print    the canonical form, of a query or, with the argument condition, of a condition; and it must be a fixpoint
+//	print    the canonical form of a query or, with the argument condition, of a condition, which is reparsed
 //	each     the canonical form of each line's expression
 //	errors   the error of each line
 //	error    the error of the whole input
-//	spans    each node with the part of the text that it was read from
+//	spans    each node with the part of the text that it was parsed from
 //
-// With the flag lenient they are read by ParseLenient, with the flag condition by ParseCondition.
+// With the flag lenient they are parsed by ParseLenient, with the flag condition by ParseCondition.
 func TestGolden(t *testing.T) {
 	datatest.Walk(t, "testdata", func(t *testing.T, c *datatest.Case) string {
 		text := strings.TrimSuffix(c.Input, "\n")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// nested is a query with n times open before the operand and n times closing behind it.
+// nested returns a query whose operand 1 follows n times the text open and precedes n times the text
+// closing.
 func nested(open string, n int, closing string) string {
 	return "SELECT VALUE " + strings.Repeat(open, n) + "1" + strings.Repeat(closing, n)
 }
@@ -41,7 +42,7 @@ func TestNotUTF8(t *testing.T) {
 	}
 }
 
-// The message of an error stays short whatever the token is.
+// TestLongToken checks that the message of an error is short even if the unexpected token is long.
 func TestLongToken(t *testing.T) {
 	_, err := Parse("SELECT '" + strings.Repeat("é", 10000))
 	var e *Error
@@ -53,8 +54,8 @@ func TestLongToken(t *testing.T) {
 	}
 }
 
-// However a text is nested, it is answered by a tree that is not too high or by an error, and what is
-// accepted can be printed and read again.
+// TestDepthLimit checks for each kind of nesting how many levels Parse accepts: the deepest accepted query
+// can be printed and parsed again, and a deeper one gets a *SizeLimitError.
 func TestDepthLimit(t *testing.T) {
 	for _, test := range []struct {
 		name, open, closing string
@@ -101,7 +102,8 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// Nesting that never ends is an error before its end is looked for.
+// TestDepthWithoutEnd checks that a text with half a megabyte of opening brackets or prefix operators,
+// which are never closed, gets a *SizeLimitError and does not overflow the stack.
 func TestDepthWithoutEnd(t *testing.T) {
 	for _, open := range []string{"(", "[", "{a:", "f(", "NOT ", "-", "1+(", "c[", "(SELECT ", "1?",
 		"a IN ("} {
@@ -121,7 +123,8 @@ func TestDepthWithoutEnd(t *testing.T) {
 	}
 }
 
-// Programs write chains of any length, with and without parentheses.
+// TestLongChains checks that chains of 30,000 operands or elements, such as a OR a OR a, are accepted, and
+// that their trees are flat.
 func TestLongChains(t *testing.T) {
 	const n = 30000
 	chain := func(operand, between string) string { return strings.Repeat(operand+between, n-1) + operand }
@@ -158,7 +161,8 @@ func measure(n Node, level int, height *int) {
 	each(n, func(child Node) { measure(child, level+1, height) })
 }
 
-// Many chains inside each other, each short of what would be printed without its parentheses.
+// TestNestedChains checks that 400 nested chains of AND and OR can be printed and parsed again. Each chain
+// is short enough to be printed with parentheses around every pair.
 func TestNestedChains(t *testing.T) {
 	text := "a"
 	for i := range 400 {

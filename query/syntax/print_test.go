@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// What a rewrite builds prints as a query plan would, even where Parse builds another tree.
+// TestPrintMade checks the text that PrintExpr writes for nodes that Parse never builds but a rewrite may,
+// such as a Literal with a negative number or an array.
 func TestPrintMade(t *testing.T) {
 	c := &Ident{Name: "c"}
 	and := func(x, y Expr) Expr { return &Logical{Op: And, Terms: []Expr{x, y}} }

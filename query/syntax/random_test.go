@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Whatever tree can be built comes back from its text.
+// TestRandomTrees checks that parsing the text that Print writes for a random tree gives the same tree.
 func TestRandomTrees(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := treeGenerator{rt}

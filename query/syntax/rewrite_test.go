@@ -2,7 +2,8 @@ package syntax
 
 import "testing"
 
-// TestRewriteQuery replaces a name wherever an expression can stand, and leaves the query as it was.
+// TestRewriteQuery replaces a name at every place where an expression can stand, and checks the result and
+// that the original query is unchanged.
 func TestRewriteQuery(t *testing.T) {
 	q, err := Parse(`SELECT x, {a: x, b: [x, -x]}.a, f(x ? x : x ?? 1) AS f, x.y[x.z]
 		FROM c JOIN d IN x.list JOIN (SELECT VALUE x) e
@@ -55,7 +56,8 @@ ORDER BY c.x DESC, g(c.x) ASC`
 	}
 }
 
-// What is the same is shared; nothing else is.
+// TestRewriteExprSharesWhatStays checks that the result of RewriteExpr contains the original nodes
+// wherever nothing below them was replaced.
 func TestRewriteExprSharesWhatStays(t *testing.T) {
 	q, err := Parse("SELECT VALUE [c.a, c.b + 1] FROM c")
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// tree writes all that a query consists of, but for the spans, by another way than Print does.
+// tree returns the structure of a query as text, without the spans. Tests compare trees by it; it does not
+// use Print.
 func tree(n Node) string {
 	var b strings.Builder
 	var write func(Node)
@@ -24,8 +25,8 @@ func tree(n Node) string {
 	return b.String()
 }
 
-// ownFields writes what a node holds besides other nodes, and which of its children are there where that is
-// not plain.
+// ownFields returns the fields of a node that are not nodes themselves, and which of its optional children
+// are present, as text.
 func ownFields(n Node) string {
 	switch n := n.(type) {
 	case *Query:

@@ -54,7 +54,8 @@ func TestPathOf(t *testing.T) {
 	}
 }
 
-// An index that a program made may be negative.
+// TestPathOfNegative checks that PathOf does not accept a negative index, which a node that was not parsed
+// can have.
 func TestPathOfNegative(t *testing.T) {
 	e := &IndexExpr{X: &Ident{Name: "c"}, I: &Literal{Value: jsondoc.NumberValue(-1)}}
 	if _, _, ok := PathOf(e); ok {
@@ -62,7 +63,8 @@ func TestPathOfNegative(t *testing.T) {
 	}
 }
 
-// Walk comes to every node, parents first, children in the order of the text.
+// TestWalkOrder checks that Walk visits parents before their children, and children in the order of the
+// text.
 func TestWalkOrder(t *testing.T) {
 	for _, c := range queryCases(t) {
 		q, err := Parse(c.Query)

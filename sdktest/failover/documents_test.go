@@ -13,7 +13,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// documentWorkload is what clients know of the documents.
+// documentWorkload holds the clients that write documents, what was acknowledged to them, and the
+// violations that they have noticed.
 type documentWorkload struct {
 	writers []*writer
 	acks    ackStatistics
@@ -22,7 +23,9 @@ type documentWorkload struct {
 	full    atomic.Int64 // operations that were refused because the disk of the database is full
 }
 
-// modelDocument is a document of one writer. n counts the changes since its creation; 0: there is none.
+// modelDocument is the expected state of a document. n is the value of its property n, which each change
+// increases by one; 0 means that it does not exist. open is set if the outcome of the last operation is
+// unknown.
 type modelDocument struct {
 	id      string
 	n       int
@@ -31,8 +34,8 @@ type modelDocument struct {
 	open    bool
 }
 
-// writer changes its own documents, one operation at a time. A document with an unknown outcome is not
-// changed any more.
+// writer is a client that creates and changes its own documents, one operation at a time. It does not
+// change a document any more if the outcome of an operation on it is unknown.
 type writer struct {
 	load      *workload
 	server    *server
@@ -54,7 +57,7 @@ func (w *writer) run() {
 	}
 }
 
-// pick returns a document whose state is known, or a new one.
+// pick returns one of the writer's documents, the outcome of whose last operation is known, or a new one.
 func (w *writer) pick(rng *rand.Rand) *modelDocument {
 	if len(w.documents) > 0 && rng.IntN(3) > 0 {
 		if d := w.documents[rng.IntN(len(w.documents))]; !d.open {
@@ -66,8 +69,9 @@ func (w *writer) pick(rng *rand.Rand) *modelDocument {
 	return d
 }
 
-// change runs one operation. Each of them shows if it is done twice: a second create finds the document, a
-// second replace another etag, and a second increment another number.
+// change creates, replaces or increments a document. If the server executes the operation twice, this is
+// noticed: a second create finds the document, a second replace another etag, and a second increment
+// another number.
 func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *modelDocument,
 	rng *rand.Rand) (next int, etag azcore.ETag, err error) {
 	pk := azcosmos.NewPartitionKeyString(w.name())
@@ -96,7 +100,8 @@ func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *mod
 	return next, r.ETag, err
 }
 
-// note records the outcome of an operation.
+// note records the outcome of an operation on a document: acknowledged, unknown, refused, or a violation
+// if the response is none of those that a failure may cause. next is the document's n if it has succeeded.
 func (w *writer) note(d *modelDocument, next int, etag azcore.ETag, err error) {
 	var answer *azcore.ResponseError
 	switch {
@@ -115,7 +120,8 @@ func (w *writer) note(d *modelDocument, next int, etag azcore.ETag, err error) {
 	w.load.rest()
 }
 
-// checkDocuments compares the documents that each server has with what its clients know.
+// checkDocuments compares the documents that each server returns with those that the writers expect, and
+// fails the test if acknowledged writes are missing or an operation was executed twice.
 func (l *workload) checkDocuments() {
 	r := &l.result
 	for _, w := range l.documents.writers {
@@ -153,7 +159,7 @@ func (l *workload) checkDocuments() {
 	}
 }
 
-// list returns all documents that a server has.
+// list returns the value of n of each document that a server returns, by id.
 func (l *workload) list(s *server) map[string]int {
 	c := s.container(l.t)
 	has := map[string]int{}

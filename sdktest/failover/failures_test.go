@@ -10,10 +10,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// settled is how many acknowledgements of each kind a load gets before and after a failure.
+// settled is the number of acknowledged operations on documents, and as many on messages, for which a test
+// waits before and after it causes a failure.
 const settled = 100
 
-// gapLimit checks the longest time without an acknowledgement.
+// gapLimit fails the test if more than limit has passed between two acknowledged operations since the last
+// call of gaps.
 func (l *workload) gapLimit(round int, limit time.Duration) {
 	l.t.Helper()
 	gap := l.gaps()
@@ -24,7 +26,8 @@ func (l *workload) gapLimit(round int, limit time.Duration) {
 	}
 }
 
-// PostgreSQL is killed and started again in place.
+// TestDatabaseCrash kills PostgreSQL under load and starts it again. Clients must continue within 15
+// seconds.
 func TestDatabaseCrash(t *testing.T) {
 	n := rounds(t)
 	d := newPostgresServer(t, newFolder(t))
@@ -40,8 +43,8 @@ func TestDatabaseCrash(t *testing.T) {
 	l.finish()
 }
 
-// Mayfly is killed while its clients receive and write; the other servers continue, and so does the killed
-// one when it has been started again.
+// TestServerCrash kills one of three Mayfly servers under load. The clients of the others must continue,
+// and the killed server is started again.
 func TestServerCrash(t *testing.T) {
 	n := rounds(t) * 5
 	d := newPostgresServer(t, newFolder(t))
@@ -58,8 +61,9 @@ func TestServerCrash(t *testing.T) {
 	l.finish()
 }
 
-// Mayfly is stopped while it holds the locks of transactions. The other server waits for them only until the
-// database ends the transactions. Then the stopped one continues.
+// TestServerStopped suspends one of two Mayfly servers by SIGSTOP while it may hold locks in the database.
+// The other one must wait for them only until the database ends the transactions. Then the first one
+// resumes.
 func TestServerStopped(t *testing.T) {
 	n := rounds(t)
 	d := newPostgresServer(t, newFolder(t))
@@ -76,7 +80,8 @@ func TestServerStopped(t *testing.T) {
 	l.finish()
 }
 
-// No standby confirms commits for a while: they wait, and clients hear that their outcome is unknown.
+// TestNoStandby makes PostgreSQL wait for a synchronous standby that does not exist. Commits then wait,
+// and clients must be told that the outcome of their write is unknown.
 func TestNoStandby(t *testing.T) {
 	n := rounds(t)
 	d := newPostgresServer(t, newFolder(t))
@@ -98,7 +103,8 @@ func TestNoStandby(t *testing.T) {
 	l.finish()
 }
 
-// What one server defines, the next request to another finds, also if many come at once.
+// TestDefinitionsAtOnce checks that a container that was created or recreated through one server can at
+// once be used through another, also by concurrent requests.
 func TestDefinitionsAtOnce(t *testing.T) {
 	n := rounds(t) * 10
 	d := newPostgresServer(t, newFolder(t))
@@ -146,7 +152,8 @@ func recreate(t *testing.T, db *azcosmos.DatabaseClient, id string) {
 	must(t, err)
 }
 
-// A server ends in time when it is told to, also while the database hangs or is gone.
+// TestStopWithoutDatabase checks that a server that is told to stop ends within 15 seconds while the
+// database hangs or is gone.
 func TestStopWithoutDatabase(t *testing.T) {
 	rounds(t)
 	const limit = 15 * time.Second

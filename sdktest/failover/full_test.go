@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The disk of the database becomes full. Writes are refused, nothing that was acknowledged is lost, and when
-// there is room again clients continue.
+// TestDatabaseDiskFull fills the disk of the database under load. Writes must be refused, no acknowledged
+// write may be lost, and clients must continue when there is room again.
 func TestDatabaseDiskFull(t *testing.T) {
 	n := rounds(t)
 	dir := newFolder(t)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// workload is clients of some servers, which work until the load ends.
+// workload is a set of clients that write documents and send and receive messages on some servers, until
+// finish is called.
 type workload struct {
 	t       *testing.T
 	servers []*server
@@ -23,7 +24,8 @@ type workload struct {
 	result    testResult
 }
 
-// testResult is what a test has found out, which it logs as a table.
+// testResult holds the counts of a test, such as lost and repeated operations, which are logged as a
+// table.
 type testResult struct {
 	acknowledged, unknown int // operations
 	lost                  int // acknowledged operations that have not happened
@@ -48,7 +50,8 @@ const (
 	receivers       = 4
 )
 
-// newWorkload starts clients of n servers on a database. url is the address at which mayfly check finds it.
+// newWorkload starts n servers on a database, and clients that use them. url is the address of the
+// database for the command mayfly check at the end.
 func newWorkload(t *testing.T, n int, database, url string) *workload {
 	t.Helper()
 	l := &workload{t: t, servers: startServers(t, n, database), url: url}
@@ -72,7 +75,8 @@ func newWorkload(t *testing.T, n int, database, url string) *workload {
 	return l
 }
 
-// progress waits until clients of both kinds have got more acknowledgements.
+// progress waits until the number of acknowledged operations has grown by more, for documents and for
+// messages.
 func (l *workload) progress(more int64) {
 	l.t.Helper()
 	documents, messages := l.documents.acks.count()+more, l.messages.acks.count()+more
@@ -82,10 +86,11 @@ func (l *workload) progress(more int64) {
 	})
 }
 
-// gaps returns the longest time without an acknowledgement of either kind since the last call.
+// gaps returns the longest time between two acknowledged operations on documents, or on messages, since
+// its last call.
 func (l *workload) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
 
-// restart begins to measure gaps now.
+// restart makes the measurement of the time without acknowledged operations begin now.
 func (l *workload) restart() {
 	l.documents.acks.restart()
 	l.messages.acks.restart()
@@ -102,7 +107,8 @@ func (l *workload) failOnFaults() {
 	}
 }
 
-// finish ends the load and compares what the servers have with what was acknowledged.
+// finish stops the clients, compares the data on all servers with the acknowledged operations, stops the
+// servers and runs mayfly check.
 func (l *workload) finish() {
 	l.t.Helper()
 	l.end()
@@ -119,7 +125,7 @@ func (l *workload) finish() {
 	}
 }
 
-// rest is what a client does after an error, before it tries something else.
+// rest waits for 20 milliseconds, or until the load ends. A client calls it after an error.
 func (l *workload) rest() {
 	select {
 	case <-l.life.Done():
@@ -127,7 +133,7 @@ func (l *workload) rest() {
 	}
 }
 
-// ackStatistics counts acknowledgements and measures the time between them.
+// ackStatistics counts acknowledged operations and measures the longest time between two of them.
 type ackStatistics struct {
 	mu      sync.Mutex
 	n       int64
@@ -145,7 +151,7 @@ func (a *ackStatistics) add() {
 	a.n, a.last = a.n+1, now
 }
 
-// restart begins to measure a gap now.
+// restart makes the measurement of the time between acknowledged operations begin now.
 func (a *ackStatistics) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -158,7 +164,7 @@ func (a *ackStatistics) count() int64 {
 	return a.n
 }
 
-// gap returns the longest time between two acknowledgements since the last call.
+// gap returns the longest time between two acknowledged operations since its last call.
 func (a *ackStatistics) gap() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,7 +173,8 @@ func (a *ackStatistics) gap() time.Duration {
 	return longest
 }
 
-// violationList collects broken promises.
+// violationList collects descriptions of violations that clients notice, such as an unexpected response.
+// It is safe for concurrent use.
 type violationList struct {
 	mu   sync.Mutex
 	list []string

@@ -10,7 +10,8 @@ import (
 	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// messageWorkload is what clients know of the messages.
+// messageWorkload holds what the clients have observed of each message, by id, and the violations that
+// they have noticed.
 type messageWorkload struct {
 	mu     sync.Mutex
 	known  map[string]*modelMessage
@@ -18,7 +19,7 @@ type messageWorkload struct {
 	faults violationList
 }
 
-// modelMessage is what clients know of one message.
+// modelMessage is what the clients have observed of one message.
 type modelMessage struct {
 	acked     bool      // its sender was told that it is stored
 	ending    bool      // a receiver has asked to complete it
@@ -26,7 +27,8 @@ type modelMessage struct {
 	locks     []lockInterval
 }
 
-// lockInterval is a time for which a receiver has had the lock of a message, by the servers' time.
+// lockInterval is the time from began to ends in which a receiver had the lock of a message, by the
+// server's clock.
 type lockInterval struct {
 	receiver    int
 	began, ends time.Time
@@ -37,7 +39,7 @@ func (l lockInterval) String() string {
 		l.ends.Format(time.StampMilli))
 }
 
-// change changes what is known of a message.
+// change calls fn, with m locked, to change what is recorded of the message with this id.
 func (m *messageWorkload) change(id string, fn func(*modelMessage)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +58,8 @@ func (l *workload) send(s *server, number int) {
 	}
 }
 
-// sendOver sends over one connection until there is an error.
+// sendOver sends messages over one connection to a server, until there is an error or the load ends. Their
+// ids begin with name.
 func (l *workload) sendOver(s *server, name string) {
 	c := s.bus(l.t)
 	defer closeClient(c)
@@ -117,8 +120,9 @@ func (l *workload) receiveOver(s *server, number int) {
 	}
 }
 
-// received notes that a receiver has got a message. What is judged is when the lock began, not when the
-// message came: it may have come to the client long before the client looked.
+// received records that the receiver with the number by has received a message. It is a violation if the
+// lock began after the message was completed, or overlaps another lock of the message. The beginning of
+// the lock is compared, since the client may have read the message from the connection much later.
 func (l *workload) received(r *sb.ReceivedMessage, by int) {
 	has := lockInterval{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
 	l.messages.change(r.MessageID, func(m *modelMessage) {
@@ -141,7 +145,8 @@ func closeClient(c *sb.Client) {
 	_ = c.Close(ctx) // its connection may be broken
 }
 
-// checkMessages takes all messages out and compares them with what the clients know.
+// checkMessages receives all messages that are left, and fails the test if an acknowledged message is lost
+// or stored twice, or a completed one is still there.
 func (l *workload) checkMessages() {
 	left := l.drain()
 	r := &l.result
@@ -177,8 +182,8 @@ func (l *workload) checkMessages() {
 	l.t.Logf("%d messages acknowledged, %d completed", acked, completed)
 }
 
-// drain takes out all messages, from all servers in turn, and returns how often each id was there. Locked
-// ones come when their locks end.
+// drain receives and completes all messages, from all servers in turn, and returns how often each id was
+// received. A locked message is received when its lock ends.
 func (l *workload) drain() map[string]int {
 	left := map[string]int{}
 	end := time.Now().Add(time.Minute + lockTime)
@@ -192,7 +197,8 @@ func (l *workload) drain() map[string]int {
 	return left
 }
 
-// drainFrom completes what one server gives within a second.
+// drainFrom receives messages from one server and completes them, until none arrives for a second. It
+// counts them in left by id.
 func (l *workload) drainFrom(s *server, left map[string]int) {
 	c := s.bus(l.t)
 	defer closeClient(c)

@@ -13,14 +13,15 @@ import (
 	"time"
 )
 
-// patroniCluster is PostgreSQL under Patroni: a primary, a synchronous standby and one more.
+// patroniCluster is a PostgreSQL cluster of three nodes under Patroni: a primary, a synchronous standby
+// and another replica.
 type patroniCluster struct {
 	dir   string
 	etcd  int // port
 	nodes []*patroniNode
 }
 
-// patroniNode is one Patroni with its PostgreSQL.
+// patroniNode is one node of a cluster: a Patroni process and the PostgreSQL that it manages.
 type patroniNode struct {
 	name       string
 	dir        string
@@ -28,7 +29,7 @@ type patroniNode struct {
 	patroni    *process
 }
 
-// recoveryTime is how long Mayfly may take to continue when there is a new primary.
+// recoveryTime is the maximum time without acknowledged operations after a new primary has been promoted.
 const recoveryTime = 8 * time.Second
 
 // newPatroniCluster starts a cluster and waits until it has a synchronous standby.
@@ -53,7 +54,7 @@ func newPatroniCluster(t *testing.T) *patroniCluster {
 	return c
 }
 
-// settings returns the configuration of a node.
+// settings returns the Patroni configuration of a node. bin is the folder of PostgreSQL's programs.
 func (c *patroniCluster) settings(n *patroniNode, bin string) []byte {
 	user := func(name string) map[string]string {
 		return map[string]string{"username": name, "password": "secret"}
@@ -86,7 +87,7 @@ func (c *patroniCluster) start(t *testing.T, n *patroniNode) {
 	n.patroni = launch(t, c.dir, n.name+".log", program(t, "patroni"), n.dir+".yml")
 }
 
-// postmaster returns the process of a node's PostgreSQL, 0 if there is none.
+// postmaster returns the process id of a node's PostgreSQL, 0 if there is none.
 func (n *patroniNode) postmaster() int {
 	text, err := os.ReadFile(filepath.Join(n.dir, "postmaster.pid"))
 	if err != nil {
@@ -97,7 +98,7 @@ func (n *patroniNode) postmaster() int {
 	return pid
 }
 
-// stop ends all processes.
+// stop ends the Patroni and PostgreSQL processes of all nodes.
 func (c *patroniCluster) stop(t *testing.T) {
 	for _, n := range c.nodes {
 		pid := n.postmaster()
@@ -109,7 +110,7 @@ func (c *patroniCluster) stop(t *testing.T) {
 	}
 }
 
-// members returns the role of each node that any node knows of.
+// members returns the role of each running node, by name, as the first node that responds reports it.
 func (c *patroniCluster) members() map[string]string {
 	client := http.Client{Timeout: time.Second}
 	for _, n := range c.nodes {
@@ -166,7 +167,7 @@ func (c *patroniCluster) standby(t *testing.T) {
 	})
 }
 
-// url names all nodes.
+// url returns a PostgreSQL connection string that lists all nodes.
 func (c *patroniCluster) url() string {
 	var hosts []string
 	for _, n := range c.nodes {
@@ -175,8 +176,8 @@ func (c *patroniCluster) url() string {
 	return "postgres://mayfly:secret@" + strings.Join(hosts, ",") + "/postgres?sslmode=disable"
 }
 
-// leader waits for a primary other than a lost one, and for a synchronous standby, without which it commits
-// nothing. It returns the primary.
+// leader waits until the cluster has a synchronous standby and a primary that is not the node lost, and
+// returns the primary. Without a synchronous standby the primary commits nothing.
 func (c *patroniCluster) leader(t *testing.T, lost *patroniNode) (n *patroniNode) {
 	t.Helper()
 	eventually(t, time.Minute, "the cluster has a leader with a standby", func() bool {
@@ -194,10 +195,10 @@ func (n *patroniNode) signal(t *testing.T, sig syscall.Signal) {
 	must(t, signalAll(pid, sig))
 }
 
-// resume lets the PostgreSQL of a node continue after SIGSTOP, which still is a primary, under a new Patroni.
-// A watchdog ends a Patroni that has stood still for so long. It must: if Patroni 3.0 stood still between
-// reading from etcd that it is the leader and renewing that, it then overwrites the entry of the new leader,
-// which gives up its writes.
+// resume lets the PostgreSQL of a node continue after SIGSTOP, under a new Patroni process; it still
+// believes to be the primary. The old Patroni is killed, as a watchdog would do. Otherwise Patroni 3.0
+// might overwrite the entry of the new leader in etcd, if it was suspended between reading and renewing
+// its own; the new leader would then step down and lose its writes.
 func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 	t.Helper()
 	n.patroni.kill()
@@ -205,7 +206,8 @@ func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 	c.start(t, n)
 }
 
-// failover waits until a standby has been promoted and the clients have continued.
+// failover waits until a node other than lost is the primary. From then on clients must continue within
+// recoveryTime.
 func (l *workload) failover(round int, c *patroniCluster, lost *patroniNode) {
 	l.t.Helper()
 	began := time.Now()
@@ -216,8 +218,8 @@ func (l *workload) failover(round int, c *patroniCluster, lost *patroniNode) {
 	l.gapLimit(round, recoveryTime)
 }
 
-// The machine of the primary is lost: PostgreSQL and Patroni are killed, and a standby is promoted. Then the
-// machine comes back as a standby.
+// TestFailover kills PostgreSQL and Patroni of the primary, as if its machine was lost. A standby must be
+// promoted. Then the node is started again and becomes a standby.
 func TestFailover(t *testing.T) {
 	n := rounds(t)
 	c := newPatroniCluster(t)
@@ -235,7 +237,8 @@ func TestFailover(t *testing.T) {
 	l.finish()
 }
 
-// PostgreSQL is killed, and Patroni starts it again.
+// TestRestartByPatroni kills the primary PostgreSQL, which Patroni starts again. Clients must continue
+// within 30 seconds.
 func TestRestartByPatroni(t *testing.T) {
 	n := rounds(t)
 	c := newPatroniCluster(t)
@@ -251,8 +254,8 @@ func TestRestartByPatroni(t *testing.T) {
 	l.finish()
 }
 
-// The machine of the primary stands still, so that its connections stay open and nothing answers. A standby
-// is promoted. Then the machine continues under a new Patroni and becomes a standby.
+// TestFrozenPrimary suspends the processes of the primary, so that its connections stay open and do not
+// respond. A standby must be promoted. Then the node continues under a new Patroni and becomes a standby.
 func TestFrozenPrimary(t *testing.T) {
 	n := rounds(t)
 	c := newPatroniCluster(t)

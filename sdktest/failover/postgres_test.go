@@ -34,7 +34,8 @@ func newPostgresServer(t *testing.T, dir string) *postgresServer {
 	return d
 }
 
-// end ends a PostgreSQL so that it frees its shared memory, and kills it if it does not end in time.
+// end stops the PostgreSQL server with the process id postmaster, so that it frees its shared memory. If
+// ended still returns false after ten seconds, it kills the server.
 func end(postmaster int, ended func() bool) {
 	_ = signalAll(postmaster, syscall.SIGCONT) // it may stand still, or have ended
 	_ = syscall.Kill(postmaster, syscall.SIGINT)
@@ -72,7 +73,7 @@ func (d *postgresServer) start(t *testing.T) {
 	})
 }
 
-// crash ends PostgreSQL as a power cut would.
+// crash kills PostgreSQL with all its processes, so that it cannot shut down properly.
 func (d *postgresServer) crash(t *testing.T) {
 	t.Helper()
 	must(t, killAll(d.run.cmd.Process.Pid))
@@ -93,7 +94,8 @@ func (d *postgresServer) exec(t *testing.T, sql string) {
 
 func (d *postgresServer) url() string { return d.urlAt(fmt.Sprintf("127.0.0.1:%d", d.port)) }
 
-// urlAt is the address of the database by way of a proxy.
+// urlAt returns the connection string of the database with another host and port, such as those of a
+// proxy.
 func (d *postgresServer) urlAt(address string) string {
 	return "postgres://mayfly@" + address + "/postgres?sslmode=disable"
 }

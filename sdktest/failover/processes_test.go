@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 
 const roundsVariable = "MAYFLY_FAILOVER"
 
-// rounds returns how often a failure is repeated. Without the variable the test is skipped.
+// rounds returns how often a test repeats its failure: the number in the environment variable
+// MAYFLY_FAILOVER. If that is not set, it skips the test.
 func rounds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv(roundsVariable)
@@ -51,7 +52,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// eventually waits until a condition holds.
+// eventually waits until holds returns true. If that takes longer than within, the test fails; what names
+// the condition.
 func eventually(t *testing.T, within time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(within); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -79,8 +81,8 @@ func freePort(t *testing.T) int {
 	}
 }
 
-// newFolder makes a folder for the data of PostgreSQL, in memory if there is room, since there a commit does
-// not wait for a disk.
+// newFolder creates a folder for the data of PostgreSQL: in shared memory if there are more than 2 GB
+// free, since a commit does not wait for a disk there, otherwise on disk.
 func newFolder(t *testing.T) string {
 	t.Helper()
 	base := os.TempDir()
@@ -95,10 +97,11 @@ func newFolder(t *testing.T) string {
 	return dir
 }
 
-// nobody is the user and group that PostgreSQL runs as.
+// nobody is the id of the user and the group that PostgreSQL runs as.
 const nobody = 65534
 
-// program returns the path of a program, also of one of Debian's PostgreSQL. The test is skipped without it.
+// program returns the path of a program. It looks in the folders of Debian's PostgreSQL first, and then in
+// PATH. If the program is not installed, it skips the test.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
@@ -112,13 +115,14 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// process is a program that runs as nobody.
+// process is a running program, started by launch as the user nobody.
 type process struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
-// launch starts a program that runs until kill. Its output goes to a file.
+// launch starts the program at path, as the user nobody, in the folder dir. Its output is appended to the
+// file log in that folder. Environment variables are inherited.
 func launch(t *testing.T, dir, log, path string, args ...string) *process {
 	t.Helper()
 	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -137,7 +141,7 @@ func launch(t *testing.T, dir, log, path string, args ...string) *process {
 	return p
 }
 
-// show logs the end of an output if the test has failed.
+// show logs the last 2,000 bytes of a file if the test has failed.
 func show(t *testing.T, file string) {
 	if t.Failed() {
 		text, _ := os.ReadFile(file)
@@ -145,7 +149,7 @@ func show(t *testing.T, file string) {
 	}
 }
 
-// kill ends a process as a power cut would, and waits for that.
+// kill ends a process by SIGKILL and waits until it has ended.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.exited
@@ -161,8 +165,8 @@ func signalAll(parent int, sig syscall.Signal) error {
 	return nil
 }
 
-// killAll ends a process and its children as a power cut would, and waits for that: a PostgreSQL does not start
-// while a child of the one before it still uses its shared memory.
+// killAll ends a process and its children by SIGKILL and waits until all have ended, because PostgreSQL
+// does not start again while a child still uses its shared memory.
 func killAll(parent int) error {
 	if parent <= 1 { // this would be a signal to many processes
 		return fmt.Errorf("%d is no PostgreSQL", parent)
@@ -200,8 +204,8 @@ func children(parent int) (list []int) {
 	return list
 }
 
-// stateOf returns the state of a process, as ps names it, and its parent. The state is empty if the process
-// has ended, and Z if only its parent still has to take note of that.
+// stateOf returns the letter of a process's state, as ps shows it, and the id of its parent. The state is
+// "" if the process does not exist, and Z if it has ended but its parent has not waited for it.
 func stateOf(pid int) (state string, parent int) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))

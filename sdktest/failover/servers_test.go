@@ -21,21 +21,24 @@ const (
 	queueName = "q"
 	// lockTime is the lock duration of the queue.
 	lockTime = 10 * time.Second
-	// outageStatus is how the server answers while the database is lost: nothing is written.
+	// outageStatus is the status of a response while the database cannot be reached: nothing was written.
 	outageStatus = 503
-	// fullStatus is how the server answers if the database has no room: nothing is written.
+	// fullStatus is the status of a response if the disk of the database is full: nothing was written.
 	fullStatus = 507
-	// unknownStatus is how the server answers if it cannot find out whether a write has succeeded.
+	// unknownStatus is the status of a response if the server cannot find out whether a write has
+	// succeeded.
 	unknownStatus = 408
 )
 
-// server is a Mayfly process with documents and messages.
+// server is a Mayfly process under test, with endpoints for Cosmos DB and, on the port amqp, for Service
+// Bus.
 type server struct {
 	*sdktest.Server
 	amqp int
 }
 
-// startServers starts servers on a database, all at the same time, and makes a container and a queue.
+// startServers starts n servers on a database, all at the same time, and creates the container and the
+// queue of the tests.
 func startServers(t *testing.T, n int, database string) []*server {
 	t.Helper()
 	list := make([]*server, n)
@@ -73,7 +76,8 @@ func startServers(t *testing.T, n int, database string) []*server {
 	return list
 }
 
-// finish stops a server that is still running at the end of the test.
+// finish stops a server that is still running at the end of the test, and logs the end of its output if
+// the test has failed.
 func (s *server) finish(t *testing.T) {
 	if s.Running() {
 		if err := s.Stop(); err != nil {
@@ -86,7 +90,7 @@ func (s *server) finish(t *testing.T) {
 	}
 }
 
-// mayfly runs a command against the server.
+// mayfly runs a command of the program mayfly against the server, and returns its output.
 func (s *server) mayfly(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, append(args, "--url", s.URL("http"))...)
@@ -97,7 +101,7 @@ func (s *server) mayfly(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// client is a client for documents that does not try again.
+// client returns a Cosmos DB client of the server that does not retry.
 func (s *server) client(t *testing.T) *azcosmos.Client {
 	t.Helper()
 	cred, err := azcosmos.NewKeyCredential(sdktest.EmulatorKey)
@@ -115,7 +119,7 @@ func (s *server) container(t *testing.T) *azcosmos.ContainerClient {
 	return c
 }
 
-// bus is a client for messages that does not try again.
+// bus returns a Service Bus client of the server that does not retry.
 func (s *server) bus(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(fmt.Sprintf("Endpoint=sb://localhost:%d;"+

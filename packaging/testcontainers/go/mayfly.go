@@ -1,5 +1,5 @@
 // Package mayfly starts Mayfly in a container for a test, by Testcontainers: a server in memory on random
-// ports, with a clock that the test moves. A test in Go without Docker has
+// ports, with a clock that the test moves. Tests in Go can do the same without Docker: see package
 // github.com/mayflydb/mayfly/mayflytest.
 package mayfly
 

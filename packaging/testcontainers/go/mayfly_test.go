@@ -16,11 +16,12 @@ import (
 	mayfly "github.com/mayflydb/mayfly/packaging/testcontainers/go"
 )
 
-// image is what the tests run.
+// image returns the name of the image that the tests run: that in the environment variable MAYFLY_IMAGE,
+// or else that of the latest release.
 func image() string { return cmp.Or(os.Getenv("MAYFLY_IMAGE"), mayfly.Image) }
 
-// sessions makes a container whose documents have a time to live of their own, and one document of half an
-// hour.
+// sessions creates a container in which documents expire only by their own ttl, and in it one document
+// with a ttl of half an hour.
 func sessions(t *testing.T, connection string) *azcosmos.ContainerClient {
 	t.Helper()
 	client, err := azcosmos.NewClientFromConnectionString(connection, nil)
@@ -77,7 +78,8 @@ func TestSessionExpires(t *testing.T) {
 	}
 }
 
-// TestOfficialModule: the module for Microsoft's emulator takes this image in its place.
+// TestOfficialModule checks that the Testcontainers module for Microsoft's Cosmos DB emulator works with
+// Mayfly's image instead.
 func TestOfficialModule(t *testing.T) {
 	testcontainers.SkipIfProviderIsNotHealthy(t)
 	c, err := cosmosdb.Run(t.Context(), image())

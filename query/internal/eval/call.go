@@ -127,8 +127,9 @@ func (c *Compiler) values(list []syntax.Expr) []ValueFunc {
 	return values
 }
 
-// evaluate evaluates expressions, and stops if the run ends. It adds the size of the values to held; the
-// caller subtracts that size when it no longer uses the values.
+// evaluate returns the values of expressions. It stops early if the run of the query has ended with an
+// error. It adds the size of the values to held; the caller subtracts that size when it no longer uses the
+// values.
 func evaluate(f *Frame, list []ValueFunc, held *int) []jsondoc.Value {
 	values := make([]jsondoc.Value, len(list))
 	for i, x := range list {

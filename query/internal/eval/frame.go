@@ -15,10 +15,11 @@ import (
 type Env struct {
 	// Now is the result of GetCurrentDateTime and related functions if Clock is nil.
 	Now time.Time
-	// Clock is called by these functions once for each document, so that the time can differ from row to
-	// row.
+	// Clock is called once for each document, for the result of GetCurrentDateTime and related functions,
+	// so that the time can differ from row to row. If it is nil, their result is Now.
 	Clock func() time.Time
-	// result of the Static variants, such as GetCurrentDateTimeStatic: the same on all pages; zero: Now
+	// Static is the time that GetCurrentDateTimeStatic and the other Static functions return, the same on
+	// all pages of a query. If it is zero, they return Now.
 	Static time.Time
 	Random func() float64 // result of RAND, in [0, 1); nil: always 0
 	// UDF calls a user defined function of the container. An error of it ends the query. If UDF is nil, the
@@ -53,8 +54,8 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// RunState is the state that all frames of one run of a query share. After its first error, the run ends at
-// the next check of its meter.
+// RunState is the state that all frames of one run of a query share. After its first error, the run ends
+// at the next check of its limits.
 type RunState struct {
 	lang.CallContext
 	Env    Env
@@ -126,7 +127,7 @@ func (f *Frame) Enter(d source.Document) {
 	f.Run.CallContext.Stale = true
 }
 
-// document returns the item as in SELECT *.
+// document returns the current document with its system properties, as SELECT * returns it.
 func (f *Frame) document() jsondoc.Value {
 	if f.rendered.Kind() == jsondoc.Undefined && f.Item != nil {
 		f.rendered = jsondoc.Of(f.appendItem(make([]byte, 0, len(f.Body)+256)))
@@ -134,7 +135,7 @@ func (f *Frame) document() jsondoc.Value {
 	return f.rendered
 }
 
-// appendItem appends the text of the item as in SELECT *.
+// appendItem appends the text of the current document with its system properties, as SELECT * returns it.
 func (f *Frame) appendItem(dst []byte) []byte {
 	if _, ok := f.Item.(source.CompleteDocument); ok {
 		return append(dst, f.Body...)

@@ -152,8 +152,8 @@ func (g *Grouper) AddValue(one *GroupState, v jsondoc.Value) {
 	g.makeRoom()
 }
 
-// CountValues adds n further rows to every COUNT of a group that the rows belong to. It returns the group,
-// which is a new part of it if the group has been written to a file.
+// CountValues adds n to every COUNT of a group, for n further rows that belong to it. It returns the
+// group, or a new part of it if the group has been written to a file.
 func (g *Grouper) CountValues(one *GroupState, n int64) *GroupState {
 	if one.spilled {
 		g.key = append(g.key[:0], one.key...)

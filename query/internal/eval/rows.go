@@ -124,7 +124,8 @@ func (rs *CompiledBlock) BindPaths(f *Frame) {
 	}
 }
 
-// Admits reports whether those conditions hold that use no name of the block's FROM clause.
+// Admits reports whether the WHERE conditions hold that use no name of this SELECT's FROM clause. They can
+// be tested before any row is made.
 func (rs *CompiledBlock) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
@@ -212,7 +213,8 @@ func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 	return v.Kind() == jsondoc.Undefined || fn(v)
 }
 
-// SetEntry is the approximate size of a member of a set in bytes, without its text.
+// SetEntry is the approximate memory in bytes of one entry of a map or set that a query keeps, such as a
+// group or a value of DISTINCT, beside the bytes of its key.
 const SetEntry = 64
 
 // values calls fn for the value of each row of a subquery, until fn returns false.

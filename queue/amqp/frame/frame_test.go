@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// bodies are one of each, with something in every field.
+// bodies returns one value of each type of Body, with all fields set.
 func bodies() []Body {
 	symbols := []wire.Symbol{"a", "b"}
 	properties := wire.Map{{Key: wire.Symbol("k"), Value: "v"}}
@@ -75,7 +75,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestFieldCount: performatives have all their fields, and short descriptors; lists are never list0.
+// TestFieldCount checks that each body is written with all of its fields, as a list8 after a descriptor of
+// one byte.
 func TestFieldCount(t *testing.T) {
 	for b, want := range map[Body]int{&Open{}: 10, &Begin{}: 8, &Attach{}: 14, &Flow{}: 11, &Transfer{}: 11,
 		&Disposition{}: 6, &Detach{}: 3, &End{}: 1, &Close{}: 1, &Error{}: 3,
@@ -90,7 +91,8 @@ func TestFieldCount(t *testing.T) {
 	}
 }
 
-// TestShortLists: who leaves out what is null at the end is understood.
+// TestShortLists checks that Parse accepts a body whose last fields are missing, which count as null, and
+// a descriptor in the form of a symbol.
 func TestShortLists(t *testing.T) {
 	for text, want := range map[string]Body{
 		"005310c00401a10163":    &Open{ContainerID: "c", MaxFrameSize: 1<<32 - 1, ChannelMax: 1<<16 - 1},
@@ -210,7 +212,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// FuzzParse: nothing makes the parser panic, and what it reads is written so that it reads the same.
+// FuzzParse checks that no input makes Parse panic, and that a parsed body is written in a form that
+// parses to the same body.
 func FuzzParse(f *testing.F) {
 	for _, b := range bodies() {
 		f.Add(AppendValue(nil, b))

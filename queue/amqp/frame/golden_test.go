@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// TestGolden: whole frames, byte for byte.
+// TestGolden compares the encoded frame of each body with its expected bytes in hexadecimal.
 func TestGolden(t *testing.T) {
 	for name, c := range map[string]struct {
 		body    Body

@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// TestReadAhead: the frames are the same, whatever the pieces in which they come, and an end within one of
-// them is no end between two.
+// TestReadAhead checks that Reader returns the same frames whatever the sizes of the reads from the
+// connection, and that an input that ends within a frame gives io.ErrUnexpectedEOF instead of io.EOF.
 func TestReadAhead(t *testing.T) {
 	var in []byte
 	for i := range 20 {

@@ -45,7 +45,8 @@ type Modified struct {
 	Annotations       wire.Map
 }
 
-// Declared has the id of a new transaction.
+// Declared is the state of a delivery that has requested a new transaction (Declare). It has the
+// transaction's id.
 type Declared struct{ TxnID []byte }
 
 // Transactional is a state that takes effect with a transaction.

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// filled is a container with items that inherit their time to live, have one of their own, and never expire.
+// filled returns a container with three items: one inherits the default time to live, one has its own, and
+// one never expires.
 func filled(t *testing.T) *viewtest.Container {
 	t.Helper()
 	c := viewtest.New(t, 3600)
@@ -22,7 +23,7 @@ func filled(t *testing.T) *viewtest.Container {
 	return c
 }
 
-// violations counts what Container finds.
+// violations returns the violations that Container reports for c.
 func violations(t *testing.T, c *viewtest.Container) (found []error) {
 	t.Helper()
 	c.View(func(r engine.Reader) error {
@@ -38,7 +39,8 @@ func violations(t *testing.T, c *viewtest.Container) (found []error) {
 	return found
 }
 
-// TestEveryKeyCounts: a container is whole, and each of its keys is missed where it is gone.
+// TestEveryKeyCounts checks that Container reports nothing for a correct container, and a violation if any
+// one of its keys is removed.
 func TestEveryKeyCounts(t *testing.T) {
 	c := filled(t)
 	if found := violations(t, c); len(found) > 0 {
@@ -69,7 +71,8 @@ func TestEveryKeyCounts(t *testing.T) {
 	}
 }
 
-// TestStrangers: a key that no item has is found in every family.
+// TestStrangers checks that Container reports a key that belongs to no item, in every family (kind of
+// key).
 func TestStrangers(t *testing.T) {
 	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten,
 		layout.FamilyDeadline, 'i', 'o'} {
@@ -99,7 +102,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStops: Container stops where the report says so.
+// TestStops checks that Container stops when report returns false.
 func TestStops(t *testing.T) {
 	c := filled(t)
 	c.Update(func(t engine.Txn) error {
@@ -116,7 +119,8 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// TestStrays: keys of a container that nobody knows are found, those of a known one are not.
+// TestStrays checks that Orphans reports the keys of a container that is not in the catalog, and not those
+// of one that is.
 func TestStrays(t *testing.T) {
 	c := filled(t)
 	for _, known := range []bool{true, false} {
@@ -131,7 +135,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// readCounter counts the reads of a Reader other than those of its iterators.
+// readCounter is a Reader that counts the calls of Get and GetMany.
 type readCounter struct {
 	engine.Reader
 	reads int
@@ -147,7 +151,8 @@ func (r *readCounter) GetMany(keys [][]byte) ([][]byte, error) {
 	return r.Reader.GetMany(keys)
 }
 
-// The keys of many items are read together: each read is a round trip to a remote engine.
+// TestKeysAreReadTogether checks that Container reads the keys of many items at once: it makes little more
+// than one read per item, since each read is a round trip to a remote engine.
 func TestKeysAreReadTogether(t *testing.T) {
 	c := viewtest.New(t, 3600)
 	for n := range 100 {

@@ -52,9 +52,8 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) 
 	})
 }
 
-// floor returns the sequence of the floor of a partition range, or 0 if the range has none. The feed of all
-// versions does not keep all of them: the floor is one entry that stands for all older ones, which are
-// removed.
+// floor returns the sequence of the floor of a partition range, or 0 if there is none. The floor is the
+// entry in the feed of all versions that stands for all older entries, which have been removed.
 func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.WriteSequence

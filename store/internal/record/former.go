@@ -20,7 +20,7 @@ type DroppedContainers struct {
 	Next       int                `json:"next"`   // higher than every range id ever used under the name
 	Layout     string             `json:"layout"` // of the last dropped container: see layoutOf
 	Containers []DroppedContainer `json:"containers,omitempty"`
-	// Spans are the spans of the ranges of Containers, oldest first.
+	// Spans are the partition ranges that the dropped containers had, oldest first.
 	Spans []FormerRange `json:"spans,omitempty"`
 }
 

@@ -29,7 +29,8 @@ type Container struct {
 	Policy   ttl.Policy      `json:"policy"`
 	Ranges   []Range         `json:"ranges"`
 	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
-	// RangeNumbers is the number of range numbers that have been used; set by the first split.
+	// RangeNumbers is higher than every number that ranges of the container have had in keys; 0 before the
+	// first split.
 	RangeNumbers int `json:"slots,omitempty"`
 	// NextRange is higher than every range id that was ever used under the container's name; 0: unknown.
 	NextRange int `json:"nextRange,omitempty"`
@@ -55,8 +56,8 @@ type Container struct {
 	Backup bool `json:"backup,omitempty"`
 
 	Settings definition.ContainerSettings `json:"settings,omitzero"`
-	// MovesSince is the second in which the settings got an archive. Items that had expired before it are
-	// not moved. 0: there is no archive.
+	// MovesSince is the second since which expired items are moved to an archive, as the settings say.
+	// Items that had expired before it are not moved. 0: there is no archive.
 	MovesSince int64 `json:"movesSince,omitempty"`
 	// Log is not nil while the container keeps a log of expiries.
 	Log *ExpiryLog `json:"log,omitempty"`
@@ -174,8 +175,9 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// TTLPropertyEra is the span of a container's settings between two changes of its ttlPropertyPath. Times to
-// live of all items that were written in it are stored as they count from its Path.
+// TTLPropertyEra is a span of time in which the times to live of a container's items counted from the
+// property at Path. A change of its ttlPropertyPath ends it. Times to live of items written in it are
+// stored as counted from Path.
 type TTLPropertyEra struct {
 	ttl.PolicyEra
 	Path string `json:"path,omitempty"` // "": the _ts
