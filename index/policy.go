@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// IndexingMode is the time at which documents are indexed.
+// IndexingMode says whether documents are indexed: consistent (in the same write), none, or lazy, an
+// obsolete mode that is treated as consistent.
 type IndexingMode string
 
 // The modes. Lazy is obsolete: it is stored as sent and treated as Consistent.

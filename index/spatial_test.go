@@ -148,7 +148,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// The foot on the ellipsoid is found to better than what samples of the edge show.
+// TestDistanceToEdge compares the distance from a point to a line on the globe with the shortest distance
+// to 4,001 sampled points of the line.
 func TestDistanceToEdge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -312,7 +313,8 @@ func randomShape(r *rand.Rand, x, y, size float64) string {
 	}
 }
 
-// Near the equator the globe and the plane agree on what is small.
+// TestRelationsAgree checks that Intersects, Within and Distance have the same results on the globe and in
+// the plane for random shapes of a few metres near the equator.
 func TestRelationsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]int{}
@@ -342,7 +344,8 @@ func found(cells []uint64, ranges []CellRange) bool {
 	})
 }
 
-// What meets a query, or is within its distance, is found by cells; what is far off is not, in most cases.
+// TestCells checks the index cells of random geometries: if two geometries meet or are within a distance,
+// the ranges of QueryCells of one contain a cell of the other; if they are far apart, mostly not.
 func TestCells(t *testing.T) {
 	tries := racetest.Campaign(3000, 600)
 	for _, planar := range []bool{false, true} {
@@ -409,7 +412,8 @@ func TestCellKeys(t *testing.T) {
 	}
 }
 
-// What a ring that runs clockwise does not go around is found by cells, too.
+// TestCellsAroundTheGlobe checks that cells also find geometries in a polygon whose ring runs clockwise,
+// which is the whole globe except the small region that the ring surrounds.
 func TestCellsAroundTheGlobe(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -428,7 +432,8 @@ func TestCellsAroundTheGlobe(t *testing.T) {
 	}
 }
 
-// The regions on both sides of a ring make up the globe.
+// TestSidesOfARing checks that the polygons on the two sides of a ring are together the globe: a point
+// lies in exactly one of them, and the sum of their areas is the globe's.
 func TestSidesOfARing(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 200 {

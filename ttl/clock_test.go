@@ -159,7 +159,8 @@ func TestTimersFireOnJumps(t *testing.T) {
 	checkFired(t, second, noon.Add(24*time.Hour))
 }
 
-// A running clock wakes its timers by its base, whatever the base is.
+// TestTimersOfARunningClock checks that the timers of a running virtual clock fire at their time, over
+// several kinds of underlying clocks and after a change of the rate.
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
 	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtualClock(manual),
@@ -255,8 +256,8 @@ func TestStateRoundTrip(t *testing.T) {
 	checkNow(t, again, c.Now())
 }
 
-// Whatever is done to a clock, it reads as the definition says, and a timer fires once its deadline has been
-// reached and not before.
+// TestClockModel applies random changes (advance, set, rate) to a virtual clock. It compares the time with
+// a model, and checks that each timer fires when its deadline is reached and not before.
 func TestClockModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := ttl.NewManual(noon)

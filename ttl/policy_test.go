@@ -156,7 +156,8 @@ func cutoff(at int64) string {
 	return strconv.FormatInt(at, 10)
 }
 
-// A policy that a policy was made from is still what it was: they share their floors.
+// TestWithLeavesThePolicy checks that Policy.With does not change the policy on which it is called,
+// although the new policy may share its list of floors.
 func TestWithLeavesThePolicy(t *testing.T) {
 	base := ttl.Policy{Default: 10}
 	base = base.With(1000, 100)

@@ -281,7 +281,7 @@ func testClosed(t *testing.T, s *testedEngine) {
 	e.Metrics()
 }
 
-// testCloseWaits closes the engine while an Update and a View run.
+// testCloseWaits closes the engine while an Update and a View run, and checks that Close waits for both.
 func testCloseWaits(t *testing.T, s *testedEngine) {
 	e := s.Engine
 	in, out, closed := make(chan bool), make(chan bool), make(chan error, 1)

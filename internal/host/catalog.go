@@ -80,8 +80,9 @@ type catalogHead struct {
 	Moved string `json:"moved,omitempty"`
 }
 
-// Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
-// lock of a tenant.
+// Catalog is the catalog of an instance: the stored records of its databases, containers, queues and
+// topics. Its lock orders all changes of definitions; it is taken before any lock of a tenant, that is, of
+// the document store or of the message store.
 type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
@@ -115,9 +116,9 @@ func (c *Catalog) Unlock() { c.lock.Unlock() }
 // holds the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
-// Floor returns a number above all numbers that tenants may have used in earlier data which these data
-// replaced, by a restore or because earlier data in memory ended with the process. It returns 0 if there were
-// no earlier data. The caller holds the lock.
+// Floor returns a number above all numbers that databases, containers or queues may have had in earlier
+// data which these data replaced, by a restore or because earlier data in memory ended with the process.
+// It returns 0 if there were no earlier data. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
@@ -201,7 +202,7 @@ type CatalogChange struct {
 // Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
 func (t *CatalogChange) Highest() uint64 { return t.head.Highest }
 
-// Number issues a number that has never been used in the catalog, by any tenant.
+// Number issues a number for a database, container or queue that has never been used in the catalog.
 func (t *CatalogChange) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++
@@ -217,8 +218,8 @@ func (t *CatalogChange) RecordHighest(lsn uint64) {
 	}
 }
 
-// RecordNumber makes all numbers issued from now on higher than n, a number that a tenant has chosen
-// itself.
+// RecordNumber makes all numbers issued from now on higher than n, which the caller has chosen itself for
+// a database, container or queue.
 func (t *CatalogChange) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true

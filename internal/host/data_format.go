@@ -29,13 +29,14 @@ import (
 // readable; such a change needs no new format. engine/pebble upgrades the format of its files independently.
 
 const (
-	// formatVersion is the format that this program reads and writes.
+	// formatVersion is the number of the format of stored data that this program reads and writes.
 	formatVersion = 3
-	// oldestFormat is the oldest format that can be upgraded.
+	// oldestFormat is the number of the oldest format of stored data that can be upgraded.
 	oldestFormat = 1
 )
 
-// FormatUpgrade is a tenant's step from one format to the next.
+// FormatUpgrade is a step that converts the stored data of one tenant (the documents, or the queues and
+// topics) from one format to the next.
 type FormatUpgrade struct {
 	From int
 	What string // for the log: "vector indexes get codes"

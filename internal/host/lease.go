@@ -45,7 +45,8 @@ const (
 	leaseWork   = 2 // the parent of the records of leases
 	leaseShard  = 3 // the parent of the scopes of the records of servers
 
-	// serverScopes is the number of scopes of the records of servers.
+	// serverScopes is the number of engine scopes (locked separately) among which the records of the
+	// servers that share the data are distributed.
 	serverScopes = 16
 )
 

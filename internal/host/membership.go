@@ -265,7 +265,7 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 
 // Running reports whether a server with an id, this one or another, is running and shares the data. It may
 // have stopped since its last renewal. If the data are not shared, Running returns false for every id:
-// unfinished work of any server is older than this one.
+// work that is stored as unfinished was then begun by an earlier process.
 func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
 	if in.membership == nil {
 		return false, nil

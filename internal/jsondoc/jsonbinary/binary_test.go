@@ -193,8 +193,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// What is read is valid JSON of bounded length, and comes back as the same value when it is written; what is
-// valid JSON comes back when it is written and read.
+// FuzzAppendText checks AppendText and AppendBinary with random input: the text of binary JSON is valid
+// and not longer than the limit, and a value that is written and read again, in either form, is unchanged.
 func FuzzAppendText(f *testing.F) {
 	for _, form := range forms {
 		f.Add(unhex(f, "80"+form.binary))

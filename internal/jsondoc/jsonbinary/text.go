@@ -204,7 +204,7 @@ func (r *reader) member() {
 	r.value()
 }
 
-// quoted reads the string whose marker is next.
+// quoted reads the string whose marker is next, and appends it as a JSON string.
 func (r *reader) quoted() {
 	s := r.str(true)
 	if r.err != nil {

@@ -340,7 +340,7 @@ func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(distinct(dst, b, seen, always), ']'))
 }
 
-// setIntersect returns the values in the order of b, as Cosmos DB does.
+// setIntersect returns the distinct values that are in both arrays, in the order of b, as Cosmos DB does.
 func setIntersect(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
 }

@@ -60,7 +60,8 @@ type CallContext struct {
 	floats  [2][]float32
 }
 
-// moment returns the current time for the current row.
+// moment returns the current time. It reads the clock once for each row, so that all calls in a row return
+// the same time.
 func (c *CallContext) moment() time.Time {
 	if c.Stale && c.Clock != nil {
 		c.Now = c.Clock()
