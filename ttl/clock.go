@@ -37,8 +37,9 @@ type callbackClock interface {
 }
 
 // AfterFunc calls f once when c has reached c.Now()+d, unless stop is called before. For a clock of
-// another package it starts a goroutine, which ends with the timer or with stop. If a Virtual clock has
-// reached that time already, f runs before AfterFunc returns, so the caller must hold no lock that f takes.
+// another package it starts a goroutine, which ends with the timer or with stop. If a VirtualClock has
+// reached that time already, f runs before AfterFunc returns, so the caller must hold no lock that f
+// takes.
 func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	if c, ok := c.(callbackClock); ok {
 		return c.afterFunc(d, f)

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// plainClock is a clock that only has the methods of the interface.
+// plainClock wraps a clock and has only the methods of ttl.Clock, like a clock of another package.
 type plainClock struct{ c *ttl.VirtualClock }
 
 func (f plainClock) Now() time.Time                                   { return f.c.Now() }
@@ -28,7 +28,7 @@ func checkNow(t *testing.T, c ttl.Clock, want time.Time) {
 	}
 }
 
-// fired reports what a timer has sent, if it has.
+// fired returns the time that a timer has sent; ok is false if it has not fired.
 func fired(c <-chan time.Time) (at time.Time, ok bool) {
 	select {
 	case at = <-c:

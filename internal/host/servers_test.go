@@ -46,7 +46,7 @@ func newTestCluster(t *testing.T) *testCluster {
 	return f
 }
 
-// server opens one more host over the shared database. The clock of its machine only moves by pass.
+// server opens one more host over the shared database, on a machine whose clock moves only by pass.
 func (f *testCluster) server(o host.Options) *clusterMember {
 	f.t.Helper()
 	m := &clusterMember{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
@@ -78,8 +78,7 @@ func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
 	}
 }
 
-// until advances the clocks of the database and of the given servers until something is received from
-// report, and returns it. It fails the test if nothing is received.
+// until advances the clocks of the database and of some servers until something is received from report.
 func (f *testCluster) until(report <-chan string, members ...*clusterMember) string {
 	f.t.Helper()
 	for range 1000 {
@@ -102,9 +101,8 @@ func (f *testCluster) turn() {
 	<-turn
 }
 
-// TestLease checks that a lease has one owner at a time. Another server gets it when the owner gives it
-// back, or when the owner was suspended for longer than the lease is valid. The suspended server then no
-// longer acts as the owner.
+// TestLease checks that a lease has one owner, until it gives the lease back or was suspended for longer
+// than the lease is valid. Then another server gets it, and the suspended one no longer acts as the owner.
 func TestLease(t *testing.T) {
 	f := newTestCluster(t)
 	names := []string{"a", "b", "c"}
@@ -245,8 +243,7 @@ func TestServers(t *testing.T) {
 	f.close(a)
 }
 
-// TestRefusedMoveOfClock reads a server's clock while a move of it is refused because a second server is
-// running. The clock must never return the new time, nor a time before one that it has returned.
+// TestRefusedMoveOfClock checks that a refused move of a clock never changes the time that it returns.
 func TestRefusedMoveOfClock(t *testing.T) {
 	f := newTestCluster(t)
 	clock := ttl.NewVirtualClock(ttl.SystemClock{})
@@ -282,9 +279,8 @@ func TestRefusedMoveOfClock(t *testing.T) {
 	f.close(a, b)
 }
 
-// TestVirtualClockOfServers checks that servers that share their data have one virtual clock: it cannot be
-// moved while several of them run, since one could still answer by the old time, and a server that starts
-// later has the stored time.
+// TestVirtualClockOfServers checks that servers with shared data have one virtual clock. It cannot be
+// moved while several of them run, and a server that starts later has its stored time.
 func TestVirtualClockOfServers(t *testing.T) {
 	f := newTestCluster(t)
 	virtual := func() host.Options {
@@ -317,8 +313,8 @@ func TestVirtualClockOfServers(t *testing.T) {
 	f.close(a, b)
 }
 
-// TestPauseOfServers checks that a pause of the reaper applies to all servers, and ends when the server
-// that has requested it resumes the reaper or ends.
+// TestPauseOfServers checks that a pause of the reaper applies to all servers that share their data, until
+// the server that has requested it resumes the reaper or ends.
 func TestPauseOfServers(t *testing.T) {
 	f := newTestCluster(t)
 	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
@@ -374,8 +370,7 @@ func TestPauseOfServers(t *testing.T) {
 	f.close(b, c, d)
 }
 
-// TestServersThatStartTogether opens several hosts at once over an empty database, and checks that all of
-// them start.
+// TestServersThatStartTogether checks that several hosts can be opened at once over an empty database.
 func TestServersThatStartTogether(t *testing.T) {
 	for range 20 {
 		f := newTestCluster(t)

@@ -58,7 +58,7 @@ type heldMemory struct {
 	large bool
 }
 
-// give gives the memory of a hold back to Options.Memory.
+// give gives the memory h, which a message or a link held, back to Options.Memory.
 func (c *conn) give(h heldMemory) {
 	c.held -= h.n
 	switch {

@@ -94,8 +94,8 @@ func (f *FieldReader) OptionalBool() (v, ok bool) {
 	return v, true
 }
 
-// unsignedUpTo returns the next field; ok is false if it is null or missing. A signed type is accepted if
-// the value is not negative.
+// unsignedUpTo returns the next field, a non-negative integer of any type that is at most most; want is
+// the name of the expected type in errors. ok is false if the field is null, missing or something else.
 func (f *FieldReader) unsignedUpTo(most uint64, want string) (n uint64, ok bool) {
 	it, ok := f.next()
 	if !ok {

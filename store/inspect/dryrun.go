@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TTLEffect is the effect of a changed default on a live item.
+// TTLEffect is the effect that a change of a container's default time to live has on a live item.
 type TTLEffect uint8
 
-// The effects of a changed default. Each live item has exactly one.
+// The effects that a change of the default time to live can have. Each live item has exactly one.
 const (
 	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once
@@ -48,7 +48,8 @@ type DryRunOptions struct {
 	Exact    int64 // with up to this number of items, each item is read; 0: 100,000
 }
 
-// DryRunExample is an item that a change affects. Moments are seconds since 1970; 0 is never.
+// DryRunExample is an item that a change of the default time to live would affect. Before and After are
+// when it expires, without and with the change, in seconds since 1970; 0: never.
 type DryRunExample struct {
 	Partition     definition.PartitionKey
 	ID            string

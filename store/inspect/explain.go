@@ -214,7 +214,7 @@ func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) 
 	return e
 }
 
-// ItemLocation is the location of an item, which need not exist.
+// ItemLocation identifies an item of a container by its id and partition key. The item need not exist.
 type ItemLocation struct {
 	ID    string
 	EPK   []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// testCall is a call at a fixed time, with numbers that are not random.
+// testCall returns a CallContext with a fixed time and a random number generator that always returns 0.25.
 func testCall() *CallContext {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
 	return &CallContext{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}

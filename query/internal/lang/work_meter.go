@@ -98,13 +98,15 @@ func (m *WorkMeter) Fail(err error) {
 	}
 }
 
-// Hold adds n bytes to the memory of the run and to *held. It ends the run if the limit is exceeded.
+// Hold adds n bytes to the memory of the run and to *held, the caller's own count. If the limit is
+// exceeded, it ends the run with an error that names clause, such as GROUP BY.
 func (m *WorkMeter) Hold(held *int, n int, clause string) {
 	*held += n
 	m.Use(n, clause)
 }
 
-// Use adds n bytes to the memory of the run. It ends the run if the limit is exceeded.
+// Use adds n bytes to the memory of the run. If the limit is exceeded, it ends the run with an error that
+// names clause, such as GROUP BY.
 func (m *WorkMeter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"

@@ -29,7 +29,8 @@ func (it *largeValueIterator) Key() []byte        { return []byte("k") }
 func (it *largeValueIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
 func (it *largeValueIterator) Close() error       { return nil }
 
-// TestScanYields: on one processor another goroutine runs before a scan of large values has ended.
+// TestScanYields checks that a scan of large values lets another goroutine run before its end, although
+// there is only one processor.
 func TestScanYields(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool
