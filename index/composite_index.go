@@ -31,7 +31,7 @@ type CompositeIndex struct {
 	id [compositeIDSize]byte
 }
 
-// CompositeKey is one path of a composite index.
+// CompositeKey is one parsed path of a composite index, with its sort order.
 type CompositeKey struct {
 	Path       jsondoc.Path
 	Descending bool

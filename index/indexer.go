@@ -18,7 +18,7 @@ type IndexDefinition struct {
 	Language  Language            // of the texts at all other paths
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors map[string]int
-	// composite indexes in addition to those of the policy: see Indexer.Own
+	// composite indexes that the container has in addition to those of its indexing policy
 	Own [][]CompositePathSpec
 }
 

@@ -140,7 +140,7 @@ func decodeCut(term []byte) jsondoc.Value {
 // A ComparisonOp is a comparison that selects an interval of keys.
 type ComparisonOp uint8
 
-// The comparisons.
+// The comparison operators < <= > >= of a ComparisonOp.
 const (
 	Less ComparisonOp = iota + 1
 	LessEqual

@@ -19,7 +19,8 @@ type SystemClock struct{}
 // Now returns the system's time.
 func (SystemClock) Now() time.Time { return time.Now() }
 
-// After returns a timer by the system's clock: see Clock.
+// After returns a channel on which the time is sent once, after d by the system's clock. stop releases the
+// timer early.
 func (SystemClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(d)
 	return t.C, func() { t.Stop() }

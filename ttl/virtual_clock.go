@@ -94,7 +94,8 @@ func (v *VirtualClock) unlock() {
 	v.mu.Unlock()
 }
 
-// After returns a timer by the clock's own time: see Clock.
+// After returns a channel on which the time is sent once, when this clock has advanced by d. stop releases
+// the timer early.
 func (v *VirtualClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(v.now().Add(d))
@@ -134,7 +135,7 @@ func (v *VirtualClock) Resume() {
 	})
 }
 
-// Set sets the clock to t. It stays frozen or running.
+// Set sets the clock to the time t. A frozen clock stays frozen, a running one continues to run.
 func (v *VirtualClock) Set(t time.Time) {
 	v.change(func(s *ClockState) { s.At = clamp(t) })
 }

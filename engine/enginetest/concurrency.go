@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// add adds n to the number under key.
+// add adds n to the 64-bit integer stored under key, in the transaction tx. An absent key counts as 0.
 func add(tx engine.Txn, key string, n int64) error {
 	v, err := number(tx, key)
 	if err != nil {

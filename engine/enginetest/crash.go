@@ -307,8 +307,10 @@ func keysOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares the data after a power cut with the results that clients observed before it: see ErrLost,
-// ErrTorn and ErrReissued. It also takes the next LSN of each scope and adds it to the observed results.
+// verify compares the data after a power cut with the results that clients observed before it. It returns
+// ErrLost if durable data are missing, ErrTorn if only a part of a transaction is there, and ErrReissued
+// if an LSN could be issued again. It also takes the next LSN of each scope and adds it to the observed
+// results.
 func (l *observedResults) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {

@@ -324,8 +324,8 @@ func testCloseWaits(t *testing.T, s *testedEngine) {
 	s.want("a/1", "x")
 }
 
-// testOpenIterator checks that iterators which a function leaves open do not work after its end, whether or
-// not the engine returns an error.
+// testOpenIterator checks that an iterator that the function of a View or an Update leaves open cannot be
+// used after the function has returned, whether or not the engine returns an error.
 func testOpenIterator(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator

@@ -50,7 +50,7 @@ func AppendCatalogHead(dst []byte, kind byte, parent uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, kind), parent)
 }
 
-// CatalogKind returns the range of all records of one kind.
+// CatalogKind returns the range of the keys of all catalog records of one kind.
 func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
 
 // ownKey returns the key of one of the host's records. Names end with 00 01.
@@ -60,8 +60,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// catalogHead is the catalog's first record: the format of the data, the next number to issue, and what
-// must outlast restores and migrations.
+// catalogHead is the catalog's first record. It holds the number of the data format, the next number to
+// issue, and the values that must survive restores and migrations.
 type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory

@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// upgradingTenant is a tenant with a step from format 2, which writes a key.
+// upgradingTenant is a tenant with one upgrade step, from format 2 to 3, which writes a key and counts its
+// runs.
 type upgradingTenant struct {
 	host.Tenant
 	runs int

@@ -48,7 +48,8 @@ type hostState struct {
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
-// openInstance opens the tenants on the data of an engine. It starts no background work.
+// openInstance opens the tenants ts (the document store and the message store) on the data of an engine.
+// It starts no background work.
 func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
 	in := &Instance{host: h, eng: e, opts: o, state: &hostState{}}
 	if h != nil {
@@ -78,7 +79,7 @@ func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts [
 	return in, nil
 }
 
-// open opens the tenants.
+// open opens the tenants ts, the document store and the message store.
 func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
 		return err
@@ -100,7 +101,8 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	return in.recover(ctx)
 }
 
-// recover checks the clocks, and lets the tenants finish what a crash interrupted.
+// recover checks the clocks, and calls the tenants (documents, messages) to finish what a crash
+// interrupted.
 func (in *Instance) recover(ctx context.Context) error {
 	if err := in.clock.CheckStepBack(); err != nil {
 		return err
@@ -126,7 +128,7 @@ func (in *Instance) recover(ctx context.Context) error {
 	return nil
 }
 
-// start starts the reaper and the tenants' background work.
+// start starts the reaper and the background work of the tenants (documents, messages).
 func (in *Instance) start() {
 	in.membership.start()
 	in.startFollowing()
@@ -195,11 +197,11 @@ func (in *Instance) Engine() engine.Engine { return in.eng }
 // Get returns the engine's fastest function that reads one key without opening a snapshot.
 func (in *Instance) Get() GetFunc { return in.get }
 
-// Catalog returns the catalog of all tenants.
+// Catalog returns the catalog: the records of databases, containers, queues and topics.
 func (in *Instance) Catalog() *Catalog { return &in.catalog }
 
-// Incarnation returns the number that identifies the data of this instance. A restore changes it, and other
-// data have another one.
+// Incarnation returns a number that identifies the data of this instance. A restore gives the data another
+// number.
 func (in *Instance) Incarnation() uint32 { return in.incarnation }
 
 // Closing records a description of what Close waits for.
@@ -250,7 +252,8 @@ func (in *Instance) Ping(ctx context.Context) error {
 // Never is a second or millisecond that no clock reaches. It stands for "no time".
 const Never = math.MaxInt64
 
-// keySpaceError returns an error if the key spaces of tenants overlap.
+// keySpaceError returns an error if two tenants (documents, messages) claim the same keys, or a key space
+// is invalid.
 func keySpaceError(tenants []Tenant) error {
 	var claims []KeySpace
 	for _, t := range tenants {

@@ -19,7 +19,8 @@ import (
 // start is the time at which the clocks of the tests begin.
 var start = time.UnixMilli(1_700_000_000_500)
 
-// testHost is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
+// testHost is a host for tests, with one tenant that stores test items with a deadline
+// (hosttest.ReminderTenant), on a disk in memory and with a clock that the test moves.
 type testHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
@@ -66,7 +67,7 @@ func (w *testHost) reopen() {
 	w.reopenClosed()
 }
 
-// reopenClosed opens the data again that no host has open.
+// reopenClosed opens a new host over the data, after the previous host has been closed.
 func (w *testHost) reopenClosed() {
 	w.t.Helper()
 	w.books = &hosttest.ReminderTenant{}

@@ -72,7 +72,8 @@ type SweepAction struct {
 	until int64
 }
 
-// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
+// sweepActionKind is the kind of a SweepAction: purge the entry (Take), skip it (Wait), or stop before it
+// (AllWait).
 type sweepActionKind uint8
 
 const (

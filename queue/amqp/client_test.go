@@ -181,7 +181,7 @@ func (c *client) begin(window uint32) *client {
 	return c
 }
 
-// failed expects a Close with a condition.
+// failed fails the test unless the next frame is a Close with the error condition want.
 func (c *client) failed(want string) {
 	c.t.Helper()
 	if e := expect[*frame.Close](c).Error; e == nil || string(e.Condition) != want {
@@ -190,7 +190,8 @@ func (c *client) failed(want string) {
 	c.send(0, &frame.Close{})
 }
 
-// detached expects a Detach with a condition; "": without an error.
+// detached fails the test unless the next frame is a Detach with the error condition want, or without an
+// error if want is "".
 func (c *client) detached(want string) {
 	c.t.Helper()
 	d := expect[*frame.Detach](c)

@@ -14,7 +14,7 @@ type MemoryLimit interface {
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
-	// Give returns n bytes.
+	// Give gives back n bytes that Take or TryTake took.
 	Give(n int64)
 	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
 	// memory, so that small messages need not wait for large ones.
@@ -190,7 +190,7 @@ func (l *Link) passMemory(size int) heldMemory {
 	return h
 }
 
-// freeMemory gives back the memory of the current message.
+// freeMemory gives back the memory that was taken for the message that is arriving on the link.
 func (l *Link) freeMemory() {
 	if !l.room.large {
 		l.s.c.partials -= l.room.n

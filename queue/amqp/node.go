@@ -51,7 +51,7 @@ type Peer struct {
 	Properties wire.Map // the client's connection properties
 }
 
-// Session is a client's session as a Handler sees it.
+// Session is a client's AMQP session, as package amqp shows it to a Handler.
 type Session struct {
 	// Own is for the Handler's use. Package amqp does not access it.
 	Own any

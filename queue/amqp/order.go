@@ -105,7 +105,7 @@ func (w *processingDependencies) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
-// passed reports whether all discharges in the list are done.
+// passed reports whether all transaction discharges (requests to end a transaction) in the list are done.
 func passed(list []*dischargeRequest) bool {
 	for _, d := range list {
 		if !d.done {

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// ended expects an End with a condition; "": without an error.
+// ended fails the test unless the next frame is an End with the error condition want, or without an error
+// if want is "".
 func (c *client) ended(want string) {
 	c.t.Helper()
 	e := expect[*frame.End](c)

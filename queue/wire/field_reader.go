@@ -2,7 +2,8 @@ package wire
 
 import "math"
 
-// FieldReader reads the fields of a list in order. After the first error it reads nothing more: see Err.
+// FieldReader reads the fields of an encoded AMQP list in order. After the first error, which Err returns,
+// it reads nothing more.
 type FieldReader struct {
 	rest  []byte
 	count int

@@ -23,7 +23,7 @@ const (
 	EffectSooner                    // it expires earlier, but not at once
 	EffectLater                     // it expires later
 
-	// TTLEffects is the number of effects.
+	// TTLEffects is the number of different values of TTLEffect.
 	TTLEffects
 )
 
@@ -68,7 +68,7 @@ type DryRunEffect struct {
 type DryRun struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds
-	// FromPath and ToPath are the ttlPropertyPath; "" is none.
+	// FromPath and ToPath are the container's ttlPropertyPath before and after the change; "" is none.
 	FromPath, ToPath string
 	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
 	// the first 10,000 items per partition range that are due.
@@ -76,7 +76,8 @@ type DryRun struct {
 	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired
 	Effects  [TTLEffects]DryRunEffect
-	// After counts the live items by when they expire after the change: see DeadlineLimits.
+	// After counts the live items by the time from now until they expire after the change. Its elements
+	// belong to the upper bounds in DeadlineLimits, then one for later and one for never.
 	After [len(DeadlineLimits) + 2]int64
 }
 

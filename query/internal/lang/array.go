@@ -333,7 +333,8 @@ func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc
 
 func always(jsondoc.Value) bool { return true }
 
-// setUnion returns the values of a in order, then the other values of b.
+// setUnion returns an array with the distinct values of a in their order, followed by the other values of
+// b.
 func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	seen := &ValueSet{}
 	dst := distinct([]byte{'['}, a, seen, always)

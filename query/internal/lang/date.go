@@ -51,7 +51,8 @@ func fnDateAdd(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return addParts(t, part, n)
 }
 
-// asSpan returns a date part and a count, from two arguments or from one string such as "5mi".
+// asSpan returns the unit of time and the count of a time span. It is given as two arguments or as one
+// string such as "5mi", five minutes.
 func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	if len(args) == 1 {
 		name, n, ok := SplitSpan(args[0].Str())
@@ -61,7 +62,8 @@ func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	return asPart(args[0]), n, ok
 }
 
-// fnNow returns the current time, or the current time plus a number of date parts.
+// fnNow returns the current time or, with arguments, the current time plus the time span that they give,
+// such as "5mi".
 func fnNow(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
@@ -73,7 +75,7 @@ func fnNow(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return addParts(ticksOf(c.moment()), part, n)
 }
 
-// fnAgo returns the current time minus a number of date parts.
+// fnAgo returns the current time minus the time span that its arguments give, such as "5mi".
 func fnAgo(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {

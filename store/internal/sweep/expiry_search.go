@@ -79,7 +79,8 @@ func (w *expirySearch) all(ctx context.Context) (err error) {
 	return err
 }
 
-// look checks the item at which the iterator items is.
+// look decodes the item at the current position of the iterator items. If the item is expired now and was
+// live in second to, look records the time of its expiry if that is the latest so far.
 func (w *expirySearch) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {

@@ -79,8 +79,8 @@ func NewHeavy(processors int) *HeavyWorkQueue {
 // transaction must not wait for them, since it blocks the other writers of its range.
 var errScripts = errors.New("too many scripts run")
 
-// Script starts a script, or returns errScripts if too many run. The caller calls leave when the script
-// has ended.
+// Script takes one of the places for running scripts. It returns errScripts if all are taken. The caller
+// runs the script and then calls leave, which frees the place.
 func (w *HeavyWorkQueue) Script() (leave func(), err error) {
 	if !w.scripts.TryAcquire(1) {
 		return nil, errScripts

@@ -41,7 +41,7 @@ func (c *RIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
 	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
 }
 
-// Get returns the last rid stored for a point key, or 0.
+// Get returns the rid (an item's number in its container) that was last stored for a point key, or 0.
 func (c *RIDCache) Get(point []byte) uint64 {
 	s, i, a, b := c.place(point)
 	s.Lock()
