@@ -161,8 +161,8 @@ func (c *CompositeIndex) Values(key []byte) (values []jsondoc.Value, exact int) 
 	return values, exact
 }
 
-// Exact reports whether Values returns the values of all paths from this index key complete, and none of them
-// is an array or an object, so that the index order of the key is the order of queries.
+// Exact reports whether an index key contains the complete values of all paths, and none of them is an
+// array or an object. Such keys sort like the results of a query.
 func (c *CompositeIndex) Exact(key []byte) bool {
 	var room [maxTerm]byte
 	array, _ := jsondoc.KindBounds(jsondoc.Array)

@@ -273,7 +273,8 @@ type specialIndexNode struct {
 	below     *spatialDomain    // spatial index of geometries at any depth below
 }
 
-// spatialDomain is the space of a spatial index; box is nil on the globe.
+// spatialDomain is the area that a spatial index covers: the plane within box or, if box is nil, the
+// globe.
 type spatialDomain struct{ box *Box }
 
 func (p *specialIndexNode) property(name string) *specialIndexNode {

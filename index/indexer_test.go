@@ -46,8 +46,8 @@ func formatValue(e Entry) string {
 	return fmt.Sprintf(" -> %x", e.Value)
 }
 
-// compile makes an Indexer of the JSON of a policy. The computed property "lower" is the text of /name in
-// lower case.
+// compile returns an Indexer for an indexing policy in JSON. The container has the computed property
+// "lower", the text of /name in lower case.
 func compile(t interface {
 	Helper()
 	Fatal(...any)

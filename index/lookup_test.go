@@ -12,9 +12,9 @@ import (
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
 
-// TestBeside checks an Indexer with older ones, by which some documents may still be indexed. Lookups may
-// use only those paths that all of them index alike; which paths the policy includes does not depend on
-// the older ones.
+// TestBeside checks lookups by an Indexer while documents may still be indexed by older ones. They may use
+// only those paths that all of them index alike. Which paths the policy includes does not depend on the
+// older ones.
 func TestBeside(t *testing.T) {
 	now := compile(t, `{"includedPaths":[{"path":"/*"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/x/*"}],"fullTextIndexes":[{"path":"/text"}],
 		"vectorIndexes":[{"path":"/v","type":"flat"}],"spatialIndexes":[{"path":"/at/*","types":["Point"]}],

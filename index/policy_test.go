@@ -75,8 +75,8 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// plainIndexed reports whether a policy indexes a path. It applies the rule directly: of all patterns that
-// match, the most precise one decides. Tests compare a PolicyMatcher with it.
+// plainIndexed reports whether a policy indexes a path. Of all patterns that match the path, the most
+// precise one decides. Tests compare a PolicyMatcher with it.
 func plainIndexed(p Policy, path []PathSegment) bool {
 	best, says := -1, false
 	weigh := func(list []PathSpec, verdict bool) {

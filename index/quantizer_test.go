@@ -145,7 +145,7 @@ func TestVectorCodes(t *testing.T) {
 	}
 }
 
-// BenchmarkEstimate estimates a scalar product by a code of 384 dimensions.
+// BenchmarkEstimate measures the estimate of one scalar product by the code of a vector of 384 dimensions.
 func BenchmarkEstimate(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	q := NewQuantizer(384, 0)
@@ -159,7 +159,7 @@ func BenchmarkEstimate(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendCode makes a code of 384 dimensions.
+// BenchmarkAppendCode measures the computation of the code of a vector of 384 dimensions.
 func BenchmarkAppendCode(b *testing.B) {
 	q := NewQuantizer(384, 0)
 	v := randomVector(rand.New(rand.NewPCG(1, 1)), 384)

@@ -22,8 +22,8 @@ func mustGeometry(t testing.TB, text string, planar bool) *Geometry {
 	return g
 }
 
-// geo writes GeoJSON in short: "P 1 2", "L 1 2,3 4", "A 0 0,1 0,1 1" (a polygon, closed here; holes behind
-// /), and "M ...;..." for several polygons.
+// geo returns the GeoJSON of a geometry in short form: "P 1 2" is a point, "L 1 2,3 4" a line, "A 0 0,1
+// 0,1 1" a polygon, whose rings geo closes (holes follow after a slash), and "M ...;..." several polygons.
 func geo(short string) string {
 	kind, rest, _ := strings.Cut(short, " ")
 	positions := func(s string, closed bool) string {
@@ -286,7 +286,8 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// randomShape returns a geometry around (x, y) with a radius of about size.
+// randomShape returns the short form, for geo, of a random geometry around (x, y) with a radius of about
+// size.
 func randomShape(r *rand.Rand, x, y, size float64) string {
 	at := func(angle, radius float64) string {
 		return fmt.Sprintf("%v %v", x+size*radius*math.Cos(angle), y+size*radius*math.Sin(angle))

@@ -191,8 +191,8 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	return h, version, err
 }
 
-// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues and
-// topics. It issues their numbers.
+// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues
+// and topics. It also issues the numbers that identify new ones.
 type CatalogChange struct {
 	engine.Txn
 	head    catalogHead

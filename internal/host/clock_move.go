@@ -118,9 +118,9 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	return m.run(ctx, server.Now(), func() error { return c.change(ctx, server, nil, exists) })
 }
 
-// change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
-// follows the base. exists returns an error if the group has been deleted; then change does nothing. The
-// caller holds the catalog's lock.
+// change sets the underlying clock (base) and the state of the clock of a group of data, such as a
+// database, and makes them durable. If own is nil the clock follows the base. exists returns an error if
+// the group has been deleted; then change does nothing. The caller holds the catalog's lock.
 func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState, exists func() error) error {
 	if err := exists(); err != nil {
 		return err

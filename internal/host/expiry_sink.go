@@ -62,8 +62,8 @@ type ExpirySinkTx interface {
 // FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
 type FindExpirySinkFunc func(name string) (ExpirySink, error)
 
-// OrderedExpirySink is an expiry sink, to which expired items are moved, with the order in which its locks
-// and those of the items' owner are taken.
+// OrderedExpirySink is an ExpirySink, together with the order in which its locks and the locks of the
+// container or queue whose items expire must be taken.
 type OrderedExpirySink struct {
 	ExpirySink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
@@ -102,9 +102,9 @@ func (e *NoExpirySinkError) Error() string {
 	return fmt.Sprintf("host: there are no expiry sinks of the kind %q", e.Kind)
 }
 
-// Sink returns the sink of a kind with a name, for items that expire in the tenant source (its name in
-// KeySpace). It fails with a *NoExpirySinkError if no tenant has sinks of this kind, or with the error of the
-// tenant that has them.
+// Sink returns the expiry sink with the given kind and name, for items of the tenant called source
+// ("documents", for example). It fails with a *NoExpirySinkError if the kind is unknown, or with the error
+// of the tenant that has sinks of this kind, for example because the name is unknown.
 func (in *Instance) Sink(source, kind, name string) (OrderedExpirySink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {

@@ -99,8 +99,8 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 // it.
 func (h *Host) Instance() *Instance { return h.live.Load() }
 
-// Incarnation returns a number that identifies the current instance; Restore changes it, and each host has
-// another one. It waits for a running restore and returns the error of ctx. If a call failed with
+// Incarnation returns a number that identifies the current instance. Restore changes it, and no two hosts
+// have the same. It waits for a running restore and returns the error of ctx. If a call failed with
 // engine.ErrClosed and the incarnation has changed since before the call, a restore has interrupted the
 // call: its effects are lost, and it may be retried.
 func (h *Host) Incarnation(ctx context.Context) (uint32, error) {

@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Instance is an engine with its data, together with the state in memory that belongs to these data. A host
-// has one Instance at a time. A restore replaces it by a new one, in which the tenants are opened anew.
+// Instance is an engine with its data, together with the state in memory that belongs to these data. A
+// host has one Instance at a time. A restore replaces it by a new one, in which the document store and the
+// message store are opened anew.
 type Instance struct {
 	host    *Host // nil: the instance was opened only to read a snapshot
 	eng     engine.Engine

@@ -124,9 +124,8 @@ type sweepAllContextKey struct{}
 // returns false for the sweeps of SweepAll.
 func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == nil }
 
-// HoldReaper pauses the reaper of the whole instance while fn runs. A tenant uses it to purge items itself,
-// in a way that a sweep of the reaper does not. It returns ttl.ErrReaperClosed if the instance is closed
-// before or during fn.
+// HoldReaper pauses the reaper of the whole instance while fn runs, so that fn can purge items by other
+// rules than the reaper's. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
 func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }

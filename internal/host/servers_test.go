@@ -24,7 +24,7 @@ type testCluster struct {
 	clock  *ttl.VirtualClock // of the database
 }
 
-// clusterMember is a host of a cluster, with the clock of its machine.
+// clusterMember is one of the hosts of a testCluster, with the clock of its machine.
 type clusterMember struct {
 	*host.Host
 	machine *ttl.VirtualClock

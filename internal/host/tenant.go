@@ -14,10 +14,11 @@ type Tenant interface {
 	// KeySpace returns the keys that belong to the tenant. It never changes.
 	KeySpace() KeySpace
 
-	// Scopes returns all scopes in which the data that r reads can have issued LSNs, except the catalog's; a
-	// restore raises them. Scopes of dropped objects may be missing if the drop has recorded their highest
-	// LSN: see Catalog. It is called for data in which no tenant is open, and for those of an open tenant
-	// while the catalog is locked. It writes nothing.
+	// Scopes returns all engine scopes, except the catalog's, in which LSNs may have been issued in the
+	// data that r reads. A restore makes their next LSNs higher than all that were issued before. Scopes
+	// of dropped objects may be missing if the drop has recorded their highest LSN: see Catalog. It is
+	// called for data in which no tenant is open, and for those of an open tenant while the catalog is
+	// locked. It writes nothing.
 	Scopes(r engine.Reader) ([][]byte, error)
 
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to

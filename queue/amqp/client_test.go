@@ -105,7 +105,8 @@ func (c *client) readOne(r *frame.Reader) bool {
 	return true
 }
 
-// write sends bytes. The server may have closed the connection already.
+// write sends bytes to the server. It ignores an error, since the server may have closed the connection
+// already.
 func (c *client) write(b []byte) { _, _ = c.conn.Write(b) }
 
 func (c *client) send(channel uint16, body frame.Body, payload ...byte) {

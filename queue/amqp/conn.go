@@ -125,8 +125,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// openRequest holds what a client has sent at the beginning of a connection, up to and including its open
-// frame.
+// openRequest holds what a client has sent when it connects, up to and including its open frame.
 type openRequest struct {
 	peer    Peer
 	request *frame.Open

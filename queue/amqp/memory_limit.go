@@ -16,8 +16,8 @@ type MemoryLimit interface {
 	TryTake(n int64) bool
 	// Give gives back n bytes that Take or TryTake took.
 	Give(n int64)
-	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
-	// memory, so that small messages need not wait for large ones.
+	// TakeLarge takes n bytes for a large message, and waits until they are available. Large messages get
+	// their memory one after the other, so that small messages need not wait for several large ones.
 	TakeLarge(ctx context.Context, n int64) error
 	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
@@ -175,8 +175,9 @@ func (l *Link) memoryFor(n int64, more bool) heldMemory {
 	return heldMemory{n: min(firstStep, most)}
 }
 
-// passMemory is called when the last frame of a message has arrived. It returns the memory that the link
-// holds for the message, from now on for its size only, and gives back the rest.
+// passMemory is called when the last frame of a message has arrived. It reduces the memory that was taken
+// for the message to size, the message's size in bytes, and returns it to the caller, who must give it
+// back.
 func (l *Link) passMemory(size int) heldMemory {
 	c, h := l.s.c, l.room
 	l.room, l.since = heldMemory{}, time.Time{}

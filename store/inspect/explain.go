@@ -16,7 +16,7 @@ import (
 // ItemState is the state of an item.
 type ItemState uint8
 
-// The states, in the order in which an item goes through them.
+// The states of an item, in the order in which it goes through them.
 const (
 	// StateUnknown: there is no such item, and nothing shows whether there was one.
 	StateUnknown ItemState = iota

@@ -21,7 +21,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// forms are values in every form that has a marker. Those of the SDKs' own vectors are among them.
+// forms are pairs of binary JSON, in hexadecimal, and the same value as text. Every marker occurs in them.
 var forms = []struct{ binary, text string }{
 	{"D0", `null`}, {"D1", `false`}, {"D2", `true`},
 	{"00", `0`}, {"1F", `31`}, {"C8 C8", `200`}, {"C9 18 FC", `-1000`}, {"CA 70 11 01 00", `70000`},

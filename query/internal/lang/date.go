@@ -35,8 +35,9 @@ func dateBuiltins() []Builtin {
 	}
 }
 
-// current makes a function that returns the current time. The Static variants are volatile as well: their
-// result is the same during a run, but a plan may be run several times.
+// current returns the built-in function called name, whose result is the time that clock returns, in the
+// form that show gives it. All these functions are volatile, also those that return one time during a
+// whole run (STATIC), because a plan may be run several times.
 func current(name string, clock func(*CallContext) time.Time, show func(tickTime) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
@@ -260,7 +261,8 @@ func fnDateFromParts(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return t.value()
 }
 
-// fromDate makes a function that converts a moment to a number of units.
+// fromDate returns the implementation of a built-in function that converts a date and time to the number
+// of units (such as milliseconds) since 1970.
 func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {

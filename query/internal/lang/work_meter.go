@@ -117,9 +117,9 @@ func (m *WorkMeter) Use(n int, clause string) {
 	m.claim(m.Used+m.Retained, clause)
 }
 
-// claim requests more memory from the server (Request) if the query needs more than n bytes have been
-// granted. If the request is refused, the query ends with a BusyError that names clause, the clause that
-// needs the memory.
+// claim requests more memory from the server (Request) if the run of the query needs n bytes and has been
+// granted fewer. If the request is refused, the query ends with a BusyError that names clause, the clause
+// that needs the memory.
 func (m *WorkMeter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return

@@ -88,8 +88,9 @@ func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int
 	}}
 }
 
-// Take collects the expired items that the step may purge, the candidates. It sets Next unless the limit has
-// stopped it, since another step then follows at once.
+// Take collects the expired items that the step may purge, the candidates. If it has found all, it also
+// sets Next, the second at which there will be more. If the limit has stopped it, another step follows at
+// once.
 func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {

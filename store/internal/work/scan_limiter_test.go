@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// largeValueReader is a reader whose scan and GetMany return large values.
+// largeValueReader is an engine.Reader whose Scan and GetMany return values of many bytes.
 type largeValueReader struct {
 	engine.Reader
 	n int
