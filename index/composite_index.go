@@ -9,13 +9,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/prefix"
 )
 
+// compositeIDSize is the length in bytes of the number that identifies a composite index in keys.
+//
 // A composite index has one entry per document: the terms of its paths, one after the other. A term is the
-// order-preserving encoding of a value, cut if it is long. A path that the document lacks has a term, too, so
-// every document has exactly one entry in every composite index. The term of an array or an object is its
-// whole encoding, cut like a long string. The bytes of a descending path's term are complemented. That
+// order-preserving encoding of a value, cut if it is long. A path that the document lacks has a term, too,
+// so every document has exactly one entry in every composite index. The term of an array or an object is
+// its whole encoding, cut like a long string. The bytes of a descending path's term are complemented. That
 // reverses the order, and no term is a prefix of another.
 //
-// In keys an index is identified by 8 bytes of the SHA-256 of its definition, not by its number in the
+// The number of an index is the first 8 bytes of the SHA-256 of its definition, not its position in the
 // policy. So its entries stay valid when other parts of the policy change.
 const compositeIDSize = 8
 
@@ -29,7 +31,7 @@ type CompositeIndex struct {
 	id [compositeIDSize]byte
 }
 
-// CompositeKey is one path of a composite index.
+// CompositeKey is one parsed path of a composite index, with its sort order.
 type CompositeKey struct {
 	Path       jsondoc.Path
 	Descending bool
@@ -159,8 +161,8 @@ func (c *CompositeIndex) Values(key []byte) (values []jsondoc.Value, exact int) 
 	return values, exact
 }
 
-// Exact reports whether Values returns the values of all paths from this index key complete, and none of them
-// is an array or an object, so that the index order of the key is the order of queries.
+// Exact reports whether an index key contains the complete values of all paths, and none of them is an
+// array or an object. Such keys sort like the results of a query.
 func (c *CompositeIndex) Exact(key []byte) bool {
 	var room [maxTerm]byte
 	array, _ := jsondoc.KindBounds(jsondoc.Array)

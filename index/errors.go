@@ -18,12 +18,14 @@ func (e *PolicyError) Error() string {
 	return e.Reason + " (at " + e.Path + ")"
 }
 
-// refuse returns a PolicyError with the given reason. Its Path is formatted from format and args.
+// refuse returns a PolicyError with the given reason. Its Path, the position in the JSON text such as
+// includedPaths[0].path, is formatted from format and args.
 func refuse(reason, format string, args ...any) error {
 	return &PolicyError{Path: fmt.Sprintf(format, args...), Reason: reason}
 }
 
-// at returns err as a PolicyError whose Path is formatted from format and args.
+// at returns a PolicyError with the reason of err. Its Path, the position in the JSON text, is formatted
+// from format and args and replaces the Path of err, if err has one.
 func at(err error, format string, args ...any) error {
 	var e *PolicyError
 	if !errors.As(err, &e) {

@@ -18,7 +18,7 @@ type IndexDefinition struct {
 	Language  Language            // of the texts at all other paths
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors map[string]int
-	// composite indexes in addition to those of the policy: see Indexer.Own
+	// composite indexes that the container has in addition to those of its indexing policy
 	Own [][]CompositePathSpec
 }
 
@@ -208,8 +208,8 @@ func (x *Indexer) sameValue(old *Indexer, p Path) bool {
 	return x.def.Computed[i] == old.def.Computed[j]
 }
 
-// Composites returns the composite indexes in the policy's order. Composite.Ready reports which of them can
-// be used. The slice must not be modified.
+// Composites returns the composite indexes in the policy's order. CompositeIndex.Ready reports which of
+// them can be used. The slice must not be modified.
 func (x *Indexer) Composites() []*CompositeIndex {
 	if x == nil {
 		return nil
@@ -217,9 +217,9 @@ func (x *Indexer) Composites() []*CompositeIndex {
 	return x.markReady(x.composites[:x.named])
 }
 
-// Own returns all composite indexes: those of the indexing policy, followed by those that the container has
-// in addition (Definition.Own). A query that Cosmos DB refuses without an index is refused even if an
-// additional index could serve it.
+// Own returns all composite indexes: those of the indexing policy, followed by those that the container
+// has in addition (IndexDefinition.Own). A query that Cosmos DB refuses without an index is refused even
+// if an additional index could serve it.
 func (x *Indexer) Own() []*CompositeIndex {
 	if x == nil {
 		return nil
@@ -273,7 +273,8 @@ type specialIndexNode struct {
 	below     *spatialDomain    // spatial index of geometries at any depth below
 }
 
-// spatialDomain is the space of a spatial index; box is nil on the globe.
+// spatialDomain is the area that a spatial index covers: the plane within box or, if box is nil, the
+// globe.
 type spatialDomain struct{ box *Box }
 
 func (p *specialIndexNode) property(name string) *specialIndexNode {
@@ -296,8 +297,8 @@ func (p *specialIndexNode) elements() *specialIndexNode {
 	return p.deep
 }
 
-// inheritBelow applies a spatial index for any depth to all nodes below p, except to those that have a
-// spatial index of their own.
+// inheritBelow makes a spatial index whose path ends in /* apply to all nodes below p, except to those
+// that have a spatial index of their own. below is the index that p itself inherits; nil: none.
 func (p *specialIndexNode) inheritBelow(below *spatialDomain) {
 	if p.below != nil {
 		below = p.below

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestEntries pins the keys of documents under policies, in testdata/entries.txt.
+// TestEntries compares the index entries of documents, under several policies, with those in
+// testdata/entries.txt.
 func TestEntries(t *testing.T) {
 	var x *Indexer
 	datatest.Run(t, "testdata/entries.txt", func(t *testing.T, c *datatest.Case) string {
@@ -45,8 +46,8 @@ func formatValue(e Entry) string {
 	return fmt.Sprintf(" -> %x", e.Value)
 }
 
-// compile makes an Indexer of the JSON of a policy. The computed property "lower" is the text of /name in
-// lower case.
+// compile returns an Indexer for an indexing policy in JSON. The container has the computed property
+// "lower", the text of /name in lower case.
 func compile(t interface {
 	Helper()
 	Fatal(...any)
@@ -83,7 +84,8 @@ func mustPath(s string) jsondoc.Path {
 	return p
 }
 
-// values draws values of all kinds. Strings are alike for just so long that cutting them matters.
+// values returns a generator of random JSON values of all kinds. Many strings have the same first 110 to
+// 122 bytes, so that they differ near the maximum length of a term, where it is cut.
 func values() *rapid.Generator[jsondoc.Value] {
 	return rapid.Custom(func(t *rapid.T) jsondoc.Value {
 		switch rapid.IntRange(0, 9).Draw(t, "kind") {
@@ -105,14 +107,15 @@ func values() *rapid.Generator[jsondoc.Value] {
 	})
 }
 
-// longText draws a text of 120 to 135 bytes, of which most are the same.
+// longText draws a random string: 110 to 122 times the letter x, then up to 14 random bytes.
 func longText(t *rapid.T) string {
 	n := rapid.IntRange(110, 122).Draw(t, "alike")
 	return strings.Repeat("x", n) + rapid.StringOfN(rapid.SampledFrom([]rune("\x00\x01x\u00e9")), 0, 14,
 		-1).Draw(t, "tail")
 }
 
-// The order of terms is the order of values, as far as they are whole; a cut never turns it round.
+// TestTermOrder checks that the terms (encoded values) of two random values sort like the values. Only the
+// terms of two long values, which are cut, may be equal although the values differ.
 func TestTermOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := values().Draw(t, "a"), values().Draw(t, "b")
@@ -135,7 +138,7 @@ func TestTermOrder(t *testing.T) {
 	})
 }
 
-// holds reports what a comparison says, by the rule: values of other kinds do not compare.
+// holds reports whether "v op w" is true. It is false for values of different types and for undefined.
 func holds(v jsondoc.Value, op ComparisonOp, w jsondoc.Value) bool {
 	if v.Kind() != w.Kind() || v.Kind() == jsondoc.Undefined {
 		return false
@@ -145,7 +148,9 @@ func holds(v jsondoc.Value, op ComparisonOp, w jsondoc.Value) bool {
 		c >= 0
 }
 
-// An interval of keys holds all that it must, and where it is exact nothing else.
+// TestRanges checks, for random values, that the interval of index keys of a comparison, a type, a path or
+// a string prefix contains the key of every value that satisfies it and, if the interval is exact, no
+// other.
 func TestRanges(t *testing.T) {
 	x := compile(t, `{}`)
 	p := PathTo(mustPath("/a"))
@@ -178,7 +183,8 @@ func TestRanges(t *testing.T) {
 	})
 }
 
-// Keys of a composite index are in the order of their values, each path in its direction, and hold them.
+// TestCompositeOrder checks that the keys of a composite index sort like the values of its paths, each in
+// its direction, and that Values returns these values from a key.
 func TestCompositeOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		paths := []CompositePathSpec{{"/a", "ascending"}, {"/b", "ascending"}, {"/c", "ascending"}}
@@ -237,7 +243,8 @@ func TestCompositeOrder(t *testing.T) {
 	})
 }
 
-// documents draws documents whose names and values are few, so that they have much in common.
+// documents returns a generator of random documents. Their property names and values come from small sets,
+// so that many documents have the same ones.
 func documents() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return "{\"id\":\"d\"" + strings.TrimPrefix(member(t, 3), "{") + "}"
@@ -269,7 +276,7 @@ func anything(t *rapid.T, depth int) string {
 	return rapid.SampledFrom([]string{"1", "2", "null", "true", `"x"`, `"X"`, "[1,2,3]"}).Draw(t, "scalar")
 }
 
-// naive lists the values at a path, without an index.
+// naive returns the values at a path of a document by walking through the document, without an index.
 func naive(v jsondoc.Value, p Path) (found []jsondoc.Value) {
 	if len(p) == 0 {
 		if v.Kind() == jsondoc.Undefined {
@@ -289,8 +296,9 @@ func naive(v jsondoc.Value, p Path) (found []jsondoc.Value) {
 	return found
 }
 
-// The entries of a document under a path that is indexed are the terms of what it has there, no more and no
-// less; its shape has exactly the paths that the document has; and no key is the beginning of another.
+// TestEntriesAgree checks the index entries of random documents. For an indexed path they are exactly the
+// terms of the document's values at the path. The entry of the document's shape has exactly the paths of
+// the document. No key is a prefix of another.
 func TestEntriesAgree(t *testing.T) {
 	policies := []string{
 		`{}`,
@@ -355,7 +363,7 @@ func TestEntriesAgree(t *testing.T) {
 	})
 }
 
-// sample is an order of about 1 KB with twelve scalar properties.
+// sample returns the i-th sample document: an order of about 1 KB with twelve scalar properties.
 func sample(i int) []byte {
 	return fmt.Appendf(nil, `{"id":"order-%06d","pk":"customer-%d","type":"order","total":%d.95,"currency":"EUR","paid":true,"note":null,`+
 		`"status":"open","createdAt":"2024-05-06T07:08:09Z","items":%d,"city":"K\u00f6ln","zip":"50667","description":"%s"}`,

@@ -152,7 +152,8 @@ func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *sp
 	}
 }
 
-// open begins an entry of a kind at the current path.
+// open begins an index entry at the current path. kind is the kind of index: range, spatial, text, vector
+// or code.
 func (w *documentWalk) open(kind byte) unfinishedEntry {
 	s := unfinishedEntry{start: len(w.keys), value: len(w.extra), enters: w.enters > 0,
 		rangeEntry: kind == kindRange}

@@ -43,7 +43,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Definitions differ where a text that is indexed has another language.
+// TestLanguageOfDefinition checks that two index definitions are different if they have different
+// languages for an indexed text, and that the entries of one language are not used for the other.
 func TestLanguageOfDefinition(t *testing.T) {
 	policy, err := Parse([]byte(`{"fullTextIndexes":[{"path":"/text"}]}`))
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
 
-// While documents may still be indexed by an older definition, only what both index alike can be used; what
-// the policy accepts does not depend on it.
+// TestBeside checks lookups by an Indexer while documents may still be indexed by older ones. They may use
+// only those paths that all of them index alike. Which paths the policy includes does not depend on the
+// older ones.
 func TestBeside(t *testing.T) {
 	now := compile(t, `{"includedPaths":[{"path":"/*"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/x/*"}],"fullTextIndexes":[{"path":"/text"}],
 		"vectorIndexes":[{"path":"/v","type":"flat"}],"spatialIndexes":[{"path":"/at/*","types":["Point"]}],
@@ -80,7 +81,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// A query's ranges of cells lead to every point that lies in its region.
+// TestSpatialLookup checks that the cell ranges of a region contain the index entry of every random point
+// in the region.
 func TestSpatialLookup(t *testing.T) {
 	x := compile(t, `{"spatialIndexes":[{"path":"/at/?","types":["Point"]}]}`)
 	region, err := ParseGeometry(
@@ -117,7 +119,8 @@ func TestSpatialLookup(t *testing.T) {
 	}
 }
 
-// Words and vectors come back from their entries as they went in.
+// TestSpecialValues checks that the words and the vector of a document are decoded unchanged from its
+// index entries.
 func TestSpecialValues(t *testing.T) {
 	x := compile(t, `{"vectorIndexes":[{"path":"/v","type":"flat"}],"fullTextIndexes":[{"path":"/text"}]}`)
 	entries := x.Entries(nil, []byte(`{"id":"1","v":[1,0.5,-2],"text":"red bikes, a red bike"}`), 1)

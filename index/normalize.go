@@ -15,11 +15,11 @@ func compositeOrders() []string { return []string{"ascending", "descending"} }
 func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "diskANN"} }
 func quantizerTypes() []string  { return []string{"product", "spherical"} }
 
-// Normalize converts the policy to the form in which Cosmos DB returns it. Words get their usual case. /*
-// is included if no path was given at all. /"_etag"/? is appended to the excluded paths. Each spatial
-// path gets all four types. A policy whose mode is none loses its paths and is not automatic. Invalid
-// values are left for Validate. The slices are copied before they are changed. A second Normalize changes
-// nothing.
+// Normalize converts the policy to the form in which Cosmos DB returns it. Keywords, such as the indexing
+// mode, get Cosmos DB's case. /* is included if no path was given at all. /"_etag"/? is appended to the
+// excluded paths. Each spatial path gets all four types. A policy whose mode is none loses its paths and
+// is not automatic. Invalid values are left for Validate. The slices are copied before they are changed. A
+// second Normalize changes nothing.
 func (p *Policy) Normalize() {
 	if p.Mode = IndexingMode(strings.ToLower(string(p.Mode))); p.Mode == "" {
 		p.Mode = Consistent

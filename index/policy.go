@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// IndexingMode is the time at which documents are indexed.
+// IndexingMode says whether documents are indexed: consistent (in the same write), none, or lazy, an
+// obsolete mode that is treated as consistent.
 type IndexingMode string
 
 // The modes. Lazy is obsolete: it is stored as sent and treated as Consistent.
@@ -41,15 +42,15 @@ type PathSpec struct {
 	Indexes []LegacyKind `json:"indexes,omitempty"` // sent by old clients and returned only to them
 }
 
-// LegacyKind is a setting of an included path that old clients send. It has no effect: all paths have
-// range indexes of full precision.
+// LegacyKind holds the obsolete settings of an included path (kind, data type, precision) that old clients
+// send. They have no effect: all paths have range indexes of full precision.
 type LegacyKind struct {
 	Kind      string `json:"kind"`
 	DataType  string `json:"dataType,omitempty"`
 	Precision *int   `json:"precision,omitempty"`
 }
 
-// CompositePathSpec is one key of a composite index.
+// CompositePathSpec is one path of a composite index in an indexing policy, with its sort order.
 type CompositePathSpec struct {
 	Path  string `json:"path"`            // a plain path, /a/b
 	Order string `json:"order,omitempty"` // ascending or descending; empty is ascending
@@ -155,7 +156,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 		p.FullText})
 }
 
-// IsZero reports whether p is a missing policy.
+// IsZero reports whether p is the zero Policy, which stands for a missing policy.
 func (p Policy) IsZero() bool {
 	return p.Mode == "" && p.Included == nil && p.Excluded == nil && p.Composite == nil &&
 		p.Spatial == nil && p.Vector == nil && p.FullText == nil

@@ -20,7 +20,7 @@ const (
 	excluded
 )
 
-// patternNode is a node of the tree of patterns: see PolicyMatcher.
+// patternNode is a node of a PolicyMatcher, the tree of the paths in an indexing policy.
 type patternNode struct {
 	exact, below inclusion
 	hasIncluded  bool // a pattern that ends here or below includes something

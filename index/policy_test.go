@@ -37,7 +37,8 @@ func TestPolicy(t *testing.T) {
 	})
 }
 
-// roundTrip returns the policy's JSON, and checks that it means and says the same when it is read again.
+// roundTrip returns the policy's JSON, and checks that Parse reads an equal policy from it, which
+// Normalize does not change.
 func roundTrip(t *testing.T, c *datatest.Case, p Policy) string {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -74,7 +75,8 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// plainIndexed is the rule in its own words: of the patterns that match, the most precise decides.
+// plainIndexed reports whether a policy indexes a path. Of all patterns that match the path, the most
+// precise one decides. Tests compare a PolicyMatcher with it.
 func plainIndexed(p Policy, path []PathSegment) bool {
 	best, says := -1, false
 	weigh := func(list []PathSpec, verdict bool) {
@@ -216,7 +218,8 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// TestLegacyIndexes: what old clients say of a path is read back by them, and no reason to index anew.
+// TestLegacyIndexes checks that the obsolete settings of paths (kind, data type), which old clients send,
+// are returned to clients, and do not make index definitions unequal.
 func TestLegacyIndexes(t *testing.T) {
 	old, err := Parse([]byte(`{"includedPaths":[{"path":"/*","indexes":[{"kind":"range","dataType":"string","precision":-1}]}]}`))
 	if err != nil {

@@ -98,7 +98,7 @@ func NewQuantizer(dimensions, size int) *Quantizer {
 	return q
 }
 
-// mixed returns the next number of a pseudo-random sequence (SplitMix64).
+// mixed advances state and returns the next number of a pseudo-random sequence (SplitMix64).
 func mixed(state *uint64) uint64 {
 	*state += 0x9E3779B97F4A7C15
 	z := *state

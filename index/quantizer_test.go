@@ -19,8 +19,8 @@ func randomVector(r *rand.Rand, n int) []float32 {
 	return v
 }
 
-// TestEstimates compares estimates of scalar products with these: none is further off than its bound says,
-// and a bound is not wider than it has to be.
+// TestEstimates compares estimated scalar products with the exact ones: no error is larger than the bound
+// that Estimate returns, and the bounds are not much wider than necessary.
 func TestEstimates(t *testing.T) {
 	for _, c := range []struct {
 		dimensions, size int
@@ -59,7 +59,8 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestCodesOfLimits makes codes of vectors that are no directions or are very long or short.
+// TestCodesOfLimits computes codes of vectors that are zero, extremely long or extremely short, and checks
+// that their estimates are valid. Bytes that are not a code have no estimate.
 func TestCodesOfLimits(t *testing.T) {
 	q := NewQuantizer(4, 0)
 	search := q.Query([]float32{1, 2, 3, 4})
@@ -79,7 +80,8 @@ func TestCodesOfLimits(t *testing.T) {
 	}
 }
 
-// TestCodesStay pins a code: those in data folders must be what this program makes of the vectors.
+// TestCodesStay compares the code of one vector with its stored bytes: codes must not change between
+// releases, because they are stored in data folders.
 func TestCodesStay(t *testing.T) {
 	v := make([]float32, 24)
 	for i := range v {
@@ -91,7 +93,8 @@ func TestCodesStay(t *testing.T) {
 	}
 }
 
-// TestVectorCodes checks which indexes have codes, how long they are and when they can be relied on.
+// TestVectorCodes checks which types of vector indexes store codes, the length of the codes, and that
+// codes are used only if all older index definitions of the container have the same.
 func TestVectorCodes(t *testing.T) {
 	make := func(text string) *Indexer {
 		p, err := Parse(fmt.Appendf(nil, `{"vectorIndexes":[%s]}`, text))
@@ -142,7 +145,7 @@ func TestVectorCodes(t *testing.T) {
 	}
 }
 
-// BenchmarkEstimate estimates a scalar product by a code of 384 dimensions.
+// BenchmarkEstimate measures the estimate of one scalar product by the code of a vector of 384 dimensions.
 func BenchmarkEstimate(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	q := NewQuantizer(384, 0)
@@ -156,7 +159,7 @@ func BenchmarkEstimate(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendCode makes a code of 384 dimensions.
+// BenchmarkAppendCode measures the computation of the code of a vector of 384 dimensions.
 func BenchmarkAppendCode(b *testing.B) {
 	q := NewQuantizer(384, 0)
 	v := randomVector(rand.New(rand.NewPCG(1, 1)), 384)

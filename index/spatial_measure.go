@@ -7,8 +7,9 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Distance returns the shortest distance between two geometries of the same space, or 0 if they meet. It
-// is in metres along the ellipsoid of WGS-84 on the globe, and in the coordinates' unit in the plane.
+// Distance returns the shortest distance between two geometries, both on the globe or both in the plane,
+// or 0 if they meet. It is in metres along the ellipsoid of WGS-84 on the globe, and in the coordinates'
+// unit in the plane.
 func (g *Geometry) Distance(o *Geometry) float64 {
 	if len(g.paths[0].points) == 1 && len(o.paths[0].points) == 1 {
 		if g.planar {

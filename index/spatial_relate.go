@@ -6,8 +6,8 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// Intersects reports whether two geometries of the same space have a common point. The boundary of a
-// polygon, including the edges of its holes, belongs to the polygon.
+// Intersects reports whether two geometries, both on the globe or both in the plane, have a common point.
+// The boundary of a polygon, including the edges of its holes, belongs to the polygon.
 func (g *Geometry) Intersects(o *Geometry) bool {
 	for _, p := range g.paths {
 		for _, q := range o.paths {

@@ -22,8 +22,8 @@ func mustGeometry(t testing.TB, text string, planar bool) *Geometry {
 	return g
 }
 
-// geo writes GeoJSON in short: "P 1 2", "L 1 2,3 4", "A 0 0,1 0,1 1" (a polygon, closed here; holes behind
-// /), and "M ...;..." for several polygons.
+// geo returns the GeoJSON of a geometry in short form: "P 1 2" is a point, "L 1 2,3 4" a line, "A 0 0,1
+// 0,1 1" a polygon, whose rings geo closes (holes follow after a slash), and "M ...;..." several polygons.
 func geo(short string) string {
 	kind, rest, _ := strings.Cut(short, " ")
 	positions := func(s string, closed bool) string {
@@ -148,7 +148,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// The foot on the ellipsoid is found to better than what samples of the edge show.
+// TestDistanceToEdge compares the distance from a point to a line on the globe with the shortest distance
+// to 4,001 sampled points of the line.
 func TestDistanceToEdge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -285,7 +286,8 @@ func TestRelations(t *testing.T) {
 	}
 }
 
-// randomShape returns a geometry around (x, y) with a radius of about size.
+// randomShape returns the short form, for geo, of a random geometry around (x, y) with a radius of about
+// size.
 func randomShape(r *rand.Rand, x, y, size float64) string {
 	at := func(angle, radius float64) string {
 		return fmt.Sprintf("%v %v", x+size*radius*math.Cos(angle), y+size*radius*math.Sin(angle))
@@ -312,7 +314,8 @@ func randomShape(r *rand.Rand, x, y, size float64) string {
 	}
 }
 
-// Near the equator the globe and the plane agree on what is small.
+// TestRelationsAgree checks that Intersects, Within and Distance have the same results on the globe and in
+// the plane for random shapes of a few metres near the equator.
 func TestRelationsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]int{}
@@ -342,7 +345,8 @@ func found(cells []uint64, ranges []CellRange) bool {
 	})
 }
 
-// What meets a query, or is within its distance, is found by cells; what is far off is not, in most cases.
+// TestCells checks the index cells of random geometries: if two geometries meet or are within a distance,
+// the ranges of QueryCells of one contain a cell of the other; if they are far apart, mostly not.
 func TestCells(t *testing.T) {
 	tries := racetest.Campaign(3000, 600)
 	for _, planar := range []bool{false, true} {
@@ -409,7 +413,8 @@ func TestCellKeys(t *testing.T) {
 	}
 }
 
-// What a ring that runs clockwise does not go around is found by cells, too.
+// TestCellsAroundTheGlobe checks that cells also find geometries in a polygon whose ring runs clockwise,
+// which is the whole globe except the small region that the ring surrounds.
 func TestCellsAroundTheGlobe(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
@@ -428,7 +433,8 @@ func TestCellsAroundTheGlobe(t *testing.T) {
 	}
 }
 
-// The regions on both sides of a ring make up the globe.
+// TestSidesOfARing checks that the polygons on the two sides of a ring are together the globe: a point
+// lies in exactly one of them, and the sum of their areas is the globe's.
 func TestSidesOfARing(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 200 {

@@ -27,7 +27,8 @@ const (
 	// bytes of text for a byte of the term, and some more for an escape or a character that is cut at the
 	// end.
 	maxRaw = 6*maxTerm + 16
-	// maxPlainRaw is the same for text without escapes, with a byte for each byte of the term.
+	// maxPlainRaw is a length of JSON string text without escapes that always encodes to more than maxTerm
+	// bytes, since each byte of text has one byte in the term.
 	maxPlainRaw = maxTerm + 16
 )
 
@@ -139,7 +140,7 @@ func decodeCut(term []byte) jsondoc.Value {
 // A ComparisonOp is a comparison that selects an interval of keys.
 type ComparisonOp uint8
 
-// The comparisons.
+// The comparison operators < <= > >= of a ComparisonOp.
 const (
 	Less ComparisonOp = iota + 1
 	LessEqual

@@ -18,7 +18,7 @@ type PolicyContext struct {
 	FullText []string // paths of the full text policy, as printed by jsondoc.Path
 }
 
-// The limits of a policy.
+// Cosmos DB's limits of an indexing policy.
 const (
 	maxCompositePaths  = 8
 	maxFlatDimensions  = 505

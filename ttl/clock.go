@@ -19,7 +19,8 @@ type SystemClock struct{}
 // Now returns the system's time.
 func (SystemClock) Now() time.Time { return time.Now() }
 
-// After returns a timer by the system's clock: see Clock.
+// After returns a channel on which the time is sent once, after d by the system's clock. stop releases the
+// timer early.
 func (SystemClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	t := time.NewTimer(d)
 	return t.C, func() { t.Stop() }
@@ -37,8 +38,9 @@ type callbackClock interface {
 }
 
 // AfterFunc calls f once when c has reached c.Now()+d, unless stop is called before. For a clock of
-// another package it starts a goroutine, which ends with the timer or with stop. If a Virtual clock has
-// reached that time already, f runs before AfterFunc returns, so the caller must hold no lock that f takes.
+// another package it starts a goroutine, which ends with the timer or with stop. If a VirtualClock has
+// reached that time already, f runs before AfterFunc returns, so the caller must hold no lock that f
+// takes.
 func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
 	if c, ok := c.(callbackClock); ok {
 		return c.afterFunc(d, f)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A ClockChange is a request to change a Virtual clock. Its fields are applied in the order below. A nil or
+// A ClockChange is a request to change a VirtualClock. Its fields are applied in the order below. A nil or
 // false field changes nothing.
 type ClockChange struct {
 	Real    bool           // to the system's time, at which it continues to run

@@ -15,7 +15,7 @@ import (
 
 var noon = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// plainClock is a clock that only has the methods of the interface.
+// plainClock wraps a clock and has only the methods of ttl.Clock, like a clock of another package.
 type plainClock struct{ c *ttl.VirtualClock }
 
 func (f plainClock) Now() time.Time                                   { return f.c.Now() }
@@ -28,7 +28,7 @@ func checkNow(t *testing.T, c ttl.Clock, want time.Time) {
 	}
 }
 
-// fired reports what a timer has sent, if it has.
+// fired returns the time that a timer has sent; ok is false if it has not fired.
 func fired(c <-chan time.Time) (at time.Time, ok bool) {
 	select {
 	case at = <-c:
@@ -159,7 +159,8 @@ func TestTimersFireOnJumps(t *testing.T) {
 	checkFired(t, second, noon.Add(24*time.Hour))
 }
 
-// A running clock wakes its timers by its base, whatever the base is.
+// TestTimersOfARunningClock checks that the timers of a running virtual clock fire at their time, over
+// several kinds of underlying clocks and after a change of the rate.
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
 	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtualClock(manual),
@@ -255,8 +256,8 @@ func TestStateRoundTrip(t *testing.T) {
 	checkNow(t, again, c.Now())
 }
 
-// Whatever is done to a clock, it reads as the definition says, and a timer fires once its deadline has been
-// reached and not before.
+// TestClockModel applies random changes (advance, set, rate) to a virtual clock. It compares the time with
+// a model, and checks that each timer fires when its deadline is reached and not before.
 func TestClockModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := ttl.NewManual(noon)

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestReaperRangeClocks: a range that has a clock of its own is swept when that has come to its time,
-// whatever the reaper's clock does, and the others are not swept by it.
+// TestReaperRangeClocks checks that a range with a clock of its own is swept when that clock has reached
+// the expiry of an item, whatever the reaper's clock shows, and that other ranges are not swept then.
 func TestReaperRangeClocks(t *testing.T) {
 	own := ttl.NewManual(noon)
 	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) {
@@ -34,7 +34,8 @@ func TestReaperRangeClocks(t *testing.T) {
 	g.check(t, 0, "1")
 }
 
-// TestRebase: a clock keeps its timers when it gets another base, and follows that.
+// TestRebase checks that a virtual clock keeps its timers when Rebase gives it another base, and that it
+// follows the new base.
 func TestRebase(t *testing.T) {
 	server, system := ttl.NewManual(noon), ttl.NewManual(noon)
 	v := ttl.NewVirtualClock(server)
@@ -112,8 +113,8 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestTimersBesideMoves: whoever waits for a moment is woken, wherever between its steps the clock below is
-// moved.
+// TestTimersBesideMoves checks that a timer on a virtual clock fires even if the clock's base is moved
+// while the timer is being set.
 func TestTimersBesideMoves(t *testing.T) {
 	for range 2000 {
 		server := ttl.NewManual(noon)
@@ -133,7 +134,7 @@ func TestTimersBesideMoves(t *testing.T) {
 	}
 }
 
-// TestFormatDuration: a duration is written one way, which ParseDuration reads.
+// TestFormatDuration checks the text of several durations, and that ParseDuration reads each text back.
 func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{0: "0s", 90 * time.Second: "1m 30s", 2*time.Hour - 47*time.Second: "1h 59m 13s",
 		720 * time.Hour: "30d", 500 * time.Millisecond: "0.5s", -36 * time.Hour: "-1d 12h", 86401 * time.Second: "1d 1s",

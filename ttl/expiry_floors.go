@@ -36,28 +36,29 @@ import (
 // more than the time since the previous change. The list for items with a ttl of their own never has more
 // than one floor, because its At is the second of the change, and these seconds never decrease.
 
-// An expiryFloor says, after a change of a container's default time to live, which items had already expired
-// before the change and must stay expired.
+// An expiryFloor is the record of one change of a container's default time to live. It says which items
+// had expired before the change and must stay expired.
 type expiryFloor struct {
 	Before uint32 `json:"before"` // applies to items of generations before this one
 	At     int64  `json:"at"`     // seconds since 1970; items at or below it have expired
 }
 
-// expiryFloors holds the floors that still matter, the oldest first: from one to the next, Before rises and
-// At falls. It must not be modified, because policies share it.
+// expiryFloors holds the records of earlier changes of a container's default by which items may still be
+// expired, the oldest first: from one to the next, Before rises and At falls. It must not be modified,
+// because policies share it.
 type expiryFloors []expiryFloor
 
 // raise returns f with n, the record of a newer change of the default, appended. It leaves out the records
-// that are at or below n.At, since all items that they apply to have expired by n as well. n must be newer
-// than all records in f.
+// whose At is not above n.At, since n expires all items that they expire. n must be newer than all records
+// in f.
 func (f expiryFloors) raise(n expiryFloor) expiryFloors {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// expires reports whether an item of the given generation, with the time to live own, has expired under a
-// default that has been changed since: whether its deadline, ts + own, is at or below the field At of a
-// record of a change that applies to that generation.
+// expires reports whether an item had expired under an earlier default and therefore stays expired. The
+// item has the given generation and time to live; its deadline is ts + own. It has expired if the deadline
+// is at or below At of a record that applies to its generation.
 func (f expiryFloors) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)

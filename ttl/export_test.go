@@ -1,6 +1,7 @@
 package ttl
 
-// The pure part of the pacing, for the golden tests.
+// Pause and Backoff make the functions that compute the reaper's pauses accessible to the tests in package
+// ttl_test.
 var (
 	Pause   = pause
 	Backoff = backoff

@@ -7,7 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// What an item becomes in the era that follows, by what it counted from and what it counts from then.
+// TestNextEra checks PolicyEra.Next after Policy.Rebase, which makes times to live count from another
+// property of documents. For items of each kind, alive or expired, it compares the Lifetime that an item
+// has after the change with the expected one.
 func TestNextEra(t *testing.T) {
 	before := ttl.Policy{Default: 10}
 	before = before.With(20, 100) // a floor at 90

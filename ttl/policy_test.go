@@ -18,7 +18,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The golden timelines. One case is one container from its creation; every line of input is one event:
+// TestTimelines compares timelines of events in a container, and the answers of its Policy, with the
+// golden files in testdata/timelines. One case is one container from its creation; every line of input is
+// one event:
 //
 //	at 10 put a ttl=5 ts=3      a write at second 10; ttl may be -1; ts only for an import
 //	at 12 default 60            off, -1 or seconds
@@ -156,7 +158,8 @@ func cutoff(at int64) string {
 	return strconv.FormatInt(at, 10)
 }
 
-// A policy that a policy was made from is still what it was: they share their floors.
+// TestWithLeavesThePolicy checks that Policy.With does not change the policy on which it is called,
+// although the new policy may share its list of floors.
 func TestWithLeavesThePolicy(t *testing.T) {
 	base := ttl.Policy{Default: 10}
 	base = base.With(1000, 100)
@@ -205,7 +208,7 @@ func TestNoOverflow(t *testing.T) {
 	}
 }
 
-// fataler is what *testing.T and *rapid.T have in common.
+// fataler has the methods of *testing.T and *rapid.T with which a helper ends a test.
 type fataler interface {
 	Helper()
 	Fatal(...any)

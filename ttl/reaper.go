@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A SweepRange is a unit of sweeping: one batch is taken from one range. The reaper only compares ranges.
+// A SweepRange identifies a part of the data, such as a partition range, from which the Sweeper purges one
+// batch at a time. The reaper uses it only as a key.
 type SweepRange struct {
 	Tenant uint8  // distinguishes the users of a shared reaper: documents, queues
 	Owner  uint32 // the container or queue that the range belongs to

@@ -51,8 +51,8 @@ func TestReaperTakesTurns(t *testing.T) {
 	}
 }
 
-// An idle range is not swept at each tick, but not forgotten either: what was written later may expire
-// sooner.
+// TestReaperIdleRange checks that the reaper sweeps a range in which nothing expires soon more rarely than
+// each tick, but often enough to find items that are written later and expire earlier.
 func TestReaperIdleRange(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, time.Hour) })
 	g.settle()
@@ -103,8 +103,8 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 	g.check(t, 0, "1*65 2 1*935") // the ranges are listed anew after 64 passes
 }
 
-// A pause is asked of Pace after each batch while foreground operations are in flight; TestPause has the
-// figures.
+// TestReaperMakesWay checks that the reaper pauses after each batch while foreground operations run, and
+// that the pauses get shorter while there is a backlog.
 func TestReaperMakesWay(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *testSweeper) {
 		y.put(slot(1), 640_000, 0)
@@ -363,7 +363,8 @@ func TestReaperClose(t *testing.T) {
 	})
 }
 
-// A panic of the sweeper reaches who called SweepNow and leaves nothing locked.
+// TestReaperPanic checks that a panic of the sweeper reaches the caller of SweepNow, and that the next
+// SweepNow works.
 func TestReaperPanic(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Paused: true}, func(y *testSweeper) { y.put(slot(1), 1, 0) })
 	g.yard.before = func(context.Context, ttl.SweepRange) error { panic(errDisk) }
@@ -382,7 +383,8 @@ func TestReaperPanic(t *testing.T) {
 	}
 }
 
-// The sweeper panics when two of its methods meet.
+// TestReaperInManyHands calls the reaper's methods from several goroutines. The test's sweeper panics if
+// two of its methods run at the same time.
 func TestReaperInManyHands(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 3}, nil)
 	var wg sync.WaitGroup
@@ -415,7 +417,8 @@ func TestReaperInManyHands(t *testing.T) {
 	}
 }
 
-// Do never runs beside a batch, and Close ends it.
+// TestReaperDo checks that a function passed to Do never runs at the same time as a sweep, and that Close
+// ends its context.
 func TestReaperDo(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) { y.put(slot(1), 500, 0) })
 	for range 100 {

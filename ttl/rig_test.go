@@ -14,11 +14,12 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testSweeper is what the reaper of these tests sweeps: for each range the seconds at which items expire.
+// testSweeper is the ttl.Sweeper of the reaper's tests. It has, for each range, the seconds at which items
+// expire.
 type testSweeper struct {
 	clock ttl.Clock
 	pace  *advanceOnSleepClock // for a before that takes its time
-	// before is called at the beginning of each Sweep, outside mu; nil: nothing is.
+	// before, if it is not nil, is called at the beginning of each Sweep, outside mu.
 	before func(ctx context.Context, r ttl.SweepRange) error
 
 	busy atomic.Bool // a method runs
@@ -33,7 +34,7 @@ type testSweeper struct {
 
 func slot(n uint16) ttl.SweepRange { return ttl.SweepRange{Owner: 1, Part: n} }
 
-// put adds n items to r that expire the given time from now.
+// put adds n items to the range r that expire when the duration in has passed from now.
 func (y *testSweeper) put(r ttl.SweepRange, n int, in time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -53,7 +54,8 @@ func (y *testSweeper) left() (n int) {
 	return n
 }
 
-// took returns the slots that were swept since the last call, "1*3" for three times in a row.
+// took returns the numbers of the ranges that were swept since the last call, in order. "1*3" stands for
+// three sweeps of range 1 in a row.
 func (y *testSweeper) took() string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -122,7 +124,8 @@ func (y *testSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (t
 	return sw, nil
 }
 
-// sleepSignalClock is a clock that reports when somebody goes to sleep on it.
+// sleepSignalClock is a virtual clock that sends to the channel asleep when the reaper begins to wait on
+// it.
 type sleepSignalClock struct {
 	*ttl.VirtualClock
 	asleep chan time.Duration
@@ -138,8 +141,8 @@ func (c sleepSignalClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return ch, stop
 }
 
-// advanceOnSleepClock is a clock that moves forward by the duration for which somebody sleeps on it, so
-// nobody waits. It keeps the durations.
+// advanceOnSleepClock is a virtual clock that moves forward at once by each duration for which the reaper
+// waits on it, so that no real time passes. It records the durations.
 type advanceOnSleepClock struct {
 	*ttl.VirtualClock
 	mu   sync.Mutex
@@ -166,7 +169,8 @@ func (c *advanceOnSleepClock) takeNaps() []time.Duration {
 	return naps
 }
 
-// reaperRig is a reaper with its clocks and its sweeper.
+// reaperRig is a reaper under test with its sweeper and its two clocks: clock decides expiry, pace
+// measures pauses.
 type reaperRig struct {
 	*ttl.Reaper
 	yard  *testSweeper
@@ -194,7 +198,7 @@ func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper))
 	return g
 }
 
-// settle waits for the end of the next round. The loop goes to sleep after it, which is the sign to look.
+// settle waits until the reaper has ended one more round.
 func (g *reaperRig) settle() {
 	for g.Metrics().Rounds <= g.ended {
 		<-g.clock.asleep

@@ -24,7 +24,8 @@ func (r *Reaper) clockOf(rg SweepRange) Clock {
 	return r.opts.Clock
 }
 
-// A wakeSignal is a signal from timers. Several rings before it is received count as one.
+// A wakeSignal is a channel on which timers signal that they have fired. Several signals that were not
+// received count as one.
 type wakeSignal chan struct{}
 
 func (b wakeSignal) send() {

@@ -120,7 +120,7 @@ func checkParsed(t *testing.T, field, token, shown string, got, want ttl.Seconds
 	}
 }
 
-// The decimal digits decide as exact arithmetic does.
+// FuzzParseItem compares the number that ParseItem reads from a JSON token with exact rational arithmetic.
 func FuzzParseItem(f *testing.F) {
 	for _, s := range []string{"60", "-1", "6e1", "60.0", "1.5", "2147483648", "0", "1e1000", "null", "0.1e1",
 		"00", "1E-1"} {

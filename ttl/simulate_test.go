@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A simulation is the definition of expiry, second by second and without floors: an item is dead for good as
-// soon as there was a moment, at or after its insertion, at which the default then in force called it
-// expired. A lease hides that for a time. The Policy under test goes along.
+// A simulation is a simple model of expiry, with which tests compare Policy. It moves second by second and
+// marks an item as expired for good as soon as the default in force in one second says so. A lease hides
+// that for a time. Every event is also applied to policy, the Policy under test.
 type simulation struct {
 	now    int64
 	rule   ttl.Seconds
@@ -29,7 +29,8 @@ type simulatedItem struct {
 	told bool // a reader has been told so
 }
 
-// simStats counts the answers that the timelines have met, so that the test cannot pass on dull ones.
+// simStats counts how often each kind of answer has occurred in the random timelines, so that the test
+// fails if they do not cover all kinds.
 type simStats struct {
 	timelines int
 	expired   int // expired by the rule in force
@@ -39,7 +40,8 @@ type simStats struct {
 	living    int
 }
 
-// plainly is the rule of one default, without a past and without leases.
+// plainly reports whether an item is expired at second now by one default, rule. It ignores earlier
+// defaults and leases.
 func plainly(l ttl.Lifetime, rule ttl.Seconds, now int64) bool {
 	switch {
 	case l.Own > 0:
@@ -51,7 +53,7 @@ func plainly(l ttl.Lifetime, rule ttl.Seconds, now int64) bool {
 	}
 }
 
-// judge lets the default in force speak at the present moment.
+// judge marks all items as expired that the current default expires at the current second.
 func (s *simulation) judge() {
 	for _, m := range s.items {
 		m.dead = m.dead || plainly(m.Lifetime, s.rule, s.now)
@@ -79,7 +81,8 @@ func (s *simulation) put(back int64, own ttl.Seconds) {
 	s.judge()
 }
 
-// lease gives item i a lease, or ends the one it has. What has expired cannot be leased.
+// lease gives item i a lease for a number of seconds from now; 0 ends its lease. It ignores an expired
+// item, which cannot be leased.
 func (s *simulation) lease(i int, seconds int64) {
 	if len(s.items) == 0 {
 		return
@@ -89,7 +92,8 @@ func (s *simulation) lease(i int, seconds int64) {
 	}
 }
 
-// compare holds every answer of the policy against the simulation.
+// compare fails the test unless Expired, ExpiresAt, Cutoffs and Active of the policy agree with the
+// simulation for every item.
 func (s *simulation) compare(t *rapid.T) {
 	inheritTS, due := s.policy.Cutoffs(s.now)
 	for _, m := range s.items {
@@ -132,8 +136,9 @@ var (
 	backs   = rapid.OneOf(rapid.Just(0), rapid.Just(0), rapid.IntRange(-5, 60))
 )
 
-// TestPolicyIsTheSimulation runs random timelines of ticks, changes of the default, ordinary and back-dated
-// writes and leases on both, and compares every answer of Policy after every event.
+// TestPolicyIsTheSimulation applies random events to a simulation and to a Policy: passing time, changes
+// of the default, writes (also back-dated ones) and leases. It compares all answers of the Policy after
+// every event.
 func TestPolicyIsTheSimulation(t *testing.T) {
 	racetest.Sequential(t)
 	timelines := racetest.Campaign(100_000, 30_000)
@@ -181,7 +186,7 @@ func (s *simulation) step(t *rapid.T) {
 	}
 }
 
-// setChecks makes rapid run n checks in this test.
+// setChecks sets how many random cases each rapid.Check of this test runs.
 func setChecks(t *testing.T, n int) {
 	t.Helper()
 	checks := flag.Lookup("rapid.checks").Value

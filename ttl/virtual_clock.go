@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// MaxRate is the highest speed of a Virtual clock: more than eleven days per second.
+// MaxRate is the highest speed of a VirtualClock: more than eleven days per second.
 const MaxRate = 1e6
 
-// A VirtualClock clock derives its time from another clock, its base. It can be frozen, set, advanced and run
-// at another speed. It is safe for concurrent use.
+// A VirtualClock derives its time from another clock, its base. It can be frozen, set, advanced and run at
+// another speed. It is safe for concurrent use.
 //
 // Its timers are deadlines in its own time. When Set, Advance or Restore moves the clock past them, they
 // fire in the order of their deadlines, before the call returns. When the clock is set back, the timers
@@ -23,9 +23,9 @@ const MaxRate = 1e6
 // The time stays between the years 1 and 9999, the range of RFC 3339. The clock itself does not limit how
 // far back it may be set; its owner does.
 //
-// The base may be a Virtual clock, too. Whenever v holds its own lock, it holds the lock of the base as
-// well (see lock). Otherwise the base could move past a deadline after v has found it not due and before
-// v has set the timer. If the base were then frozen, the timer would never fire.
+// The base may be a VirtualClock, too. Whenever v holds its own lock, it holds the lock of the base as
+// well (see lock). Otherwise the base could move past a deadline after v has found it not due and before v
+// has set the timer. If the base were then frozen, the timer would never fire.
 type VirtualClock struct {
 	mu      sync.Mutex
 	base    Clock
@@ -34,7 +34,7 @@ type VirtualClock struct {
 	disarm  func()        // stops the timer of the base, or nil
 }
 
-// A ClockState is the state of a Virtual clock: its time is At + Rate × (the base's time − Mark). It is
+// A ClockState is the state of a VirtualClock: its time is At + Rate × (the base's time − Mark). It is
 // stored as JSON with the data, so that the clock continues after a restart.
 type ClockState struct {
 	At   time.Time `json:"at"`
@@ -49,7 +49,7 @@ func (e *ClockRateError) Error() string {
 	return fmt.Sprintf("the rate of a clock must be from 0 to %g, not %g", float64(MaxRate), e.Rate)
 }
 
-// clockTimer is a timer of a Virtual clock.
+// clockTimer is a timer of a VirtualClock.
 type clockTimer struct {
 	deadline time.Time
 	fire     func(now time.Time)
@@ -94,7 +94,8 @@ func (v *VirtualClock) unlock() {
 	v.mu.Unlock()
 }
 
-// After returns a timer by the clock's own time: see Clock.
+// After returns a channel on which the time is sent once, when this clock has advanced by d. stop releases
+// the timer early.
 func (v *VirtualClock) After(d time.Duration) (c <-chan time.Time, stop func()) {
 	v.lock()
 	return v.send(v.now().Add(d))
@@ -134,7 +135,7 @@ func (v *VirtualClock) Resume() {
 	})
 }
 
-// Set sets the clock to t. It stays frozen or running.
+// Set sets the clock to the time t. A frozen clock stays frozen, a running one continues to run.
 func (v *VirtualClock) Set(t time.Time) {
 	v.change(func(s *ClockState) { s.At = clamp(t) })
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// add adds n to the number under key.
+// add adds n to the 64-bit integer stored under key, in the transaction tx. An absent key counts as 0.
 func add(tx engine.Txn, key string, n int64) error {
 	v, err := number(tx, key)
 	if err != nil {
@@ -32,7 +32,8 @@ func number(r engine.Reader, key string) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// runConcurrently runs n goroutines and waits for them.
+// runConcurrently calls fn(0) to fn(n-1), each on a goroutine of its own, and waits until all have
+// returned.
 func runConcurrently(n int, fn func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -41,7 +42,9 @@ func runConcurrently(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// testNoLostUpdate increments a counter from many goroutines, which name the shared scope in different ways.
+// testNoLostUpdate increments one counter from many goroutines, in transactions that lock its scope "a"
+// alone, twice, or together with "b". It checks that the final value counts every committed transaction,
+// and none that failed.
 func testNoLostUpdate(t *testing.T, s *testedEngine) {
 	const writers, rounds = 32, 25
 	runConcurrently(writers, func(i int) {

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Violations that a power cut may reveal.
+// The errors that Crash returns if the data after a power cut violate the contract of engines.
 var (
 	// ErrLost is returned by Crash if a transaction is lost that was reported to be durable.
 	ErrLost = errors.New("what was told to be durable is lost")
@@ -23,7 +23,8 @@ var (
 	ErrReissued = errors.New("LSNs may be issued twice")
 )
 
-// crashSeeds is the number of histories of power cuts that an engine is tested with.
+// crashSeeds is how many times an engine is tested with Crash, each time with another seed of random
+// numbers.
 const crashSeeds = 6
 
 func testCrash(t *testing.T, s *testedEngine) {
@@ -306,8 +307,10 @@ func keysOf(all string) func(yield func(string) bool) {
 	}
 }
 
-// verify compares the data after a power cut with the results that clients observed before it: see ErrLost,
-// ErrTorn and ErrReissued. It also takes the next LSN of each scope and adds it to the observed results.
+// verify compares the data after a power cut with the results that clients observed before it. It returns
+// ErrLost if durable data are missing, ErrTorn if only a part of a transaction is there, and ErrReissued
+// if an LSN could be issued again. It also takes the next LSN of each scope and adds it to the observed
+// results.
 func (l *observedResults) verify(e engine.Engine) error {
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {

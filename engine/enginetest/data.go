@@ -281,7 +281,7 @@ func testClosed(t *testing.T, s *testedEngine) {
 	e.Metrics()
 }
 
-// testCloseWaits closes the engine while an Update and a View run.
+// testCloseWaits closes the engine while an Update and a View run, and checks that Close waits for both.
 func testCloseWaits(t *testing.T, s *testedEngine) {
 	e := s.Engine
 	in, out, closed := make(chan bool), make(chan bool), make(chan error, 1)
@@ -324,8 +324,8 @@ func testCloseWaits(t *testing.T, s *testedEngine) {
 	s.want("a/1", "x")
 }
 
-// testOpenIterator checks that iterators which a function leaves open do not work after its end, whether or
-// not the engine returns an error.
+// testOpenIterator checks that an iterator that the function of a View or an Update leaves open cannot be
+// used after the function has returned, whether or not the engine returns an error.
 func testOpenIterator(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "x")
 	var kept []engine.Iterator

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// DataSet is the data of one test, such as a folder. Engines can be opened over it, one after the other.
+// DataSet is the storage of one test, such as a folder, on which engines are opened, one after the other.
 type DataSet struct {
 	// Open opens an engine over the data. It is not called again before the engine returned last has been
 	// closed.

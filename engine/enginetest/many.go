@@ -64,7 +64,8 @@ func testGetMany(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testGetManyOfLargeValues asks for more values than one GetMany returns.
+// testGetManyOfLargeValues requests values that are together larger than one result of GetMany may be. It
+// checks that GetMany returns only the first of them, and that GetEach returns all.
 func testGetManyOfLargeValues(t *testing.T, s *testedEngine) {
 	large := string(make([]byte, engine.ManyBytes/2))
 	names := []string{"a/0", "a/1", "a/2", "a/3", "a/4"}
@@ -125,7 +126,8 @@ func testGetManyOfOwnWrites(t *testing.T, s *testedEngine) {
 	})
 }
 
-// testGetManyUntilTheContextEnds ends the context while the function runs, between two reads.
+// testGetManyUntilTheContextEnds cancels the context of a View and of an Update while they run, and checks
+// that the next GetMany in them fails with the error of the context.
 func testGetManyUntilTheContextEnds(t *testing.T, s *testedEngine) {
 	s.set("a", "a/1", "one")
 	look := func(r engine.Reader, end func()) error {

@@ -75,8 +75,8 @@ func testMarks(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testMarksAreNotBehind checks that the mark of a scope, returned together with data of the scope, is never
-// older than these data.
+// testMarksAreNotBehind checks that the mark of a scope (a number that transactions set by
+// TxnControl.SetMark) is never older than the data of the scope that the engine returns together with it.
 func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	stop := make(chan bool)
 	var readers sync.WaitGroup

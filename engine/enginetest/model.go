@@ -123,8 +123,9 @@ func compareScan(rt *rapid.T, r engine.Reader, m map[string]string, start, end s
 	}
 }
 
-// compareSkip skips some keys of a scan, and compares the others with the model. reverse is the direction of
-// the scan.
+// compareSkip checks engine.Skip against the model m: it scans the keys in [start, end), in turn skips 0,
+// 1, 2 and so on keys and reads the next one, and compares each count and each key with the model. With
+// reverse it scans in descending order.
 func compareSkip(rt *rapid.T, r engine.Reader, m map[string]string, start, end string, reverse bool) {
 	want := between(m, start, end)
 	if reverse {

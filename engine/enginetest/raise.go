@@ -81,8 +81,8 @@ func testRaiseLSNOfAUsedScope(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testCorruptCeiling stores invalid ceilings of scopes' LSNs. Every use of these LSNs must fail with
-// ErrCorrupt.
+// testCorruptCeiling stores invalid bytes as the ceiling of a scope, the upper bound of the LSNs that the
+// scope may issue. Every use of these LSNs must fail with ErrCorrupt.
 func testCorruptCeiling(t *testing.T, s *testedEngine) {
 	s.update([]string{"parent"}, func(tx engine.Txn) error {
 		tx.Set(engine.CeilingKey([]byte("bad 1")), []byte("short"))

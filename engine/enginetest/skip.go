@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// testSkip counts keys with Skip from different positions, with and without own writes.
+// testSkip checks engine.Skip, which skips at most n keys of a scan and returns how many it has skipped:
+// at the start of a scan, after Next, after SeekGE, and in a transaction that has written keys itself.
 func testSkip(t *testing.T, s *testedEngine) {
 	const all = 300
 	var list []string

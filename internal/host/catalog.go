@@ -50,7 +50,7 @@ func AppendCatalogHead(dst []byte, kind byte, parent uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, 0, kind), parent)
 }
 
-// CatalogKind returns the range of all records of one kind.
+// CatalogKind returns the range of the keys of all catalog records of one kind.
 func CatalogKind(kind byte) engine.Range { return engine.Prefix([]byte{0, kind}) }
 
 // ownKey returns the key of one of the host's records. Names end with 00 01.
@@ -60,8 +60,8 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// catalogHead is the catalog's first record: the format of the data, the next number to issue, and what
-// must outlast restores and migrations.
+// catalogHead is the catalog's first record. It holds the number of the data format, the next number to
+// issue, and the values that must survive restores and migrations.
 type catalogHead struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
@@ -80,8 +80,9 @@ type catalogHead struct {
 	Moved string `json:"moved,omitempty"`
 }
 
-// Catalog is the catalog of an instance. Its lock orders all changes of definitions; it is taken before any
-// lock of a tenant.
+// Catalog is the catalog of an instance: the stored records of its databases, containers, queues and
+// topics. Its lock orders all changes of definitions; it is taken before any lock of a tenant, that is, of
+// the document store or of the message store.
 type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
@@ -115,9 +116,9 @@ func (c *Catalog) Unlock() { c.lock.Unlock() }
 // holds the lock.
 func (c *Catalog) Highest() uint64 { return c.head.Highest }
 
-// Floor returns a number above all numbers that tenants may have used in earlier data which these data
-// replaced, by a restore or because earlier data in memory ended with the process. It returns 0 if there were
-// no earlier data. The caller holds the lock.
+// Floor returns a number above all numbers that databases, containers or queues may have had in earlier
+// data which these data replaced, by a restore or because earlier data in memory ended with the process.
+// It returns 0 if there were no earlier data. The caller holds the lock.
 func (c *Catalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
@@ -190,8 +191,8 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 	return h, version, err
 }
 
-// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues and
-// topics. It issues their numbers.
+// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues
+// and topics. It also issues the numbers that identify new ones.
 type CatalogChange struct {
 	engine.Txn
 	head    catalogHead
@@ -201,7 +202,7 @@ type CatalogChange struct {
 // Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
 func (t *CatalogChange) Highest() uint64 { return t.head.Highest }
 
-// Number issues a number that has never been used in the catalog, by any tenant.
+// Number issues a number for a database, container or queue that has never been used in the catalog.
 func (t *CatalogChange) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++
@@ -217,8 +218,8 @@ func (t *CatalogChange) RecordHighest(lsn uint64) {
 	}
 }
 
-// RecordNumber makes all numbers issued from now on higher than n, a number that a tenant has chosen
-// itself.
+// RecordNumber makes all numbers issued from now on higher than n, which the caller has chosen itself for
+// a database, container or queue.
 func (t *CatalogChange) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true

@@ -9,9 +9,9 @@ import (
 
 // Transactions that write the records of servers and leases.
 
-// write is the transaction of renew. It renews this server's record, takes or renews the leases in wanted
-// that no other running server has, and gives the leases in given back. It returns the names of the wanted
-// leases that the server now has.
+// write renews this server's record in the transaction t, takes or renews the leases in wanted that no
+// other running server has, and gives the leases in given back. It returns the names of the wanted leases
+// that the server now has.
 func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
 	now := m.now()
 	if m.since == 0 {

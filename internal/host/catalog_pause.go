@@ -17,8 +17,8 @@ import (
 
 const pauseName = "reaper"
 
-// reaperPauseRecord is the stored record that says that the purging of a container, or of all data, is
-// paused.
+// reaperPauseRecord is a stored record that exists while the purging of expired items is paused, for a
+// container or for all data.
 type reaperPauseRecord struct {
 	Owner string `json:"owner"` // the server at which it was requested
 }

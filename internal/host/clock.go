@@ -165,7 +165,8 @@ func (e *ClockBehindError) Error() string {
 	return fmt.Sprintf("host: the clock %sis %d seconds behind the data", e.Of, e.Data-e.Clock)
 }
 
-// CheckStepBack returns a *ClockBehindError if data dated by the clock are well ahead of it.
+// CheckStepBack returns a *ClockBehindError if the underlying clock is more than maxStepBack (five
+// minutes) behind the latest time that is stored with the data.
 func (c *Clock) CheckStepBack() error {
 	floor, now := c.floor.Load(), c.base.Now()
 	if floor == nil || time.Unix(*floor, 0).Sub(now) <= maxStepBack {

@@ -118,9 +118,9 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	return m.run(ctx, server.Now(), func() error { return c.change(ctx, server, nil, exists) })
 }
 
-// change sets the base and the state of a group's clock and makes them durable. If own is nil the clock
-// follows the base. exists returns an error if the group has been deleted; then change does nothing. The
-// caller holds the catalog's lock.
+// change sets the underlying clock (base) and the state of the clock of a group of data, such as a
+// database, and makes them durable. If own is nil the clock follows the base. exists returns an error if
+// the group has been deleted; then change does nothing. The caller holds the catalog's lock.
 func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState, exists func() error) error {
 	if err := exists(); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (m *clockMove) observers() (list []ClockedData) {
 }
 
 // hold blocks all operations that take their time from one of the clocks until release is called. It locks
-// the tenants in the order given to Open.
+// the tenants (documents and messages) in the order given to Open.
 func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	var held []func()
 	release = func() {
@@ -244,7 +244,8 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// check refuses a time that is before a stored moment, and one at which an expired item would be live again.
+// check returns an error if the clocks must not be set to the time to: if a later time is stored, or if an
+// item that has expired would be live again.
 func (m *clockMove) check(ctx context.Context, to time.Time) error {
 	var last StoredMoment
 	for _, d := range m.observers() {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The clock goes back as far as nothing forbids it: not behind a write, a purge, or a death that no sweep has
-// met yet.
+// TestClockGoesBack sets the clock back several times: it may go back to the latest write or purge, or to
+// the latest expiry of an item that is not purged yet, but not before that.
 func TestClockGoesBack(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Minute)
@@ -46,7 +46,8 @@ func TestClockGoesBack(t *testing.T) {
 	refused(start.Add(2*time.Minute), start.Add(time.Hour+time.Minute))
 }
 
-// The system's clock is not moved; a change that makes no sense is refused.
+// TestClockIsNotMoved checks that SetClock refuses to advance a clock by a negative time, and to move the
+// system's clock.
 func TestClockIsNotMoved(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	back := -time.Second
@@ -67,7 +68,8 @@ func TestClockIsNotMoved(t *testing.T) {
 	}
 }
 
-// A clock that steps back by a little stands still, one that is far behind the data opens nothing.
+// TestClockBehind opens data with a clock that is behind them: if it is four minutes behind, the host's
+// clock stands still at the time of the data; if it is six minutes behind, Open fails.
 func TestClockBehind(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
@@ -87,8 +89,8 @@ func TestClockBehind(t *testing.T) {
 	w.open()
 }
 
-// A clock that is set back does not move while somebody is in the middle of a write; the write is dated
-// before the move, and forbids it.
+// TestClockWaitsForWrites sets the clock back while a write is running. SetClock must wait until the write
+// has ended, and then fail because the stored time of the write is later.
 func TestClockWaitsForWrites(t *testing.T) {
 	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
@@ -113,7 +115,8 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gatedClockedData is a ClockedData whose gate a test holds.
+// gatedClockedData is a ClockedData for tests. Hold takes its gate exclusively. A test can hold the gate
+// shared, to imitate a running write.
 type gatedClockedData struct {
 	gate   host.Gate
 	clocks []*host.Clock
@@ -131,7 +134,8 @@ func (g *gatedClockedData) Expired(context.Context, []*host.Clock, time.Time) (h
 }
 func (g *gatedClockedData) Moved(clocks []*host.Clock) { g.moved = clocks }
 
-// A group's clock follows the server's until it is moved by itself, and again when it is told to.
+// TestClocksOfGroups checks the clock of a group of data, such as a database: it follows the server's
+// clock until Set gives it a time of its own, and again after Follow.
 func TestClocksOfGroups(t *testing.T) {
 	g := &gatedClockedData{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})

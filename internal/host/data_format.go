@@ -29,26 +29,27 @@ import (
 // readable; such a change needs no new format. engine/pebble upgrades the format of its files independently.
 
 const (
-	// formatVersion is the format that this program reads and writes.
+	// formatVersion is the number of the format of stored data that this program reads and writes.
 	formatVersion = 3
-	// oldestFormat is the oldest format that can be upgraded.
+	// oldestFormat is the number of the oldest format of stored data that can be upgraded.
 	oldestFormat = 1
 )
 
-// FormatUpgrade is a tenant's step from one format to the next.
+// FormatUpgrade is a step that converts the stored data of one tenant (the documents, or the queues and
+// topics) from one format to the next.
 type FormatUpgrade struct {
 	From int
 	What string // for the log: "vector indexes get codes"
-	// Run changes the data of an engine in which no tenant is open. A crash may interrupt it after any of its
-	// transactions; then Run is called again.
+	// Run changes the stored data. No tenant (the document store or the message store) has them open. A
+	// crash may interrupt it after any of its transactions; then Run is called again.
 	Run func(ctx context.Context, e engine.Engine) error
 }
 
-// FormatUpgrader is a Tenant with steps that convert its keys or values from one format of the data to the
-// next.
+// FormatUpgrader is a Tenant (the document store or the message store) with steps that convert its stored
+// keys or values from one format of the data to the next.
 type FormatUpgrader interface {
 	Tenant
-	// Upgrades returns the tenant's steps, at most one for each format.
+	// Upgrades returns the steps that convert this tenant's data, at most one for each format.
 	Upgrades() []FormatUpgrade
 }
 
@@ -100,7 +101,8 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 	return h.Format, nil
 }
 
-// upgradable fails for data that cannot be upgraded, with the same errors as readable.
+// upgradable returns nil if the data have an older format that can be upgraded. Otherwise it returns the
+// result of readable: an error for data that this program cannot open.
 func (h *catalogHead) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
@@ -108,8 +110,9 @@ func (h *catalogHead) upgradable() error {
 	return h.readable()
 }
 
-// claimed fails with engine.ErrOlderFormat if the catalog has records of a tenant that is not in tenants: the
-// upgrade would skip that tenant's steps.
+// claimed checks that every record of the catalog belongs to the host or to one of the given tenants (the
+// document store, the message store). If not, it fails with engine.ErrOlderFormat, because an upgrade
+// would not convert the data of the missing tenant.
 func claimed(r engine.Reader, tenants []Tenant) (err error) {
 	kinds := string([]byte{kindHost, kindLease, kindCeiling, kindMark})
 	for _, t := range tenants {
@@ -149,8 +152,9 @@ func keepFormat(ctx context.Context, e engine.Engine, now time.Time) (string, er
 	return name, err
 }
 
-// upgradeFrom runs the steps of all tenants from format from to the next one, and stores the new format. It
-// returns the descriptions of the steps, for the log.
+// upgradeFrom runs the upgrade steps of all tenants (documents, messages) that convert data of the format
+// from to the next format, and stores the number of the new format. It returns the descriptions of the
+// steps, for the log.
 func upgradeFrom(ctx context.Context, e engine.Engine, tenants []Tenant, from int) (
 	what []string, err error) {
 	for _, t := range tenants {

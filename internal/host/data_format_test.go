@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// upgradingTenant is a tenant with a step from format 2, which writes a key.
+// upgradingTenant is a tenant with one upgrade step, from format 2 to 3, which writes a key and counts its
+// runs.
 type upgradingTenant struct {
 	host.Tenant
 	runs int
@@ -33,7 +34,8 @@ func (u *upgradingTenant) run(ctx context.Context, e engine.Engine) error {
 	return errors.Join(err, u.err)
 }
 
-// setFormat writes the format of data that no host has open, and a record of a kind, unless that is 0.
+// setFormat changes the stored number of the data format, while no host has the data open. If kind is not
+// 0, it also writes a catalog record of this kind.
 func (w *testHost) setFormat(format int, kind byte) {
 	w.t.Helper()
 	e, err := w.fs.Open(w.t.Context())
@@ -67,8 +69,8 @@ func (w *testHost) snapshotNames() (names []string) {
 	return names
 }
 
-// Data of an older format are kept in a snapshot and brought up to date once; the snapshot is brought up to
-// date where it is restored or looked at.
+// TestUpgrade opens data of an older format: they are copied to a snapshot and upgraded once. The snapshot
+// is upgraded when it is restored or opened.
 func TestUpgrade(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	step := &upgradingTenant{Tenant: with(host.TenantState{})}
@@ -112,8 +114,8 @@ func TestUpgrade(t *testing.T) {
 	check("looked at", 3, 2)
 }
 
-// A step that has failed is run again at the next start, and the snapshot stays that from before the first
-// try.
+// TestUpgradeFails makes an upgrade step fail, and checks that the next Open runs it again and that the
+// snapshot still has the data from before the first attempt.
 func TestUpgradeFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	step := &upgradingTenant{Tenant: with(host.TenantState{}), err: errBroken}
@@ -134,7 +136,8 @@ func TestUpgradeFails(t *testing.T) {
 	}
 }
 
-// Data that cannot be brought up to date are refused and stay what they are.
+// TestUpgradeRefused checks that Open refuses data that it cannot upgrade, and leaves them unchanged: data
+// of a format that is too old or too new, or with records of an unknown tenant.
 func TestUpgradeRefused(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	for _, c := range []struct {

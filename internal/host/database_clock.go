@@ -45,7 +45,8 @@ func (c *engineClock) Now() time.Time {
 	return told
 }
 
-// After returns a channel on which the time is sent once, after d: see ttl.Clock.
+// After returns a channel on which the time is sent once, when the real time d has passed. The second
+// result releases the timer early.
 func (c *engineClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
 // dataClock returns the clock that dates the data of an engine: the clock of the options. If the engine has

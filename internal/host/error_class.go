@@ -8,11 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ErrorClass is the kind of failure of an error of the engine, the reaper or a context. With it, all tenants
-// report the same failure in the same way, each in the terms of its protocol.
+// ErrorClass is the kind of failure of an error of the engine, the reaper or a context. With it, the
+// document store and the message store report the same failure in the same way, each in the terms of its
+// protocol.
 type ErrorClass uint8
 
-// The classes into which the host divides errors of engines and contexts, so that tenants can report them.
+// The classes into which the host divides errors of engines and contexts, so that the document store and
+// the message store can report them.
 const (
 	Unclassified   ErrorClass = iota // none of the other classes: a tenant's own error, or a defect
 	Canceled                         // the caller's context was cancelled

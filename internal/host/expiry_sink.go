@@ -32,8 +32,8 @@ type ExpiredItem struct {
 	ExpiredAt time.Time // by the clock of the source
 }
 
-// ExpirySink is a place to which expired items of another tenant or container are moved: an archive
-// container, for example, or a queue.
+// ExpirySink is a place to which expired items of a container or queue are moved instead of being deleted:
+// an archive container, for example, or a queue.
 type ExpirySink interface {
 	// Enter takes the sink's locks, shared, until ExpirySinkTx.Leave. It returns the error of ctx, or an
 	// error if the sink is deleted or accepts no items at the moment; then the items are not purged.
@@ -62,8 +62,8 @@ type ExpirySinkTx interface {
 // FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
 type FindExpirySinkFunc func(name string) (ExpirySink, error)
 
-// OrderedExpirySink is an expiry sink, to which expired items are moved, with the order in which its locks
-// and those of the items' owner are taken.
+// OrderedExpirySink is an ExpirySink, together with the order in which its locks and the locks of the
+// container or queue whose items expire must be taken.
 type OrderedExpirySink struct {
 	ExpirySink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
@@ -71,19 +71,19 @@ type OrderedExpirySink struct {
 	First bool
 }
 
-// expirySinkTable maps each kind of ExpirySink (a queue, for example) to the tenant that has sinks of this
-// kind.
+// expirySinkTable maps each kind of ExpirySink (container or queue, for example) to the tenant that has
+// sinks of this kind: the document store or the message store.
 type expirySinkTable map[string]expirySinkKind
 
-// expirySinkKind is a kind of expiry sink: the position of the tenant that has such sinks, and its function
-// that finds one.
+// expirySinkKind is a kind of expiry sink: the index of the tenant (the document store or the message
+// store) that has such sinks, and its function that finds one by name.
 type expirySinkKind struct {
 	tenant int
 	find   FindExpirySinkFunc
 }
 
-// add registers the kinds of ExpirySink that a tenant has. tenant is its index. It fails if another tenant
-// has the same kind.
+// add registers the kinds of ExpirySink that one tenant (the document store or the message store) has.
+// tenant is its index. It fails if another tenant has registered the same kind.
 func (h expirySinkTable) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
@@ -94,16 +94,17 @@ func (h expirySinkTable) add(tenant int, kinds map[string]FindExpirySinkFunc) er
 	return nil
 }
 
-// NoExpirySinkError reports that no tenant has sinks of this kind.
+// NoExpirySinkError reports that a container or queue shall move its expired items to a sink of an unknown
+// Kind.
 type NoExpirySinkError struct{ Kind string }
 
 func (e *NoExpirySinkError) Error() string {
 	return fmt.Sprintf("host: there are no expiry sinks of the kind %q", e.Kind)
 }
 
-// Sink returns the sink of a kind with a name, for items that expire in the tenant source (its name in
-// KeySpace). It fails with a *NoExpirySinkError if no tenant has sinks of this kind, or with the error of the
-// tenant that has them.
+// Sink returns the expiry sink with the given kind and name, for items of the tenant called source
+// ("documents", for example). It fails with a *NoExpirySinkError if the kind is unknown, or with the error
+// of the tenant that has sinks of this kind, for example because the name is unknown.
 func (in *Instance) Sink(source, kind, name string) (OrderedExpirySink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {

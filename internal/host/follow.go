@@ -134,8 +134,9 @@ func (f *serverFollower) look(ctx context.Context) {
 	}
 }
 
-// fresh returns those scopes of whose commits this server wants to hear, and for which it has not called
-// Notifier.Await yet, or not for awaitAgain.
+// fresh returns the engine scopes for which this server must now ask the engine to report commits of other
+// servers: those in which callers wait for a change, except those for which it has asked within the time
+// awaitAgain.
 func (f *serverFollower) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A change that gives up before the gate is free lets those in who wait behind it.
+// TestGateOpensWhereTheChangeGivesUp cancels a Shut that waits for a shared holder of the gate, and checks
+// that a Share that waits behind it then gets the gate.
 func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
 	g := NewGate()
 	ctx := t.Context()
@@ -54,8 +55,9 @@ func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
 	}
 }
 
-// Sharers and changes by turns: a change never meets anybody, no sharer waits for ever behind a row of
-// changes, and what a look has found between two counts is one state.
+// TestGateUnderTraffic runs Share, Shut and optimistic reads (Stamp, Unchanged) concurrently. An exclusive
+// holder is always alone, every Share gets the gate in the end, and an optimistic read that Unchanged
+// confirms has read one consistent state.
 func TestGateUnderTraffic(t *testing.T) {
 	g := NewGate()
 	ctx := t.Context()
@@ -105,7 +107,8 @@ func TestGateUnderTraffic(t *testing.T) {
 	all.Wait()
 }
 
-// Who asks for the incarnation while a restore is under way gives up with its request.
+// TestIncarnationHonoursItsContext checks that Host.Incarnation, which waits for a running restore,
+// returns when its context ends.
 func TestIncarnationHonoursItsContext(t *testing.T) {
 	h := &Host{restoreGate: NewGate()}
 	h.live.Store(&Instance{incarnation: 7})

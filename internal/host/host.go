@@ -19,7 +19,8 @@ type Options struct {
 	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
 	// *ttl.VirtualClock.
 	Clock ttl.Clock
-	// Wall is the clock for real time. Nil is the system's clock.
+	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil is the
+	// system's clock.
 	Wall ttl.Clock
 	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
@@ -48,8 +49,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Host runs tenants on one engine. It stays the same across restores. Its methods are safe for concurrent
-// use.
+// Host opens the tenants (the document store and the message store) on one engine, and gives them a common
+// catalog, clock and reaper. It stays the same across restores. Its methods are safe for concurrent use.
 type Host struct {
 	tenants []Tenant
 	opts    Options
@@ -64,14 +65,14 @@ type Host struct {
 	end  context.CancelFunc
 }
 
-// Open opens the tenants on an engine, finishes what a crash interrupted, and starts the reaper. The order
-// of the tenants is the order of their locks. Open takes ownership of the engine: Close closes it, and so
-// does an Open that fails.
+// Open opens the tenants (the document store and the message store) on an engine, finishes what a crash
+// interrupted, and starts the reaper. The order of the tenants is the order of their locks. Open takes
+// ownership of the engine: Close closes it, and so does an Open that fails.
 //
 // Data of an older format are upgraded, after a snapshot of them has been taken: see data_format.go. Open
-// fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read, engine.ErrCorrupt
-// for an invalid catalog, a *ClockBehindError if a clock is more than five minutes behind the data, a
-// tenant's error, and an error if the key spaces of two tenants overlap.
+// fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data that it cannot read,
+// engine.ErrCorrupt for an invalid catalog, a *ClockBehindError if a clock is more than five minutes
+// behind the data, a tenant's error, and an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
 	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
 	h.started = h.opts.Wall.Now()
@@ -94,11 +95,12 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// Instance returns the host's current instance.
+// Instance returns the host's current instance, that is, the open engine with its data. Restore replaces
+// it.
 func (h *Host) Instance() *Instance { return h.live.Load() }
 
-// Incarnation returns a number that identifies the current instance; Restore changes it, and each host has
-// another one. It waits for a running restore and returns the error of ctx. If a call failed with
+// Incarnation returns a number that identifies the current instance. Restore changes it, and no two hosts
+// have the same. It waits for a running restore and returns the error of ctx. If a call failed with
 // engine.ErrClosed and the incarnation has changed since before the call, a restore has interrupted the
 // call: its effects are lost, and it may be retried.
 func (h *Host) Incarnation(ctx context.Context) (uint32, error) {

@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A reminder is gone in its millisecond, and purged by a sweep.
+// TestDeadlines checks that a test item is unreadable from the millisecond of its expiry on, and that the
+// next sweep purges it.
 func TestDeadlines(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("soon", 250*time.Millisecond)
@@ -36,7 +37,8 @@ func TestDeadlines(t *testing.T) {
 	w.expect([]string{"later"}, []string{"later"})
 }
 
-// What is stored survives a restart, the clock with it.
+// TestRestart checks that the items, the incarnation and the state of the clock survive a restart of the
+// host.
 func TestRestart(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
@@ -52,7 +54,8 @@ func TestRestart(t *testing.T) {
 	w.expect(nil, []string{"one"})
 }
 
-// A restore brings back what was, and raises the sequence of each tenant above all that was issued.
+// TestRestore checks that Restore replaces all data by those of the snapshot, and that the numbers which
+// each tenant issues afterwards are higher than all that it issued before.
 func TestRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})
@@ -86,7 +89,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// Numbers of the catalog are of no two things, of whatever tenant, not even after a restore.
+// TestNumbers checks that the catalog never issues a number twice, not even after a restore or a failed
+// change.
 func TestNumbers(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})
@@ -120,7 +124,8 @@ func TestNumbers(t *testing.T) {
 	}))
 }
 
-// A restore whose tenant cannot move in leaves the host as it was, its clock too.
+// TestRestoreThatFails makes a tenant fail while a restore opens it in the restored data. The restore must
+// fail, and the data and the clock must be as before.
 func TestRestoreThatFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})
@@ -140,7 +145,8 @@ func TestRestoreThatFails(t *testing.T) {
 	w.add("two", time.Hour)
 }
 
-// A tenant that cannot move in makes Open fail; the next one finds all there is.
+// TestMovingInThatFails makes a tenant fail while host.Open opens it. Open must fail and close the engine,
+// so that the next Open works and finds all data.
 func TestMovingInThatFails(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
@@ -154,7 +160,8 @@ func TestMovingInThatFails(t *testing.T) {
 	w.expect([]string{"one"}, []string{"one"})
 }
 
-// Claims that meet are refused, and those on what is the host's.
+// TestClaims checks that Open refuses tenants whose key spaces overlap with each other or with the host's
+// own keys, or are invalid.
 func TestClaims(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.must(w.h.Close())
@@ -176,7 +183,8 @@ func TestClaims(t *testing.T) {
 	w.open()
 }
 
-// endlessSweeper is a sweeper that counts its turns and always has more, until it is told to end.
+// endlessSweeper is a sweeper (ttl.Sweeper) for tests. It counts its sweeps, and each reports that more
+// has expired until end is set. If held is set, a sweep runs until its context ends.
 type endlessSweeper struct {
 	turns   atomic.Int64
 	end     atomic.Bool
@@ -202,7 +210,8 @@ func (b *endlessSweeper) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (tt
 	return ttl.SweepResult{Purged: 1, More: !b.end.Load(), Next: host.Never}, nil
 }
 
-// Two tenants share one reaper: a batch each in turn, whatever one of them has left.
+// TestReaperIsShared checks that the reaper sweeps two tenants by turns, one batch each, although one of
+// them always has more to purge.
 func TestReaperIsShared(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1)}
 	tenant := with(host.TenantState{Sweep: b})
@@ -230,7 +239,8 @@ func TestReaperIsShared(t *testing.T) {
 	}
 }
 
-// A tenant whose ranges cannot be listed keeps no other from being swept, and is told of.
+// TestListingThatFails makes one tenant fail to list its ranges. The other tenant must still be swept, and
+// SweepNow must return the error.
 func TestListingThatFails(t *testing.T) {
 	b := &endlessSweeper{}
 	b.end.Store(true)
@@ -243,7 +253,7 @@ func TestListingThatFails(t *testing.T) {
 	}
 }
 
-// Close ends a sweep that runs, and waits for it.
+// TestCloseWhileSweeping checks that Close cancels a running sweep and waits for its end.
 func TestCloseWhileSweeping(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1), held: make(chan struct{})}
 	tenant := with(host.TenantState{Sweep: b})
@@ -261,7 +271,7 @@ func TestCloseWhileSweeping(t *testing.T) {
 	}
 }
 
-// While somebody has the reaper paused nothing is purged; a restore keeps that up.
+// TestPause checks that nothing is purged while the reaper is paused, and that a restore keeps the pause.
 func TestPause(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})
@@ -280,7 +290,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// A tenant's own copy of a snapshot is read without touching what is live.
+// TestWithSnapshot checks that WithSnapshot opens a private copy of a snapshot, and leaves the current
+// data unchanged.
 func TestWithSnapshot(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})

@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Instance is an engine with its data, together with the state in memory that belongs to these data. A host
-// has one Instance at a time. A restore replaces it by a new one, in which the tenants are opened anew.
+// Instance is an engine with its data, together with the state in memory that belongs to these data. A
+// host has one Instance at a time. A restore replaces it by a new one, in which the document store and the
+// message store are opened anew.
 type Instance struct {
 	host    *Host // nil: the instance was opened only to read a snapshot
 	eng     engine.Engine
@@ -48,7 +49,8 @@ type hostState struct {
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
-// openInstance opens the tenants on the data of an engine. It starts no background work.
+// openInstance opens the tenants ts (the document store and the message store) on the data of an engine.
+// It starts no background work.
 func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
 	in := &Instance{host: h, eng: e, opts: o, state: &hostState{}}
 	if h != nil {
@@ -78,7 +80,7 @@ func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts [
 	return in, nil
 }
 
-// open opens the tenants.
+// open opens the tenants ts, the document store and the message store.
 func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
 		return err
@@ -100,7 +102,8 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 	return in.recover(ctx)
 }
 
-// recover checks the clocks, and lets the tenants finish what a crash interrupted.
+// recover checks the clocks, and calls the tenants (documents, messages) to finish what a crash
+// interrupted.
 func (in *Instance) recover(ctx context.Context) error {
 	if err := in.clock.CheckStepBack(); err != nil {
 		return err
@@ -126,7 +129,7 @@ func (in *Instance) recover(ctx context.Context) error {
 	return nil
 }
 
-// start starts the reaper and the tenants' background work.
+// start starts the reaper and the background work of the tenants (documents, messages).
 func (in *Instance) start() {
 	in.membership.start()
 	in.startFollowing()
@@ -195,11 +198,11 @@ func (in *Instance) Engine() engine.Engine { return in.eng }
 // Get returns the engine's fastest function that reads one key without opening a snapshot.
 func (in *Instance) Get() GetFunc { return in.get }
 
-// Catalog returns the catalog of all tenants.
+// Catalog returns the catalog: the records of databases, containers, queues and topics.
 func (in *Instance) Catalog() *Catalog { return &in.catalog }
 
-// Incarnation returns the number that identifies the data of this instance. A restore changes it, and other
-// data have another one.
+// Incarnation returns a number that identifies the data of this instance. A restore gives the data another
+// number.
 func (in *Instance) Incarnation() uint32 { return in.incarnation }
 
 // Closing records a description of what Close waits for.
@@ -250,7 +253,8 @@ func (in *Instance) Ping(ctx context.Context) error {
 // Never is a second or millisecond that no clock reaches. It stands for "no time".
 const Never = math.MaxInt64
 
-// keySpaceError returns an error if the key spaces of tenants overlap.
+// keySpaceError returns an error if two tenants (documents, messages) claim the same keys, or a key space
+// is invalid.
 func keySpaceError(tenants []Tenant) error {
 	var claims []KeySpace
 	for _, t := range tenants {

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// What the host stores lies where it has always been: data of an older release are read, and the other way
-// round.
+// TestLayout compares the keys and the first record that the host stores with their fixed bytes, so that
+// older and newer releases can read each other's data.
 func TestLayout(t *testing.T) {
 	for _, c := range []struct {
 		key  []byte
@@ -35,7 +35,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Each error of the layers below has its class, wrapped or not.
+// TestClasses checks that Classify returns the right class for each error of the engine, the reaper and
+// contexts, wrapped or not.
 func TestClasses(t *testing.T) {
 	for err, want := range map[error]ErrorClass{
 		nil: Unclassified, errors.New("other"): Unclassified, context.Canceled: Canceled,

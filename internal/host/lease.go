@@ -33,7 +33,8 @@ const (
 	leaseTime = 10 * time.Second
 	// leaseRenew is the time between two renewals.
 	leaseRenew = 3 * time.Second
-	// leaseSafety is the time before the end of its lease at which a server stops the work.
+	// leaseSafety is how long before the end of its lease a server stops the work for which it has the
+	// lease.
 	leaseSafety = time.Second
 	// leaveTime is the maximum time for which a server that ends tries to give its leases back.
 	leaveTime = 2 * time.Second
@@ -45,7 +46,8 @@ const (
 	leaseWork   = 2 // the parent of the records of leases
 	leaseShard  = 3 // the parent of the scopes of the records of servers
 
-	// serverScopes is the number of scopes of the records of servers.
+	// serverScopes is the number of engine scopes (locked separately) among which the records of the
+	// servers that share the data are distributed.
 	serverScopes = 16
 )
 

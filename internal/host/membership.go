@@ -42,7 +42,7 @@ type ServerInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Server is a running server of those that share their data.
+// Server describes one of the running servers that share the same data.
 type Server struct {
 	ServerInfo
 	ID    string // random; empty if there cannot be others
@@ -148,8 +148,8 @@ func (m *membership) loop() {
 	}
 }
 
-// renewed records the leases that the server has until a moment, and the number of servers. The caller holds
-// m.turn.
+// renewed is called after a renewal. It records the names of the leases that this server holds until the
+// given time, and the number of running servers. The caller holds m.turn.
 func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
 	m.setLeases(until, held, count)
 	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.
@@ -175,7 +175,8 @@ func (m *membership) setLeases(until time.Time, held map[string]bool, count int)
 	}
 }
 
-// lapsed ends the work under leases that have not been renewed in time.
+// lapsed is called when the leases of this server have not been renewed in time. It ends the work done
+// under them.
 func (m *membership) lapsed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,7 +266,7 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 
 // Running reports whether a server with an id, this one or another, is running and shares the data. It may
 // have stopped since its last renewal. If the data are not shared, Running returns false for every id:
-// unfinished work of any server is older than this one.
+// work that is stored as unfinished was then begun by an earlier process.
 func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
 	if in.membership == nil {
 		return false, nil

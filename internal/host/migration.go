@@ -94,8 +94,9 @@ func noServers(ctx context.Context, e engine.Engine) error {
 	})
 }
 
-// EndMigration ends a migration for which all other keys are in the target. From its first step on no host
-// opens the source; from its second step on a host opens the target. It may be called again after a failure.
+// EndMigration ends a migration after all keys except HeadKey have been copied to the target. First it
+// marks the source as moved to name, so that no host opens it any more; then it writes HeadKey to the
+// target, so that a host opens it. It may be called again after a failure.
 func EndMigration(ctx context.Context, source, target engine.Engine, name string) error {
 	var h catalogHead
 	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) (err error) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNotifier: a change after Changed wakes the waiter, one before it does not, and no waiter is lost while
-// others notify.
+// TestNotifier checks that Notify wakes all who have called Changed before it, and nobody who calls
+// Changed after it.
 func TestNotifier(t *testing.T) {
 	closed := func(c <-chan struct{}) bool {
 		select {
@@ -31,7 +31,8 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// TestNotifierWakesAll: each waiter sees the last of the changes, however they interleave.
+// TestNotifierWakesAll checks that several waiters, which wait with Changed until a value has its final
+// state, all see that state, however the writer's changes interleave with them.
 func TestNotifierWakesAll(t *testing.T) {
 	const last = 1000
 	var (

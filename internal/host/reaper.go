@@ -36,15 +36,16 @@ func (in *Instance) openReaper() {
 	}
 }
 
-// tenantSweeper is the ttl.Sweeper for the ranges of all tenants. Only the reaper's goroutine uses it.
+// tenantSweeper is the ttl.Sweeper for the partition ranges and queues of all tenants (documents,
+// messages). Only the reaper's goroutine uses it.
 type tenantSweeper struct {
 	in     *Instance
 	failed map[uint8]error // errors of tenants whose ranges could not be listed
 }
 
-// unlisted returns a placeholder for the ranges of a tenant that could not be listed. Its sweep fails with
-// the reason. So the other tenants are swept, the reaper retries after a while, and the caller of a sweep
-// gets the error.
+// unlisted returns a placeholder for the ranges of a tenant (the document store or the message store) that
+// could not be listed. Its sweep fails with the reason. So the other tenants are swept, the reaper retries
+// after a while, and the caller of a sweep gets the error.
 func unlisted(tenant uint8) ttl.SweepRange {
 	return ttl.SweepRange{Tenant: tenant, Owner: math.MaxUint32, Part: math.MaxUint16}
 }
@@ -123,9 +124,8 @@ type sweepAllContextKey struct{}
 // returns false for the sweeps of SweepAll.
 func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == nil }
 
-// HoldReaper pauses the reaper of the whole instance while fn runs. A tenant uses it to purge items itself,
-// in a way that a sweep of the reaper does not. It returns ttl.ErrReaperClosed if the instance is closed
-// before or during fn.
+// HoldReaper pauses the reaper of the whole instance while fn runs, so that fn can purge items by other
+// rules than the reaper's. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
 func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }
@@ -140,10 +140,10 @@ func (in *Instance) WakeReaper() {
 // ReaperMetrics returns the reaper's work since the instance was opened.
 func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics() }
 
-// PauseReaper stops or resumes purging in all tenants. Sweeps continue during a pause, so that a tenant can
-// still report expired items; tenants call ReaperPaused. When PauseReaper(true) returns, no purge is
-// running. A pause outlasts a restore and ends with Close. If servers share the data, it applies to all of
-// them within a second, and ends when this server ends.
+// PauseReaper stops or resumes the purging of expired documents and messages. Sweeps continue during a
+// pause, so that expired items can still be reported. When PauseReaper(true) returns, no purge is running.
+// A pause outlasts a restore and ends with Close. If servers share the data, it applies to all of them
+// within a second, and ends when this server ends.
 func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	if err := in.SharePause(ctx, 0, paused); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 	return in.SettleReaper(ctx)
 }
 
-// ReaperPaused reports whether purging is stopped in all tenants.
+// ReaperPaused reports whether the purging of all expired items is paused by PauseReaper.
 func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.

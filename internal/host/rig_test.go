@@ -16,10 +16,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// start is when the clocks of these tests begin.
+// start is the time at which the clocks of the tests begin.
 var start = time.UnixMilli(1_700_000_000_500)
 
-// testHost is a host with one tenant of reminders, over a disk in memory and a clock that the test moves.
+// testHost is a host for tests, with one tenant that stores test items with a deadline
+// (hosttest.ReminderTenant), on a disk in memory and with a clock that the test moves.
 type testHost struct {
 	t     *testing.T
 	fs    *testdisk.Disk
@@ -66,7 +67,7 @@ func (w *testHost) reopen() {
 	w.reopenClosed()
 }
 
-// reopenClosed opens the data again that no host has open.
+// reopenClosed opens a new host over the data, after the previous host has been closed.
 func (w *testHost) reopenClosed() {
 	w.t.Helper()
 	w.books = &hosttest.ReminderTenant{}
@@ -100,7 +101,8 @@ func (w *testHost) advance(d time.Duration) {
 	w.must(err)
 }
 
-// pass lets time pass on the machine. The host learns the time of a database by a call to it.
+// pass advances the machine's clock by d. It then makes a call to the engine, because a host over a
+// database learns the database's time only from its responses.
 func (w *testHost) pass(d time.Duration) {
 	w.t.Helper()
 	w.base.Advance(d)
@@ -112,7 +114,8 @@ func (w *testHost) set(t time.Time) error {
 	return err
 }
 
-// expect compares what can be read, and what is stored.
+// expect fails the test unless the readable test items are exactly alive, and the stored ones, including
+// expired items that are not purged, exactly stored.
 func (w *testHost) expect(alive, stored []string) {
 	w.t.Helper()
 	got, err := w.books.Texts(w.t.Context(), "book")
@@ -129,7 +132,7 @@ func (w *testHost) expect(alive, stored []string) {
 
 var errBroken = errors.New("broken")
 
-// emptyTenant is a tenant whose claim is given, and that has nothing.
+// emptyTenant is a tenant without data, with a given key space (claim) and a given state in each instance.
 type emptyTenant struct {
 	claim host.KeySpace
 	r     host.TenantState
@@ -141,7 +144,7 @@ func (o *emptyTenant) Open(context.Context, *host.Instance) (host.TenantState, e
 	return o.r, nil
 }
 
-// with is a tenant that has this and nothing else.
+// with returns a tenant without data whose state in each instance is r.
 func with(r host.TenantState) host.Tenant {
 	return &emptyTenant{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

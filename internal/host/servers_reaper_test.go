@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sweptTenant reports that its only range is swept.
+// sweptTenant is a sweeper (ttl.Sweeper) with one range. It sends to the channel swept when the range is
+// swept.
 type sweptTenant struct{ swept chan struct{} }
 
 func (s sweptTenant) Ranges(context.Context) ([]ttl.SweepRange, error) {
@@ -26,7 +27,8 @@ func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResul
 	return ttl.SweepResult{Next: host.Never}, nil
 }
 
-// The reaper of a server begins when the server gets the lease, even if its clock stands still.
+// TestReaperBeginsWithItsLease checks that the reaper of a server sweeps as soon as the server gets the
+// reaper's lease, even if its clock stands still.
 func TestReaperBeginsWithItsLease(t *testing.T) {
 	f, s := newTestCluster(t), sweptTenant{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}

@@ -17,14 +17,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testCluster is the database of several servers.
+// testCluster is a simulated database that several hosts share, with the database's clock.
 type testCluster struct {
 	t      *testing.T
 	shared *sharedengine.SharedEngine
 	clock  *ttl.VirtualClock // of the database
 }
 
-// clusterMember is a host of a cluster, with the clock of its machine.
+// clusterMember is one of the hosts of a testCluster, with the clock of its machine.
 type clusterMember struct {
 	*host.Host
 	machine *ttl.VirtualClock
@@ -46,7 +46,7 @@ func newTestCluster(t *testing.T) *testCluster {
 	return f
 }
 
-// server starts one more server. Its machine's clock stands still: pass moves it.
+// server opens one more host over the shared database, on a machine whose clock moves only by pass.
 func (f *testCluster) server(o host.Options) *clusterMember {
 	f.t.Helper()
 	m := &clusterMember{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
@@ -70,7 +70,7 @@ func (f *testCluster) close(members ...*clusterMember) {
 	}
 }
 
-// pass lets time pass for the database and for some of the servers.
+// pass advances the clock of the database and the clocks of the given servers by d.
 func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
 	f.clock.Advance(d)
 	for _, m := range members {
@@ -78,7 +78,7 @@ func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
 	}
 }
 
-// until lets time pass for some of the servers, until one of them reports.
+// until advances the clocks of the database and of some servers until something is received from report.
 func (f *testCluster) until(report <-chan string, members ...*clusterMember) string {
 	f.t.Helper()
 	for range 1000 {
@@ -94,15 +94,15 @@ func (f *testCluster) until(report <-chan string, members ...*clusterMember) str
 	return ""
 }
 
-// turn lets the goroutines of the servers run.
+// turn waits a millisecond, so that the goroutines of the servers run.
 func (f *testCluster) turn() {
 	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
 }
 
-// A lease has one owner. It goes to another server when its owner gives it back, and when its owner has been
-// stopped for longer than it is valid. The stopped one does not take itself for the owner any more.
+// TestLease checks that a lease has one owner, until it gives the lease back or was suspended for longer
+// than the lease is valid. Then another server gets it, and the suspended one no longer acts as the owner.
 func TestLease(t *testing.T) {
 	f := newTestCluster(t)
 	names := []string{"a", "b", "c"}
@@ -166,7 +166,7 @@ func TestLease(t *testing.T) {
 	f.close(awake("")...)
 }
 
-// The servers that run are those that have renewed their records.
+// TestServers checks that Servers lists exactly those servers that have renewed their records recently.
 func TestServers(t *testing.T) {
 	f := newTestCluster(t)
 	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
@@ -243,7 +243,7 @@ func TestServers(t *testing.T) {
 	f.close(a)
 }
 
-// A move that is refused is seen by nobody: a clock that has returned a time never returns an earlier one.
+// TestRefusedMoveOfClock checks that a refused move of a clock never changes the time that it returns.
 func TestRefusedMoveOfClock(t *testing.T) {
 	f := newTestCluster(t)
 	clock := ttl.NewVirtualClock(ttl.SystemClock{})
@@ -279,8 +279,8 @@ func TestRefusedMoveOfClock(t *testing.T) {
 	f.close(a, b)
 }
 
-// A virtual clock is one for all servers. It is not moved while several of them run, since one of them could
-// answer by the old time, and a server that starts later has it.
+// TestVirtualClockOfServers checks that servers with shared data have one virtual clock. It cannot be
+// moved while several of them run, and a server that starts later has its stored time.
 func TestVirtualClockOfServers(t *testing.T) {
 	f := newTestCluster(t)
 	virtual := func() host.Options {
@@ -313,8 +313,8 @@ func TestVirtualClockOfServers(t *testing.T) {
 	f.close(a, b)
 }
 
-// A pause of the reaper holds for all servers, and ends with the one that has ordered it, also if that one
-// has ended without doing so.
+// TestPauseOfServers checks that a pause of the reaper applies to all servers that share their data, until
+// the server that has requested it resumes the reaper or ends.
 func TestPauseOfServers(t *testing.T) {
 	f := newTestCluster(t)
 	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
@@ -370,7 +370,7 @@ func TestPauseOfServers(t *testing.T) {
 	f.close(b, c, d)
 }
 
-// TestServersThatStartTogether opens several hosts at once over a database without data.
+// TestServersThatStartTogether checks that several hosts can be opened at once over an empty database.
 func TestServersThatStartTogether(t *testing.T) {
 	for range 20 {
 		f := newTestCluster(t)

@@ -238,7 +238,8 @@ func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, ol
 	return found, err
 }
 
-// scopesOf returns the scopes of all tenants in the given data, and the catalog's.
+// scopesOf returns the engine scopes of all tenants (documents, messages) in the data that r reads, and
+// the catalog's.
 func scopesOf(r engine.Reader, tenants []Tenant) ([][]byte, error) {
 	scopes := [][]byte{CatalogScope()}
 	for _, t := range tenants {

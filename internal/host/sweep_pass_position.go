@@ -20,10 +20,10 @@ type SweepPassPosition struct {
 	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether the reaper's pass over the index may already have gone past the moment at, so that
-// it will not find an entry that was just written there. A writer calls it once its commit is visible. A step
-// whose View is older than the commit has announced its end before (Announce); a step with a later View finds
-// the new entry. If IsPast returns true, the writer sets a flag that makes the next step restart the pass.
+// IsPast reports whether the reaper's pass over the index may already have gone past the moment at, so
+// that it does not find an entry that was just written there. If so, the writer must set a flag that makes
+// the next step restart the pass. A writer calls IsPast once its commit is visible: a step whose View is
+// older than the commit has called Announce before, and a step with a later View finds the entry.
 func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
 // Restart makes the reaper's pass over the index continue at a moment; 0 is the lowest entry. No step of the
@@ -72,7 +72,8 @@ type SweepAction struct {
 	until int64
 }
 
-// sweepActionKind is the kind of a SweepAction: see Take, Wait and AllWait.
+// sweepActionKind is the kind of a SweepAction: purge the entry (Take), skip it (Wait), or stop before it
+// (AllWait).
 type sweepActionKind uint8
 
 const (

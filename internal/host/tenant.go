@@ -8,15 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Tenant is the code of one kind of data in a host: documents, or queues and topics.
+// Tenant is one of the stores that a host opens on its engine: the document store, or the store of queues
+// and topics.
 type Tenant interface {
 	// KeySpace returns the keys that belong to the tenant. It never changes.
 	KeySpace() KeySpace
 
-	// Scopes returns all scopes in which the data that r reads can have issued LSNs, except the catalog's; a
-	// restore raises them. Scopes of dropped objects may be missing if the drop has recorded their highest
-	// LSN: see Catalog. It is called for data in which no tenant is open, and for those of an open tenant
-	// while the catalog is locked. It writes nothing.
+	// Scopes returns all engine scopes, except the catalog's, in which LSNs may have been issued in the
+	// data that r reads. A restore makes their next LSNs higher than all that were issued before. Scopes
+	// of dropped objects may be missing if the drop has recorded their highest LSN: see Catalog. It is
+	// called for data in which no tenant is open, and for those of an open tenant while the catalog is
+	// locked. It writes nothing.
 	Scopes(r engine.Reader) ([][]byte, error)
 
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
@@ -55,11 +57,13 @@ type TenantState struct {
 	// SnapshotNote returns the tenant's member of a snapshot's note, a JSON object. It is called while the
 	// catalog is locked.
 	SnapshotNote func() (member string, value any)
-	// Sinks are the expiry sinks that the tenant offers to all tenants, by kind.
+	// Sinks are the places, such as archive containers or queues, to which expired items of any tenant can
+	// be moved, by their kind.
 	Sinks map[string]FindExpirySinkFunc
 }
 
-// TenantLifecycle contains the phases of an open tenant, from its opening to its end.
+// TenantLifecycle contains the functions that the host calls when it starts and ends a tenant, the
+// document store or the message store.
 type TenantLifecycle interface {
 	// Recover finishes what a crash interrupted. All tenants are open, no background work runs, and the
 	// clocks have been checked.
@@ -73,7 +77,7 @@ type TenantLifecycle interface {
 	// Leave stores the tenant's final state. Neither the reaper nor other background work runs, and the
 	// caller holds the catalog's lock.
 	Leave(ctx context.Context) error
-	// Gone wakes all waiting calls: the engine is closed.
+	// Gone is called when the engine has been closed. It wakes all calls that wait in the tenant.
 	Gone()
 }
 
@@ -97,7 +101,8 @@ type ClockedData interface {
 	Moved(clocks []*Clock)
 }
 
-// StoredMoment is a moment that is stored with an item or an event.
+// StoredMoment is the time of an item or event that is stored, with a description of it for error
+// messages.
 type StoredMoment struct {
 	At   time.Time // zero: nothing is stored
 	What string    // the event, for an error: "an item was written in shop/carts"

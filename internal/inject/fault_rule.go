@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Fault is a kind of fault.
+// Fault is the kind of failure that a fault rule makes operations have, such as a 429 or a broken
+// connection.
 type Fault uint8
 
 // The kinds of faults. Those with a status are Cosmos DB's and apply only to operations on documents.

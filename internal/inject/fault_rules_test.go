@@ -15,7 +15,7 @@ var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var reading = inject.TargetOperation{Operation: inject.ReadItem, Database: "shop", Container: "carts"}
 
-// hits reports which of n equal operations meet a fault.
+// hits calls Match for n equal operations and returns the indexes, from 0, of those that got a fault.
 func hits(l *inject.FaultRules, o inject.TargetOperation, n int) (list []int) {
 	for i := range n {
 		if h := l.Match(o); h.Fault != inject.None {
@@ -34,8 +34,9 @@ func add(t *testing.T, l *inject.FaultRules, r inject.FaultRule) inject.FaultRul
 	return s
 }
 
-// A seed chooses the same operations in each run, another seed others, and a share of them as large as it
-// says. What a rule is not about, and rules behind it, do not disturb the choice.
+// TestSeedRepeats checks that a rule with a seed hits the same operations in each run, that another seed
+// hits others, and that the number of hits corresponds to the rule's share. Operations to which the rule
+// does not apply, and other rules, do not change the choice.
 func TestSeedRepeats(t *testing.T) {
 	choose := func(seed uint64, disturb bool) []int {
 		l := inject.New(ttl.NewManual(start).Now)
@@ -71,7 +72,8 @@ func TestSeedRepeats(t *testing.T) {
 	}
 }
 
-// A rule begins behind those that it skips and ends with its count. Then nothing is asked any more.
+// TestSkipAndCount checks that a rule skips its first operations (Skip) and ends after its number of hits
+// (Count). An ended rule no longer counts operations.
 func TestSkipAndCount(t *testing.T) {
 	l := inject.New(ttl.NewManual(start).Now)
 	add(t, l, inject.FaultRule{Fault: inject.Unavailable, Skip: 2, Count: 3})
@@ -87,7 +89,8 @@ func TestSkipAndCount(t *testing.T) {
 	}
 }
 
-// A rule's time is the data's.
+// TestDuration checks that a rule with a duration (For) ends when this time has passed on the clock of the
+// data.
 func TestDuration(t *testing.T) {
 	clock := ttl.NewManual(start)
 	l := inject.New(clock.Now)
@@ -105,7 +108,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// waitReportingClock reports when somebody waits for it.
+// waitReportingClock is a virtual clock that sends to the channel asked when somebody begins to wait for a
+// time.
 type waitReportingClock struct {
 	*ttl.VirtualClock
 	asked chan struct{}
@@ -117,7 +121,8 @@ func (c waitReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return fires, stop
 }
 
-// The first rule that hits decides, latency adds up, and what is deleted is gone.
+// TestOrder checks that the first rule that hits determines the fault, that the latencies of rules add up,
+// and that a deleted rule has no effect.
 func TestOrder(t *testing.T) {
 	ctx := context.Background()
 	clock := ttl.NewManual(start)
@@ -265,7 +270,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Where there is no rule, an operation costs one load.
+// BenchmarkMeetNothing measures Match with an empty list of rules.
 func BenchmarkMeetNothing(b *testing.B) {
 	l := inject.New(ttl.NewManual(start).Now)
 	for b.Loop() {

@@ -18,7 +18,8 @@ import (
 
 var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// variables are an environment.
+// variables returns a lookup function for environment variables. pairs are their names and values by
+// turns.
 func variables(pairs ...string) func(string) string {
 	all := make(map[string]string)
 	for i := 0; i < len(pairs); i += 2 {
@@ -46,7 +47,8 @@ func end(t *testing.T, o *telemetry.Telemetry) {
 	}
 }
 
-// A request is a span with what the conventions name, below the client's, and counts in the metrics.
+// TestRequest checks that a request becomes a span, with the attributes of OpenTelemetry's conventions and
+// the client's span as its parent, and that it is counted in the metrics. Health checks have no span.
 func TestRequest(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
@@ -104,7 +106,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// What is not found does not make series: a client could ask for any number of containers.
+// TestNoSeriesOfWhatIsNotThere checks that requests for containers that do not exist share one metric
+// series: a client could name any number of them.
 func TestNoSeriesOfWhatIsNotThere(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
@@ -118,7 +121,8 @@ func TestNoSeriesOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// Nothing is sent unless the flag or a variable of the standard says where to, and "off" wins.
+// TestSettings checks that telemetry is sent only if the flag or a standard environment variable names a
+// collector or an exporter, and that the value "off" of the flag prevents it.
 func TestSettings(t *testing.T) {
 	const at = "http://127.0.0.1:1"
 	for name, c := range map[string]struct {
@@ -169,7 +173,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A collector that does not answer holds up nobody.
+// TestNoCollector checks that requests do not wait for a collector that cannot be reached, and that Close
+// ends with its context.
 func TestNoCollector(t *testing.T) {
 	o := open(t, telemetry.Settings{Endpoint: "http://127.0.0.1:1"})
 	for range 10_000 {
@@ -182,7 +187,8 @@ func TestNoCollector(t *testing.T) {
 	}
 }
 
-// An operation on messages is a span and counts, and one that was refused says why.
+// TestMessage checks that an operation on messages becomes a span and is counted in the metrics, and that
+// the span of a failed one has the reason.
 func TestMessage(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is the other end of a connection: it writes and reads single frames over a pipe.
+// client is the client's end of a connection under test. It writes and reads single frames over a pipe.
 type client struct {
 	t      *testing.T
 	conn   net.Conn
@@ -31,7 +31,8 @@ type receivedFrame struct {
 	payload []byte
 }
 
-// dial connects a client to a server. It has not written anything yet.
+// dial starts a server with the handler h and returns a client that is connected to it and has not sent
+// anything yet.
 func dial(t *testing.T, h Handler) *client {
 	t.Helper()
 	near, far := net.Pipe()
@@ -39,7 +40,7 @@ func dial(t *testing.T, h Handler) *client {
 		Connect: func(context.Context, Peer) Handler { return h }})
 }
 
-// serve serves one end of a connection. The client has the other end.
+// serve starts a server on the end far of a connection, and returns a client that uses the end near.
 func serve(t *testing.T, near, far net.Conn, o Options) *client {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -65,7 +66,8 @@ func serve(t *testing.T, near, far net.Conn, o Options) *client {
 	return c
 }
 
-// readAll reads protocol headers, which are received without a body, and frames.
+// readAll reads everything that the server sends, until the connection ends, and sends it to c.frames. A
+// protocol header becomes a receivedFrame that has only a payload.
 func (c *client) readAll() {
 	r := frame.NewReader(c.conn, 1<<20)
 	for h := (frame.ProtocolHeader{}); h != frame.HeaderAMQP(); {
@@ -103,14 +105,16 @@ func (c *client) readOne(r *frame.Reader) bool {
 	return true
 }
 
-// write sends bytes. The server may have closed the connection already.
+// write sends bytes to the server. It ignores an error, since the server may have closed the connection
+// already.
 func (c *client) write(b []byte) { _, _ = c.conn.Write(b) }
 
 func (c *client) send(channel uint16, body frame.Body, payload ...byte) {
 	c.write(frame.Append(nil, channel, body, payload))
 }
 
-// header sends a protocol header and expects one.
+// header sends the protocol header send. It fails the test unless the server responds with the header
+// want.
 func (c *client) header(send, want frame.ProtocolHeader) {
 	c.t.Helper()
 	c.write(send[:])
@@ -119,7 +123,7 @@ func (c *client) header(send, want frame.ProtocolHeader) {
 	}
 }
 
-// closed expects the end of the connection.
+// closed fails the test if the server sends another frame before it closes the connection.
 func (c *client) closed() {
 	c.t.Helper()
 	if f, ok := <-c.frames; ok {
@@ -127,7 +131,7 @@ func (c *client) closed() {
 	}
 }
 
-// expect is the next frame, which must be of a type.
+// expect returns the next frame from the server. It fails the test if that is not a frame of type T.
 func expect[T frame.Body](c *client) T {
 	c.t.Helper()
 	f, ok := <-c.frames
@@ -141,13 +145,13 @@ func expect[T frame.Body](c *client) T {
 	return body
 }
 
-// opened is a client with an open connection.
+// opened returns a client of a server with the handler h, after both have exchanged the open frames.
 func opened(t *testing.T, h Handler) *client {
 	t.Helper()
 	return dial(t, h).open()
 }
 
-// open opens the connection.
+// open exchanges the AMQP headers and the open frames with the server, and returns the client.
 func (c *client) open() *client {
 	c.t.Helper()
 	t := c.t
@@ -159,13 +163,15 @@ func (c *client) open() *client {
 	return c
 }
 
-// begun is a client with a session on channel 0, which takes so many transfers.
+// begun returns a client with an open connection and a session on channel 0. window is the session's
+// incoming window, the number of transfers that the server may send.
 func begun(t *testing.T, h Handler, window uint32) *client {
 	t.Helper()
 	return opened(t, h).begin(window)
 }
 
-// begin begins a session on channel 0, which takes so many transfers.
+// begin begins a session on channel 0, and returns the client. window is the session's incoming window,
+// the number of transfers that the server may send.
 func (c *client) begin(window uint32) *client {
 	c.t.Helper()
 	t := c.t
@@ -176,7 +182,7 @@ func (c *client) begin(window uint32) *client {
 	return c
 }
 
-// failed expects a Close with a condition.
+// failed fails the test unless the next frame is a Close with the error condition want.
 func (c *client) failed(want string) {
 	c.t.Helper()
 	if e := expect[*frame.Close](c).Error; e == nil || string(e.Condition) != want {
@@ -185,7 +191,8 @@ func (c *client) failed(want string) {
 	c.send(0, &frame.Close{})
 }
 
-// detached expects a Detach with a condition; "": without an error.
+// detached fails the test unless the next frame is a Detach with the error condition want, or without an
+// error if want is "".
 func (c *client) detached(want string) {
 	c.t.Helper()
 	d := expect[*frame.Detach](c)
@@ -194,7 +201,7 @@ func (c *client) detached(want string) {
 	}
 }
 
-// fixedHandler is a Handler whose links have one answer.
+// fixedHandler is a Handler that responds to every attach with the same AcceptedLink and error.
 type fixedHandler struct {
 	answer AcceptedLink
 	err    error
@@ -213,7 +220,7 @@ func (n *fixedHandler) MayWait() bool { return n.waits }
 
 func (*fixedHandler) Closed() {}
 
-// channelSink accepts what is sent, and passes it on.
+// channelSink is a MessageSink that accepts all messages and sends them to the channel got.
 type channelSink struct {
 	got  chan IncomingMessage
 	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
@@ -238,7 +245,7 @@ func (s *channelSink) Transfer(_ context.Context, list []IncomingMessage) []fram
 
 func (s *channelSink) Detached() { s.gone <- struct{}{} }
 
-// channelSource gives what is in a channel, one by one.
+// channelSource is a MessageSource that provides the messages from the channel out, one at a time.
 type channelSource struct {
 	out     chan OutgoingMessage
 	back    chan OutgoingMessage

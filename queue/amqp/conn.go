@@ -125,7 +125,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// openRequest is what a client has sent up to and including its open.
+// openRequest holds what a client has sent when it connects, up to and including its open frame.
 type openRequest struct {
 	peer    Peer
 	request *frame.Open

@@ -7,14 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// TestHeaders: a client that speaks something else is told what the server speaks.
+// TestHeaders checks that the server answers an unknown protocol header with its own header, and closes
+// the connection.
 func TestHeaders(t *testing.T) {
 	c := dial(t, &fixedHandler{})
 	c.header(frame.ProtocolHeader{'A', 'M', 'Q', 'P', 0, 0, 9, 1}, frame.HeaderSASL())
 	c.closed()
 }
 
-// TestSASL: known mechanisms let a client in, others turn it away.
+// TestSASL checks that a client can connect with ANONYMOUS and MSSBCBS, and that the server rejects PLAIN,
+// for which no passwords are configured, and an unknown mechanism.
 func TestSASL(t *testing.T) {
 	for mechanism, want := range map[string]uint8{"ANONYMOUS": frame.SASLOK, "MSSBCBS": frame.SASLOK,
 		"PLAIN": frame.SASLAuth, "CRAM-MD5": frame.SASLAuth} {
@@ -42,7 +44,8 @@ func TestSASL(t *testing.T) {
 	}
 }
 
-// TestConnection: what ends a connection, and how.
+// TestConnection checks how a connection ends after various protocol errors, after a close by the client,
+// and when the server stops.
 func TestConnection(t *testing.T) {
 	t.Run("no open", func(t *testing.T) {
 		c := dial(t, &fixedHandler{})

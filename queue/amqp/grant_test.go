@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// TestRemaining holds windows and credits to unsigned counts from positions that wrap.
+// TestRemaining checks remaining, which computes how many more transfers a window or credit allows, near
+// the points where the 32-bit transfer counts wrap around.
 func TestRemaining(t *testing.T) {
 	const most = math.MaxUint32
 	grants := []uint32{0, 1, math.MaxInt32, math.MaxInt32 + 1, most - 1, most}
@@ -28,7 +29,8 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// TestFlowAtWrappedPositions takes in flows where transfer ids and delivery counts have wrapped.
+// TestFlowAtWrappedPositions checks that a flow frame sets the right window and credit near the points
+// where transfer ids and delivery counts wrap around.
 func TestFlowAtWrappedPositions(t *testing.T) {
 	const most = math.MaxUint32
 	for _, position := range []uint32{0, 1, math.MaxInt32, math.MaxInt32 + 1, most - 1, most} {

@@ -31,22 +31,26 @@ type Link struct {
 	maxSize  uint64
 	tooLarge func() *frame.Error
 	noRoom   func() *frame.Error
-	// see AcceptedLink.Discharges
+	// discharges is AcceptedLink.Discharges: it decodes a message that ends a transaction. Nil: the link
+	// does not lead to a transaction coordinator.
 	discharges func(payload []byte) (txn []byte, fail, ok bool)
 	batch      uint32 // the credit that a sink grants
 	credit     uint32 // the sender's remaining credit
 	delivered  uint32 // the sender's delivery-count
 
-	// Fields of a sink.
+	// The fields up to sinking are used only by a link on which the client sends. partial is the message
+	// that has not arrived completely; nil: none.
 	partial  *partialMessage
 	room     heldMemory   // memory taken for the current message
 	since    time.Time    // when the current message began; zero: there is none
 	noMemory *frame.Error // why no memory is available for the current transfer; nil: there is memory
 	arrived  []arrivedMessage
 	sinking  bool
+	// The fields from here on are used only by a link on which the client receives. settling is set while a
+	// goroutine passes settles, the client's settlements, to the source.
 	settling bool
 	settles  []clientSettlement
-	// Fields of a source.
+	// drain is set if the client has requested that all its credit be used up at once.
 	drain   bool
 	behind  []*dischargeRequest // discharges that arrived before the last flow
 	pumping bool

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// attach attaches the link 1 of channel 0 and expects it to be attached, with credit where the client sends.
+// attach attaches a link with handle 1 on channel 0 and checks the server's response. If receiver is
+// false, the client is the sender and must get credit.
 func (c *client) attach(receiver bool) {
 	c.t.Helper()
 	c.send(0, &frame.Attach{Name: "link", Handle: 1, Receiver: receiver, Source: &frame.Source{},
@@ -24,13 +25,14 @@ func (c *client) attach(receiver bool) {
 	}
 }
 
-// transfer sends a message, or a piece of it.
+// transfer sends a transfer frame with the delivery id and the payload text. more is set if further frames
+// of the same message follow.
 func (c *client) transfer(id uint32, more bool, text string) {
 	c.send(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		More: more}, []byte(text)...)
 }
 
-// accepted expects a disposition of one delivery.
+// accepted fails the test unless the next frame is a disposition that accepts the delivery id.
 func (c *client) accepted(id uint32) {
 	c.t.Helper()
 	d := expect[*frame.Disposition](c)
@@ -39,7 +41,8 @@ func (c *client) accepted(id uint32) {
 	}
 }
 
-// TestAttachRefused: a node's refusal is an attach without termini and a detach.
+// TestAttachRefused checks that the server refuses a link, as the handler says, by an attach without
+// source and target and then a detach with the error.
 func TestAttachRefused(t *testing.T) {
 	for want, err := range map[string]error{
 		string(frame.CondNotFound): &frame.Error{Condition: frame.CondNotFound},
@@ -54,7 +57,8 @@ func TestAttachRefused(t *testing.T) {
 	}
 }
 
-// TestSink: messages come whole and in order to a sink, and are told of what became of them.
+// TestSink checks that the sink of a link gets complete messages in their order, without aborted ones and
+// those that are too large, and that the client gets the outcome of each message.
 func TestSink(t *testing.T) {
 	s := newChannelSink()
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
@@ -88,7 +92,8 @@ func TestSink(t *testing.T) {
 	c.attach(false)                                   // the handle is free again
 }
 
-// TestNoCredit: a transfer without credit, without an id, or on a link that receives ends the link.
+// TestNoCredit checks that the server detaches a link after a transfer without credit, without a delivery
+// id, or on a link on which the client may only receive.
 func TestNoCredit(t *testing.T) {
 	t.Run("credit", func(t *testing.T) {
 		s := newChannelSink()
@@ -124,7 +129,8 @@ func TestNoCredit(t *testing.T) {
 	})
 }
 
-// TestSource: a source gives as many messages as there is credit for, and is told how they are settled.
+// TestSource checks that the client gets as many messages from the link's source as it has granted credit
+// for, that the source gets the client's settlements, and that a drain sets the credit to 0.
 func TestSource(t *testing.T) {
 	s := newChannelSource("a", "b")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
@@ -160,7 +166,8 @@ func TestSource(t *testing.T) {
 	<-s.gone
 }
 
-// TestGiveBack: what the window has no room for goes back to the source when the link ends.
+// TestGiveBack checks that a message for which the session's window has no room is given back to the
+// source when the link ends.
 func TestGiveBack(t *testing.T) {
 	s := newChannelSource("a", "b")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 1)
@@ -180,7 +187,8 @@ func TestGiveBack(t *testing.T) {
 	<-s.gone
 }
 
-// TestManyFrames: a message that is larger than the client's frames comes in several.
+// TestManyFrames checks that a message that is larger than the client's maximum frame size is sent in
+// several frames.
 func TestManyFrames(t *testing.T) {
 	s := newChannelSource()
 	want := bytes.Repeat([]byte("0123456789"), 20_000)

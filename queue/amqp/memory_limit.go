@@ -14,10 +14,10 @@ type MemoryLimit interface {
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.
 	TryTake(n int64) bool
-	// Give returns n bytes.
+	// Give gives back n bytes that Take or TryTake took.
 	Give(n int64)
-	// TakeLarge takes n bytes for a large message. It waits until the large messages before it have their
-	// memory, so that small messages need not wait for large ones.
+	// TakeLarge takes n bytes for a large message, and waits until they are available. Large messages get
+	// their memory one after the other, so that small messages need not wait for several large ones.
 	TakeLarge(ctx context.Context, n int64) error
 	// GiveLarge gives back n bytes that TakeLarge took.
 	GiveLarge(n int64)
@@ -58,7 +58,7 @@ type heldMemory struct {
 	large bool
 }
 
-// give gives the memory of a hold back to Options.Memory.
+// give gives the memory h, which a message or a link held, back to Options.Memory.
 func (c *conn) give(h heldMemory) {
 	c.held -= h.n
 	switch {
@@ -175,8 +175,9 @@ func (l *Link) memoryFor(n int64, more bool) heldMemory {
 	return heldMemory{n: min(firstStep, most)}
 }
 
-// passMemory is called when the last frame of a message has arrived. It returns the memory that the link
-// holds for the message, from now on for its size only, and gives back the rest.
+// passMemory is called when the last frame of a message has arrived. It reduces the memory that was taken
+// for the message to size, the message's size in bytes, and returns it to the caller, who must give it
+// back.
 func (l *Link) passMemory(size int) heldMemory {
 	c, h := l.s.c, l.room
 	l.room, l.since = heldMemory{}, time.Time{}
@@ -190,7 +191,7 @@ func (l *Link) passMemory(size int) heldMemory {
 	return h
 }
 
-// freeMemory gives back the memory of the current message.
+// freeMemory gives back the memory that was taken for the message that is arriving on the link.
 func (l *Link) freeMemory() {
 	if !l.room.large {
 		l.s.c.partials -= l.room.n

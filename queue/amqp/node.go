@@ -30,8 +30,8 @@ type Options struct {
 	// Memory limits the memory for what clients send and for output that they do not read. If it is nil,
 	// only the limits per connection apply.
 	Memory MemoryLimit
-	// Turns limits the connections whose clients send frames without a pause. Default: a limit of this
-	// connection's own.
+	// Turns limits how many of those connections are served at a time whose clients send frames without a
+	// pause. Several connections can share it. Default: the connection has a limit of its own.
 	Turns *priority.TurnLimiter
 	// Idle is called when the connection becomes idle or busy. An idle connection may be closed to make room
 	// for another client. A new connection is idle. Idle must not block. It may be nil.
@@ -51,7 +51,7 @@ type Peer struct {
 	Properties wire.Map // the client's connection properties
 }
 
-// Session is a client's session as a Handler sees it.
+// Session is a client's AMQP session, as package amqp shows it to a Handler.
 type Session struct {
 	// Own is for the Handler's use. Package amqp does not access it.
 	Own any

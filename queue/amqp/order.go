@@ -49,9 +49,9 @@ type processingDependencies struct {
 	ends   *dischargeRequest // set if the arrival is a discharge
 }
 
-// enqueue records that a message or settlement has arrived on the session, and returns its turn, which says
-// what it must wait for. state is the state in its frame, which may name a transaction. ends is set if the
-// message is a discharge.
+// enqueue records that a message or settlement has arrived on the session, and returns the discharges and
+// the transaction that determine when it may be processed. state is the state in its frame, which may name
+// a transaction. ends is set if the message is a discharge.
 func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingDependencies {
 	c := s.c
 	w := processingDependencies{behind: s.barriers(), ends: ends}
@@ -105,7 +105,7 @@ func (w *processingDependencies) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
-// passed reports whether all discharges in the list are done.
+// passed reports whether all transaction discharges (requests to end a transaction) in the list are done.
 func passed(list []*dischargeRequest) bool {
 	for _, d := range list {
 		if !d.done {
@@ -115,9 +115,9 @@ func passed(list []*dischargeRequest) bool {
 	return true
 }
 
-// finish records that a message or settlement, whose turn is w, has been processed, and wakes everything that
-// waits for it. done says whether it has become part of its transaction or, for a discharge, whether the
-// transaction has been committed.
+// finish records that a message or settlement, whose dependencies are w, has been processed, and wakes
+// everything that waits for it. done says whether it has become part of its transaction or, for a
+// discharge, whether the transaction has been committed.
 func (c *conn) finish(w *processingDependencies, done bool) {
 	if w.of != nil {
 		w.of.pending--

@@ -90,7 +90,7 @@ func (l *Link) sendAll(list []OutgoingMessage) (rest []OutgoingMessage) {
 	return nil
 }
 
-// done calls the function Done of each message that has one.
+// done calls OutgoingMessage.Done of each message that has one.
 func done(list []OutgoingMessage) {
 	for _, m := range list {
 		if m.Done != nil {

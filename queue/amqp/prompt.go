@@ -9,9 +9,11 @@ import "time"
 // goroutine, as does everything that may wait on purpose (Handler.MayWait).
 
 const (
-	// promptTime is the time within which a prompt sink or source processes what has arrived.
+	// promptTime is the longest time that a call of a sink or source may take to count as prompt. While
+	// calls are prompt, they are made on the goroutine that reads the connection.
 	promptTime = 250 * time.Microsecond
-	// minPrompt is the number of prompt calls in a row from which on the next one is expected to be prompt.
+	// minPrompt is the number of consecutive prompt calls (at most promptTime each) after which the next
+	// call is expected to be prompt.
 	minPrompt = 8
 )
 

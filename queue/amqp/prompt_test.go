@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// stoppedClock moves only when it is told to.
+// stoppedClock is a clock whose time stands still, except when the test moves it.
 type stoppedClock struct {
 	ttl.SystemClock
 	start time.Time
@@ -23,7 +23,7 @@ func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.SystemClo
 
 func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
 
-// slowSink takes some time of a clock for each message.
+// slowSink is a channelSink that advances the clock by takes for each message, as if it were slow.
 type slowSink struct {
 	*channelSink
 	clock *stoppedClock
@@ -35,7 +35,8 @@ func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.
 	return s.channelSink.Transfer(ctx, list)
 }
 
-// twoSinkHandler gives the first link of a connection a sink, and all others another one.
+// twoSinkHandler is a Handler that gives the sink first to the first link of a connection, and the sink of
+// fixedHandler to all others.
 type twoSinkHandler struct {
 	fixedHandler
 	first MessageSink
@@ -48,8 +49,8 @@ func (n *twoSinkHandler) Attach(ctx context.Context, l *Link, a *frame.Attach) (
 	return n.fixedHandler.Attach(ctx, l, a)
 }
 
-// TestLinksDoNotWait: while the sink of one link waits, another link is served, if the sink has been slow
-// before, or may wait on purpose.
+// TestLinksDoNotWait checks that another link is served while the sink of one link blocks, if that sink
+// has been slow before or if the handler has announced waits (MayWait).
 func TestLinksDoNotWait(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]struct {
@@ -92,8 +93,8 @@ type resumableConn struct{ net.Conn }
 
 func (resumableConn) Resumes() bool { return true }
 
-// TestUnreadOutcomes: a client that reads no outcomes for a while can still send, and later gets all of them
-// in order.
+// TestUnreadOutcomes checks that a client that does not read the outcomes of its messages can go on
+// sending, and that it later gets all outcomes in their order.
 func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	s := newChannelSink()

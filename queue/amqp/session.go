@@ -76,7 +76,7 @@ func (s *session) handle(body frame.Body, payload []byte) error {
 		Reason: "a frame that does not belong to a session"}
 }
 
-// end responds to the client's end after all links have ended; see also detach.
+// end responds to the client's end frame after all links of the session have ended.
 func (s *session) end(*frame.End) error {
 	if s.leaves {
 		return nil // some clients send it twice

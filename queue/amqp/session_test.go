@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// ended expects an End with a condition; "": without an error.
+// ended fails the test unless the next frame is an End with the error condition want, or without an error
+// if want is "".
 func (c *client) ended(want string) {
 	c.t.Helper()
 	e := expect[*frame.End](c)
@@ -16,7 +17,8 @@ func (c *client) ended(want string) {
 	}
 }
 
-// TestSession: sessions begin and end, and a mistake in one ends no other.
+// TestSession checks that sessions begin and end, that a protocol error in one session does not affect
+// another, and that a channel can be used again.
 func TestSession(t *testing.T) {
 	c := begun(t, &fixedHandler{}, 100)
 	c.send(5, &frame.Begin{IncomingWindow: 1, OutgoingWindow: 1})
@@ -48,7 +50,7 @@ func TestSession(t *testing.T) {
 	c.failed(string(frame.CondFraming))
 }
 
-// TestIncomingWindow: the server renews the window for transfers when half of it is used.
+// TestIncomingWindow checks that the server renews the session's incoming window when half of it is used.
 func TestIncomingWindow(t *testing.T) {
 	s := newChannelSink()
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
@@ -66,7 +68,8 @@ func TestIncomingWindow(t *testing.T) {
 	}
 }
 
-// TestOutgoingWindow: the server sends no more transfers than the client's window takes, whatever the credit.
+// TestOutgoingWindow checks that the server sends no more transfers than the client's window allows, even
+// if the link has more credit.
 func TestOutgoingWindow(t *testing.T) {
 	s := newChannelSource("a", "b", "c", "d", "e")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 2)

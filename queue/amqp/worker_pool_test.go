@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWorkers: functions that follow each other run in one goroutine, those that run together in several, of
-// which a bounded number stays.
+// TestWorkers checks that functions that run one after the other share one goroutine, that concurrent ones
+// have several, and that at most maxParked goroutines are kept afterwards.
 func TestWorkers(t *testing.T) {
 	c := &conn{}
 	run := func(n int) {

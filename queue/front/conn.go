@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/priority"
 )
 
-// The first bytes of protocols.
+// The first bytes of a connection by which its protocol is detected.
 const (
 	recordHandshake = 0x16
 	headerAMQP      = 'A'

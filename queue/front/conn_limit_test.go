@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestIdleGivesWay: where all places are taken, the connection that has been idle for longest is closed for
-// a new one, whatever it speaks.
+// TestIdleGivesWay checks, for each protocol, that the connection that has been idle for longest is closed
+// for a new one if the limit of connections is reached.
 func TestIdleGivesWay(t *testing.T) {
 	const most = 3
 	for name, begin := range map[string]func(t *testing.T, d *testServer) net.Conn{
@@ -65,7 +65,8 @@ func TestIdleGivesWay(t *testing.T) {
 	}
 }
 
-// TestBusyStays: a connection with a request under way, or with a link, does not give way.
+// TestBusyStays checks that a connection with a running request, or with an AMQP link, is not closed for a
+// new connection: the new one waits.
 func TestBusyStays(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	d := open(t, func(o *Options) {

@@ -23,16 +23,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// someTime is how long anything may take.
+// someTime is the time limit of every connection and wait in these tests.
 const someTime = 20 * time.Second
 
-// header is what a connection of AMQP begins with.
+// header is the protocol header with which a client begins an AMQP connection.
 const header = "AMQP\x00\x01\x00\x00"
 
-// farewell is what the AMQP of these tests says at the end of its server.
+// farewell is the text that echo, the AMQP handler of these tests, sends when the server shuts down.
 const farewell = "farewell"
 
-// testServer is a server on a port of its own, and who trusts it.
+// testServer is a Server on a port of its own, with an HTTP client and a TLS configuration that trust it.
 type testServer struct {
 	t      *testing.T
 	s      *Server
@@ -43,7 +43,8 @@ type testServer struct {
 	closed bool
 }
 
-// open makes a door: its AMQP says again what it hears, and farewell; its HTTP tells the path.
+// open starts a Server whose AMQP handler is echo and whose HTTP handler returns the path of the request.
+// change can change its options.
 func open(t *testing.T, change ...func(*Options)) *testServer {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
@@ -75,7 +76,8 @@ func open(t *testing.T, change ...func(*Options)) *testServer {
 	return d
 }
 
-// echo says what it hears, and farewell when ctx ends, which the client answers by hanging up.
+// echo is an AMQP handler that sends everything back that it receives. When ctx ends it sends farewell,
+// and returns when the client has closed the connection.
 func echo(ctx context.Context, c net.Conn, idle func(bool)) error {
 	idle(false)
 	defer c.Close()
@@ -85,7 +87,7 @@ func echo(ctx context.Context, c net.Conn, idle func(bool)) error {
 	return nil
 }
 
-// shut ends the server, which may take as long as that.
+// shut calls Shutdown with the time limit within, and returns its error.
 func (d *testServer) shut(within time.Duration) error {
 	d.t.Helper()
 	d.closed = true
@@ -98,7 +100,7 @@ func (d *testServer) shut(within time.Duration) error {
 	return err
 }
 
-// dial connects, inside of TLS or not.
+// dial opens a connection to the server, with TLS if secure is set.
 func (d *testServer) dial(secure bool) net.Conn {
 	d.t.Helper()
 	c, err := (&net.Dialer{}).DialContext(d.t.Context(), "tcp", d.addr)
@@ -113,7 +115,8 @@ func (d *testServer) dial(secure bool) net.Conn {
 	return c
 }
 
-// socket opens a WebSocket.
+// socket opens a WebSocket to the server at the given path with the given subprotocol, with TLS if secure
+// is set.
 func (d *testServer) socket(secure bool, path, protocol string) (net.Conn, *http.Response, error) {
 	d.t.Helper()
 	scheme := "http://"
@@ -133,7 +136,7 @@ func (d *testServer) socket(secure bool, path, protocol string) (net.Conn, *http
 	return websocket.NetConn(context.WithoutCancel(d.t.Context()), c, websocket.MessageBinary), res, nil
 }
 
-// says writes a text and expects that it comes back.
+// says sends a text on a connection that echo serves. It fails the test unless the same text comes back.
 func says(t *testing.T, c net.Conn, text string) {
 	t.Helper()
 	if _, err := io.WriteString(c, text); err != nil {
@@ -165,7 +168,7 @@ func (d *testServer) get(url string) (int, string, error) {
 	return res.StatusCode, string(b), err
 }
 
-// TestDoor: one port answers all that there is, plain and inside of TLS.
+// TestDoor checks that one port serves AMQP, HTTP, and AMQP over WebSocket, each with and without TLS.
 func TestDoor(t *testing.T) {
 	d := open(t)
 	for _, secure := range []bool{false, true} {
@@ -189,7 +192,8 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestFirstByte: a handshake where there is no TLS, and what is nothing, end by themselves.
+// TestFirstByte checks a server without TLS: it ends a connection that begins with a TLS handshake or with
+// an unknown first byte, and continues to serve others.
 func TestFirstByte(t *testing.T) {
 	d := open(t, func(o *Options) { o.TLS = nil })
 	if _, err := io.Copy(io.Discard, d.dial(true)); err == nil {
@@ -206,8 +210,8 @@ func TestFirstByte(t *testing.T) {
 	says(t, d.dial(false), header)
 }
 
-// TestAdmit: who is not let in gets neither an answer nor a WebSocket; a page of another origin that is
-// gets both.
+// TestAdmit checks that a web page of an allowed origin can open a WebSocket, and that requests and
+// WebSockets of other origins get 403.
 func TestAdmit(t *testing.T) {
 	const friend = "http://localhost:3000"
 	d := open(t, func(o *Options) {
@@ -241,7 +245,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// TestShutdown: AMQP is told, in a WebSocket as well; who has said nothing is hung up on.
+// TestShutdown checks that Shutdown ends AMQP connections by a message of the handler, also over TLS and
+// WebSockets, and closes connections whose clients have not begun a protocol.
 func TestShutdown(t *testing.T) {
 	d := open(t)
 	silent, half := d.dial(false), d.dial(false)
@@ -293,7 +298,8 @@ func isReset(err error) bool {
 	return errors.As(err, &network)
 }
 
-// TestShutdownWaits: a request is answered to its end, but not for ever.
+// TestShutdownWaits checks that Shutdown lets a running HTTP request continue until its context ends, and
+// then aborts the request.
 func TestShutdownWaits(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	d := open(t, func(o *Options) {
@@ -330,7 +336,7 @@ func TestShutdownWaits(t *testing.T) {
 	}
 }
 
-// TestMost: who is one too many waits until another has gone.
+// TestMost checks that a connection above the limit of connections waits until another one has ended.
 func TestMost(t *testing.T) {
 	d := open(t, func(o *Options) { o.Most = 2 })
 	first, second := d.dial(false), d.dial(false)
@@ -349,8 +355,8 @@ func TestMost(t *testing.T) {
 	hears(t, third, header)
 }
 
-// TestShutdownOfStuckOperations: an operation that does not end when it is told to does not hold the
-// shutdown.
+// TestShutdownOfStuckOperations checks that Shutdown returns ErrStuck if an operation does not end after
+// it was aborted.
 func TestShutdownOfStuckOperations(t *testing.T) {
 	stuck := make(chan struct{})
 	clock := ttl.NewManual(ttl.SystemClock{}.Now()) // the deadlines of connections are real

@@ -101,7 +101,8 @@ func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeDescribed, codeUlong), descriptor)
 }
 
-// CompoundWriter is a list or map that is being written: see OpenList.
+// CompoundWriter holds the position of an AMQP list or map that is being written, from OpenList or OpenMap
+// to CloseWith.
 type CompoundWriter struct {
 	at    int
 	small byte

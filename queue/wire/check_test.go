@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// wireBytes are the bytes that hexadecimal digits tell.
+// wireBytes returns the bytes that are written in hexadecimal digits.
 func wireBytes(t testing.TB, digits string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(digits)
@@ -22,7 +22,8 @@ func wireBytes(t testing.TB, digits string) []byte {
 	return b
 }
 
-// TestCheckAgreesWithValue: both take the same bytes for a value, of whole ones and of damaged ones.
+// TestCheckAgreesWithValue checks, with random encoded values and damaged ones, that Check accepts the
+// same bytes as Value, and that both find the same end.
 func TestCheckAgreesWithValue(t *testing.T) {
 	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
@@ -47,7 +48,8 @@ func TestCheckAgreesWithValue(t *testing.T) {
 	}
 }
 
-// TestCounts: what a count promises costs nothing before it is there.
+// TestCounts checks that Value and Check need little memory for encodings that announce many more elements
+// than they contain.
 func TestCounts(t *testing.T) {
 	nulls := wireBytes(t, "f000000005"+"00001000"+"40") // an array of 4096 nulls in 10 bytes
 	promises := nulls
@@ -93,7 +95,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// arrays is a list of n times the same value.
+// arrays returns the encoding of a list that contains the encoded value n times.
 func arrays(value []byte, n int) []byte {
 	dst, o := OpenList(nil)
 	for range n {
@@ -102,7 +104,8 @@ func arrays(value []byte, n int) []byte {
 	return o.CloseWith(dst, n)
 }
 
-// TestNoElements: an array without elements has a constructor all the same.
+// TestNoElements checks that an array without elements is invalid if it has no valid constructor (the code
+// of its element type).
 func TestNoElements(t *testing.T) {
 	for _, digits := range []string{"e0020010", "e002004f", "e003000000", "e0050000534000"} {
 		var e *Error
@@ -115,7 +118,8 @@ func TestNoElements(t *testing.T) {
 	}
 }
 
-// TestNoRoomBehind: to append to what was read leaves what follows it as it is.
+// TestNoRoomBehind checks that appending to a slice that Raw or Bytes has returned does not overwrite the
+// bytes after it in the input.
 func TestNoRoomBehind(t *testing.T) {
 	raw := wireBytes(t, "a00161"+"a00162")
 	first, _, err := Raw(raw)

@@ -2,7 +2,8 @@ package wire
 
 import "math"
 
-// FieldReader reads the fields of a list in order. After the first error it reads nothing more: see Err.
+// FieldReader reads the fields of an encoded AMQP list in order. After the first error, which Err returns,
+// it reads nothing more.
 type FieldReader struct {
 	rest  []byte
 	count int
@@ -94,8 +95,8 @@ func (f *FieldReader) OptionalBool() (v, ok bool) {
 	return v, true
 }
 
-// unsignedUpTo returns the next field; ok is false if it is null or missing. A signed type is accepted if
-// the value is not negative.
+// unsignedUpTo returns the next field, a non-negative integer of any type that is at most most; want is
+// the name of the expected type in errors. ok is false if the field is null, missing or something else.
 func (f *FieldReader) unsignedUpTo(most uint64, want string) (n uint64, ok bool) {
 	it, ok := f.next()
 	if !ok {

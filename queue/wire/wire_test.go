@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// TestEncodings: what is written for each type, and the other forms in which it is read.
+// TestEncodings checks the encoding that Append writes for each type, and that Value reads it as well as
+// the other valid encodings of the same value.
 func TestEncodings(t *testing.T) {
 	long := strings.Repeat("x", 256)
 	for name, c := range map[string]struct {
@@ -85,7 +86,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestDamage: what is no encoding is an error, and takes no memory.
+// TestDamage checks that invalid encodings give an error, and that reading them allocates little memory.
 func TestDamage(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":                 "",
@@ -172,7 +173,8 @@ func TestUUIDText(t *testing.T) {
 	}
 }
 
-// anyValue makes a value at random.
+// anyValue returns a random Go value of a type that Append can encode. depth is the number of values that
+// contain it.
 func anyValue(r *rand.Rand, depth int) any {
 	kinds := 24
 	if depth > 3 {
@@ -239,7 +241,8 @@ func TestRandomValues(t *testing.T) {
 	}
 }
 
-// FuzzValue: nothing makes the decoder panic, and what it reads is written so that it reads the same.
+// FuzzValue checks with random bytes that Value does not panic, that it agrees with Check and Raw, and
+// that the decoded value is unchanged after it was encoded and decoded again.
 func FuzzValue(f *testing.F) {
 	for _, seed := range []string{"40", "c003024041", "c10602a101615001", "005324c00100", "e00a025501ff",
 		"f0000000050000000081"} {
@@ -273,7 +276,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// TestParseUUID: a UUID is read as it is written, and nothing else is one.
+// TestParseUUID checks that ParseUUID reads the form that UUID.String returns, in letters of either case,
+// and refuses all other forms.
 func TestParseUUID(t *testing.T) {
 	const text = "9e2a1d0c-0a0b-1122-3344-0123456789ab"
 	for given, want := range map[string]bool{text: true, strings.ToUpper(text): true, "": false, text[1:]: false,

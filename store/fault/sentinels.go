@@ -1,6 +1,7 @@
 package fault
 
-// sentinelError is an error that represents a code: see ErrNotFound.
+// sentinelError is the type of ErrNotFound and the other error values with which errors.Is compares an
+// Error by its code.
 type sentinelError Code
 
 func (s sentinelError) Error() string { return Code(s).String() }

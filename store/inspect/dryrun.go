@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TTLEffect is the effect of a changed default on a live item.
+// TTLEffect is the effect that a change of a container's default time to live has on a live item.
 type TTLEffect uint8
 
-// The effects of a changed default. Each live item has exactly one.
+// The effects that a change of the default time to live can have. Each live item has exactly one.
 const (
 	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
 	EffectDies                      // it expires at once
@@ -23,7 +23,7 @@ const (
 	EffectSooner                    // it expires earlier, but not at once
 	EffectLater                     // it expires later
 
-	// TTLEffects is the number of effects.
+	// TTLEffects is the number of different values of TTLEffect.
 	TTLEffects
 )
 
@@ -48,7 +48,8 @@ type DryRunOptions struct {
 	Exact    int64 // with up to this number of items, each item is read; 0: 100,000
 }
 
-// DryRunExample is an item that a change affects. Moments are seconds since 1970; 0 is never.
+// DryRunExample is an item that a change of the default time to live would affect. Before and After are
+// when it expires, without and with the change, in seconds since 1970; 0: never.
 type DryRunExample struct {
 	Partition     definition.PartitionKey
 	ID            string
@@ -67,7 +68,7 @@ type DryRunEffect struct {
 type DryRun struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds
-	// FromPath and ToPath are the ttlPropertyPath; "" is none.
+	// FromPath and ToPath are the container's ttlPropertyPath before and after the change; "" is none.
 	FromPath, ToPath string
 	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
 	// the first 10,000 items per partition range that are due.
@@ -75,7 +76,8 @@ type DryRun struct {
 	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired
 	Effects  [TTLEffects]DryRunEffect
-	// After counts the live items by when they expire after the change: see DeadlineLimits.
+	// After counts the live items by the time from now until they expire after the change. Its elements
+	// belong to the upper bounds in DeadlineLimits, then one for later and one for never.
 	After [len(DeadlineLimits) + 2]int64
 }
 

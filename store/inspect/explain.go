@@ -16,11 +16,11 @@ import (
 // ItemState is the state of an item.
 type ItemState uint8
 
-// The states, in the order in which an item goes through them.
+// The states of an item, in the order in which it goes through them.
 const (
 	// StateUnknown: there is no such item, and nothing shows whether there was one.
 	StateUnknown ItemState = iota
-	// StateLive: reads return it.
+	// StateLive: the item exists and has not expired.
 	StateLive
 	// StateGhost: it has expired. Reads do not return it, and its id is free, but the reaper has not freed
 	// its space yet.
@@ -42,9 +42,9 @@ type TTLSource uint8
 const (
 	// SourceOff: the container's TTL is off, so no item expires, not even one with a ttl of its own.
 	SourceOff TTLSource = iota
-	// SourceItem: the item's own ttl.
+	// SourceItem: the item's own ttl determines when it expires.
 	SourceItem
-	// SourceContainer: the container's default.
+	// SourceContainer: the container's default time to live determines when the item expires.
 	SourceContainer
 	// SourceFloor: an earlier default. The item had expired under it when it was changed, and expiry is
 	// final.
@@ -214,7 +214,7 @@ func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) 
 	return e
 }
 
-// ItemLocation is the location of an item, which need not exist.
+// ItemLocation identifies an item of a container by its id and partition key. The item need not exist.
 type ItemLocation struct {
 	ID    string
 	EPK   []byte

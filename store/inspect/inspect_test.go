@@ -11,7 +11,8 @@ import (
 
 func always() bool { return true }
 
-// TestExplain: where the time to live of an item comes from, and when it ends.
+// TestExplain checks which setting ExplainLife names as the source of an item's time to live, and when it
+// says that the item expires.
 func TestExplain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -40,7 +41,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestMeasure: all documents count, expired ones too, and each partition key has its share.
+// TestMeasure checks that Measure and MeasureRanges count all stored documents, also expired ones, and
+// report the bytes of each partition key.
 func TestMeasure(t *testing.T) {
 	v := viewtest.New(t, 100)
 	small, large := `{"id":"1","pk":"a"}`, `{"id":"2","pk":"b","text":"0123456789"}`
@@ -67,7 +69,8 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// TestForecast: what has expired, what will, and in which second, minute and hour.
+// TestForecast checks how many items a forecast counts as expired, and how many for each future second,
+// minute and hour.
 func TestForecast(t *testing.T) {
 	v := viewtest.New(t, 100)
 	v.Put(`{"id":"0","pk":"a"}`, 100, ttl.Absent) // in this second
@@ -93,7 +96,8 @@ func TestForecast(t *testing.T) {
 	})
 }
 
-// TestDryRun: what a change of the default does to each item; what has expired stays so.
+// TestDryRun checks which effects DryRunTTL reports for several new defaults, and that items that have
+// already expired stay expired.
 func TestDryRun(t *testing.T) {
 	v := viewtest.New(t, 100)
 	v.Put(`{"id":"gone","pk":"a"}`, 130, ttl.Absent)

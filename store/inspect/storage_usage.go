@@ -28,7 +28,7 @@ func (u StorageUsage) Text() string {
 		";collectionSize=" + kb + ";"
 }
 
-// RangeStatistics reports how much a partition range holds, as Usage does, and its largest partition keys.
+// RangeStatistics reports how much one partition range holds, and its largest partition keys.
 type RangeStatistics struct {
 	Range string // its id
 	StorageUsage

@@ -21,7 +21,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// forms are values in every form that has a marker. Those of the SDKs' own vectors are among them.
+// forms are pairs of binary JSON, in hexadecimal, and the same value as text. Every marker occurs in them.
 var forms = []struct{ binary, text string }{
 	{"D0", `null`}, {"D1", `false`}, {"D2", `true`},
 	{"00", `0`}, {"1F", `31`}, {"C8 C8", `200`}, {"C9 18 FC", `-1000`}, {"CA 70 11 01 00", `70000`},
@@ -193,8 +193,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// What is read is valid JSON of bounded length, and comes back as the same value when it is written; what is
-// valid JSON comes back when it is written and read.
+// FuzzAppendText checks AppendText and AppendBinary with random input: the text of binary JSON is valid
+// and not longer than the limit, and a value that is written and read again, in either form, is unchanged.
 func FuzzAppendText(f *testing.F) {
 	for _, form := range forms {
 		f.Add(unhex(f, "80"+form.binary))

@@ -86,7 +86,8 @@ var systemTexts = [...]string{
 	"Point", "Polygon", "properties", "type", "value", "Feature", "FeatureCollection", "_id",
 }
 
-// tables holds, by marker, the characters that the halves of a byte stand for.
+// tables maps the marker of each kind of string that is stored with four bits per character to its
+// characters, by the value of the four bits.
 var tables = map[byte]string{
 	hexLower: "0123456789abcdef",
 	hexUpper: "0123456789ABCDEF",

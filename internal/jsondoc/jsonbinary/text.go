@@ -193,7 +193,7 @@ func (r *reader) elements(form byte, element func()) {
 	}
 }
 
-// member reads a name and its value.
+// member reads the name and the value of one member of an object and appends their text.
 func (r *reader) member() {
 	if r.pos < len(r.src) && !isString(r.src[r.pos]) {
 		r.fail(r.pos, "a name is not a string")
@@ -204,7 +204,7 @@ func (r *reader) member() {
 	r.value()
 }
 
-// quoted reads the string whose marker is next.
+// quoted reads the string whose marker is next, and appends it as a JSON string.
 func (r *reader) quoted() {
 	s := r.str(true)
 	if r.err != nil {
@@ -220,7 +220,7 @@ func (r *reader) quoted() {
 	}
 }
 
-// integer appends an integer.
+// integer appends the decimal digits of an integer.
 func (r *reader) integer(n int64) {
 	if r.room(len("-9223372036854775808")) {
 		r.dst = strconv.AppendInt(r.dst, n, 10)

@@ -36,7 +36,8 @@ func vectors(t *testing.T) map[string]string {
 	return texts
 }
 
-// AppendText reads what the SDK writes as the SDK reads it, -0.0 included, and every marker is among that.
+// TestTextOfSDK checks that AppendText reads each of the stored test vectors as the SDK for .NET reads it,
+// and that the vectors contain every marker.
 func TestTextOfSDK(t *testing.T) {
 	markers := map[byte]bool{}
 	for digits, want := range vectors(t) {
@@ -63,7 +64,8 @@ func TestTextOfSDK(t *testing.T) {
 	}
 }
 
-// What AppendBinary writes has been read by the SDK, and as the same value: it is one of the vectors.
+// TestBinaryForSDK checks that the bytes that AppendBinary writes for each stored text are themselves one
+// of the test vectors, which the SDK for .NET has read as the same value.
 func TestBinaryForSDK(t *testing.T) {
 	known := vectors(t)
 	var unread bytes.Buffer

@@ -51,7 +51,7 @@ type CountAggregate struct {
 	N      int64
 }
 
-// Add adds the argument of one row: see Aggregate.
+// Add counts a row if its argument v counts: for COUNT if it is not undefined, for COUNTIF if it is true.
 func (a *CountAggregate) Add(v jsondoc.Value) {
 	if a.counts(v) {
 		a.N++

@@ -333,14 +333,15 @@ func distinct(dst []byte, array jsondoc.Value, seen *ValueSet, keep func(jsondoc
 
 func always(jsondoc.Value) bool { return true }
 
-// setUnion returns the values of a in order, then the other values of b.
+// setUnion returns an array with the distinct values of a in their order, followed by the other values of
+// b.
 func setUnion(a, b jsondoc.Value) jsondoc.Value {
 	seen := &ValueSet{}
 	dst := distinct([]byte{'['}, a, seen, always)
 	return jsondoc.Of(append(distinct(dst, b, seen, always), ']'))
 }
 
-// setIntersect returns the values in the order of b, as Cosmos DB does.
+// setIntersect returns the distinct values that are in both arrays, in the order of b, as Cosmos DB does.
 func setIntersect(a, b jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(distinct([]byte{'['}, b, &ValueSet{}, setOf(a).has), ']'))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestListsText compares the search in an array's text with reading its elements, for strings of the
-// characters that JSON's syntax consists of.
+// TestListsText checks listsText, which searches an array's text for a string, against a comparison with
+// each element, for strings of characters that have a meaning in JSON's syntax.
 func TestListsText(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	str := func() string {

@@ -60,7 +60,8 @@ type CallContext struct {
 	floats  [2][]float32
 }
 
-// moment returns the current time for the current row.
+// moment returns the current time. It reads the clock once for each row, so that all calls in a row return
+// the same time.
 func (c *CallContext) moment() time.Time {
 	if c.Stale && c.Clock != nil {
 		c.Now = c.Clock()
@@ -69,8 +70,8 @@ func (c *CallContext) moment() time.Time {
 	return c.Now
 }
 
-// str returns the bytes of a string argument. They are valid until the next call of str with the same slot.
-// slot is 0 or 1.
+// str returns the bytes of a string argument. slot, 0 or 1, selects the buffer that it uses: the bytes are
+// valid until the next call with the same slot.
 func (c *CallContext) str(slot int, v jsondoc.Value) []byte {
 	c.scratch[slot] = v.AppendStr(c.scratch[slot][:0])
 	return c.scratch[slot]

@@ -19,7 +19,8 @@ func conversionBuiltins() []Builtin {
 	}
 }
 
-// parseAs makes a function that parses a string as one JSON value of kind k, which may have blanks around it.
+// parseAs returns the implementation of a built-in function that parses its argument, a string, as one
+// JSON value of kind k, which may have blanks around it.
 func parseAs(k jsondoc.Kind) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.String {

@@ -35,8 +35,9 @@ func dateBuiltins() []Builtin {
 	}
 }
 
-// current makes a function that returns the current time. The Static variants are volatile as well: their
-// result is the same during a run, but a plan may be run several times.
+// current returns the built-in function called name, whose result is the time that clock returns, in the
+// form that show gives it. All these functions are volatile, also those that return one time during a
+// whole run (STATIC), because a plan may be run several times.
 func current(name string, clock func(*CallContext) time.Time, show func(tickTime) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
@@ -51,7 +52,8 @@ func fnDateAdd(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return addParts(t, part, n)
 }
 
-// asSpan returns a date part and a count, from two arguments or from one string such as "5mi".
+// asSpan returns the unit of time and the count of a time span. It is given as two arguments or as one
+// string such as "5mi", five minutes.
 func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	if len(args) == 1 {
 		name, n, ok := SplitSpan(args[0].Str())
@@ -61,7 +63,8 @@ func asSpan(args []jsondoc.Value) (part datePart, n int64, ok bool) {
 	return asPart(args[0]), n, ok
 }
 
-// fnNow returns the current time, or the current time plus a number of date parts.
+// fnNow returns the current time or, with arguments, the current time plus the time span that they give,
+// such as "5mi".
 func fnNow(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if len(args) == 0 {
 		return ticksOf(c.moment()).value()
@@ -73,7 +76,7 @@ func fnNow(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return addParts(ticksOf(c.moment()), part, n)
 }
 
-// fnAgo returns the current time minus a number of date parts.
+// fnAgo returns the current time minus the time span that its arguments give, such as "5mi".
 func fnAgo(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	part, n, whole := asSpan(args)
 	if !whole || n == math.MinInt64 {
@@ -258,7 +261,8 @@ func fnDateFromParts(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return t.value()
 }
 
-// fromDate makes a function that converts a moment to a number of units.
+// fromDate returns the implementation of a built-in function that converts a date and time to the number
+// of units (such as milliseconds) since 1970.
 func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {

@@ -44,7 +44,8 @@ func (t tickTime) value() jsondoc.Value {
 	return jsondoc.StringValue(t.time().Format(dateLayout))
 }
 
-// ticksIn makes a function that returns a moment as a number of units, rounded towards 1970.
+// ticksIn returns a function that converts a moment to the number of units (such as milliseconds) since
+// 1970, rounded towards 1970.
 func ticksIn(unit tickTime) func(tickTime) jsondoc.Value {
 	return func(t tickTime) jsondoc.Value { return IntegerValue(int64(t / unit)) }
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// testCall is a call at a fixed time, with numbers that are not random.
+// testCall returns a CallContext with a fixed time and a random number generator that always returns 0.25.
 func testCall() *CallContext {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
 	return &CallContext{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
@@ -72,7 +72,7 @@ func TestLikePrefix(t *testing.T) {
 	}
 }
 
-// A pattern that makes backtracking matchers try for years.
+// TestLikeIsFast matches a LIKE pattern for which a matcher that backtracks would need exponential time.
 func TestLikeIsFast(t *testing.T) {
 	text := strings.Repeat("a", 20_000)
 	if CompileLike(strings.Repeat("%a", 1000)+"b", 0, false).Match(&WorkMeter{}, []byte(text)) {
@@ -80,7 +80,7 @@ func TestLikeIsFast(t *testing.T) {
 	}
 }
 
-// What grows without end is undefined, and has not been built.
+// TestGrowth checks that functions whose result would exceed MaxText return undefined without building it.
 func TestGrowth(t *testing.T) {
 	c := testCall()
 	megabyte := jsondoc.StringValue(strings.Repeat("ab", 1<<19))
@@ -110,7 +110,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// A regular expression that would take ages gives up.
+// TestRegexTimeLimit checks that a regular expression with exponential backtracking ends at its time
+// limit, with the result undefined and a *RegexTimeoutError.
 func TestRegexTimeLimit(t *testing.T) {
 	defer regexp2.StopTimeoutClock()
 	b, _ := Lookup("REGEXMATCH")

@@ -34,7 +34,8 @@ func mathBuiltins() []Builtin {
 	}
 }
 
-// of1 makes a function of one number from f.
+// of1 returns the function of the query language with this name that applies f to its argument. Its value
+// is undefined if the argument is not a number.
 func of1(name string, f func(float64) float64) Builtin {
 	return Builtin{Name: name, Min: 1, Max: 1, Fn: func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if args[0].Kind() != jsondoc.Number {
@@ -44,8 +45,9 @@ func of1(name string, f func(float64) float64) Builtin {
 	}}
 }
 
-// ofInteger makes a function of one number from f, which leaves integers unchanged except for their sign.
-// Integers of 64 bits stay exact.
+// ofInteger returns the function of the query language with this name that applies f to a number, as of1
+// does. f must be a function such as Abs or Floor, which changes at most the sign of an integer. So
+// integers of 64 bits are calculated exactly.
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn

@@ -142,8 +142,10 @@ func quotient(z, x, y *big.Int) *big.Int {
 	return z
 }
 
-// calculate applies an operator to two numbers, with doubles if both are below 2^53, since doubles are exact
-// there.
+// calculate applies an operator to two numbers: double calculates with doubles, exact with integers of any
+// size. The exact result is used if both numbers are 64-bit integers, one of the numbers or the result is
+// so large that doubles are inexact (2^53 or more), and the exact result fits into 64 bits. The result is
+// undefined if a or b is not a number.
 func calculate(a, b jsondoc.Value, double func(x, y float64) float64,
 	exact func(z, x, y *big.Int) *big.Int) jsondoc.Value {
 	if !AllOf(jsondoc.Number, a, b) {

@@ -47,7 +47,8 @@ func (c *CallContext) outOfTime() jsondoc.Value {
 	return Undefined
 }
 
-// within returns how long the next match may take: at most the remaining time of the run.
+// within returns the time limit of the next match of a regular expression: most, or the remaining time of
+// the run if that is shorter. While the query is being prepared it is foldTime.
 func (c *CallContext) within(most time.Duration) time.Duration {
 	switch {
 	case c.folding():
@@ -58,7 +59,9 @@ func (c *CallContext) within(most time.Duration) time.Duration {
 	return max(time.Millisecond, min(most, c.Limit-c.Elapsed()))
 }
 
-// mustRetry reports whether a match has failed and should be repeated.
+// mustRetry reports whether a match that has returned err must be repeated with the longer time limit,
+// which it then sets in re. It returns false if err is nil, while the query is being prepared, and if the
+// run has ended.
 func (c *CallContext) mustRetry(re *regexp2.Regexp, err error) bool {
 	if err == nil || c.folding() || !c.Look() {
 		return false

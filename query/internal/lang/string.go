@@ -291,8 +291,9 @@ func reverse(s string) string {
 	return string(runes)
 }
 
-// trim makes a function that removes white space from a string. If a second string is given and not empty,
-// the function removes the characters of that string instead.
+// trim returns the implementation of a built-in function that removes white space, or the characters of a
+// second string if one is given and not empty, from a string. cut removes the characters at one end or at
+// both.
 func trim(cut func(string, func(rune) bool) string) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		if !AllOf(jsondoc.String, args...) {

@@ -37,8 +37,9 @@ func vectorBuiltins() []Builtin {
 	return []Builtin{{Name: "VECTORDISTANCE", Min: 2, Max: 4, Fn: fnVectorDistance}}
 }
 
-// fnVectorDistance reads the metric from its options; the default is the cosine. If the container's vector
-// policy sets a metric for the path, the compiler has added it to the options (see package eval).
+// fnVectorDistance implements VECTORDISTANCE, the distance or similarity of two vectors. It takes the
+// metric from its options; the default is the cosine. If the container's vector policy sets a metric for
+// the path, the compiler has added it to the options (see package eval).
 func fnVectorDistance(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	metric := MetricCosine
 	if len(args) > 2 && args[2].Kind() != jsondoc.Bool {
@@ -131,11 +132,13 @@ func squaredDistance(a, b []float32) (gap, aa float64) {
 	return gap, aa
 }
 
-// The bounds of the multipliers among the options of VECTORDISTANCE.
+// MinMultiplier and MaxMultiplier are the bounds of the options searchListSizeMultiplier and
+// quantizedVectorListMultiplier of VECTORDISTANCE.
 const MinMultiplier, MaxMultiplier = 1, 100
 
-// BadMultiplier returns the first option of VECTORDISTANCE that is a multiplier out of range; name is "" if
-// there is none.
+// BadMultiplier returns the name and the value of the first option of VECTORDISTANCE,
+// searchListSizeMultiplier or quantizedVectorListMultiplier, that is not an integer between MinMultiplier
+// and MaxMultiplier. name is "" if there is none.
 func BadMultiplier(options jsondoc.Value) (name string, value jsondoc.Value) {
 	for _, name := range []string{"searchListSizeMultiplier", "quantizedVectorListMultiplier"} {
 		v := options.Member(name)

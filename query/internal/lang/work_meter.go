@@ -11,16 +11,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// DefaultLimit is the time limit of a run if eval.Env.Limit is not set.
+// DefaultLimit is the time limit of one run of a query if eval.Env.Limit is not set.
 const DefaultLimit = 30 * time.Second
 
 const (
 	// LookEvery is how much work is done between two checks of the time. A unit of work is about one byte
 	// that is read.
 	LookEvery = 256 << 10
-	// RowWork is the work of making a row of a source, without its processing.
+	// RowWork is the work, in units of WorkMeter.Spend, of producing one row from a source such as a
+	// container. It does not include what the query does with the row.
 	RowWork = 256
-	// EntryWork is the work of reading an index entry, without its processing.
+	// EntryWork is the work, in units of WorkMeter.Spend, of reading one index entry.
 	EntryWork = 64
 	// heldArgument is the minimum size in bytes of a value that is counted as memory while other operands
 	// are evaluated.
@@ -34,9 +35,9 @@ const (
 // errCostly ends the folding of a constant that is too expensive to compute before the query runs.
 var errCostly = errors.New("query: too costly to be calculated in advance")
 
-// WorkMeter enforces the limits of a run. Loops report their work to Spend and end if it returns false. After
-// each LookEvery units of work Spend checks the context and the elapsed time. The zero WorkMeter has no
-// limits.
+// WorkMeter enforces the limits of time, work and memory of one run of a query. Loops report their work to
+// Spend and end if it returns false. After each LookEvery units of work Spend checks the context and the
+// elapsed time. The zero WorkMeter has no limits.
 type WorkMeter struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration
@@ -98,13 +99,15 @@ func (m *WorkMeter) Fail(err error) {
 	}
 }
 
-// Hold adds n bytes to the memory of the run and to *held. It ends the run if the limit is exceeded.
+// Hold adds n bytes to the memory of the run and to *held, the caller's own count. If the limit is
+// exceeded, it ends the run with an error that names clause, such as GROUP BY.
 func (m *WorkMeter) Hold(held *int, n int, clause string) {
 	*held += n
 	m.Use(n, clause)
 }
 
-// Use adds n bytes to the memory of the run. It ends the run if the limit is exceeded.
+// Use adds n bytes to the memory of the run. If the limit is exceeded, it ends the run with an error that
+// names clause, such as GROUP BY.
 func (m *WorkMeter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
@@ -114,9 +117,9 @@ func (m *WorkMeter) Use(n int, clause string) {
 	m.claim(m.Used+m.Retained, clause)
 }
 
-// claim requests more memory from the server (Request) if the query needs more than n bytes have been
-// granted. If the request is refused, the query ends with a BusyError that names clause, the clause that
-// needs the memory.
+// claim requests more memory from the server (Request) if the run of the query needs n bytes and has been
+// granted fewer. If the request is refused, the query ends with a BusyError that names clause, the clause
+// that needs the memory.
 func (m *WorkMeter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return
@@ -129,7 +132,7 @@ func (m *WorkMeter) claim(n int, clause string) {
 	m.Granted += more
 }
 
-// LimitHeld returns the limit of memory in bytes.
+// LimitHeld returns the maximum number of bytes that the run of the query may keep in memory.
 func (m *WorkMeter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
 
 // Compare compares two keys. After the end of the run it returns 0 for all keys, so that a sort ends
@@ -141,8 +144,8 @@ func (m *WorkMeter) Compare(a, b []byte) int {
 	return bytes.Compare(a, b)
 }
 
-// Retain counts the memory of a value that is kept while others are evaluated. It returns the number of
-// bytes, which the caller subtracts from Retained afterwards.
+// Retain counts the memory of an operand's value that is kept while other operands are evaluated. It
+// returns the number of bytes, which the caller subtracts from Retained afterwards.
 func (m *WorkMeter) Retain(v jsondoc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {

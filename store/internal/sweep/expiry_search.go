@@ -15,8 +15,8 @@ import (
 // expiry, whether the item is purged or not. This file finds the last expiry of the items that are not
 // purged; the container's marks have the second of the last purge.
 
-// ExpiredSince returns the latest second in which an item expired that was live in second to and is not
-// purged yet, or 0 if there is none.
+// ExpiredSince searches the items that were live in second to, have expired since and are not purged yet.
+// It returns the latest second in which one of them expired, or 0 if there are none.
 func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerState, to int64) (died int64,
 	err error) {
 	w := expirySearch{state: state, to: to}
@@ -79,7 +79,8 @@ func (w *expirySearch) all(ctx context.Context) (err error) {
 	return err
 }
 
-// look checks the item at which the iterator items is.
+// look decodes the item at the current position of the iterator items. If the item is expired now and was
+// live in second to, look records the time of its expiry if that is the latest so far.
 func (w *expirySearch) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {

@@ -12,8 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ExpiryPasses are the positions of the reaper's two passes over the index of expiry: one over the family w,
-// the other over the family x. A pass visits the keys in the order of time, a few in each step.
+// ExpiryPasses are the positions of the reaper's two passes over the index of expiry, one for each of its
+// families of keys: w holds items that inherit the container's default, by the time of their last write; x
+// holds items with a ttl of their own, by their deadline. A pass visits the keys in the order of time, a
+// few in each step.
 type ExpiryPasses struct{ written, deadline host.SweepPassPosition }
 
 // Restart sets the positions of the reaper in both families of the index of expiry: it continues at the
@@ -51,8 +53,9 @@ func (c ExpiryCandidate) Matches(life ttl.Lifetime) bool {
 	return ok && family == c.Family && second == c.Second
 }
 
-// SweepStep is one step of the reaper's passes over the families w and x of the index of expiry: it finds the
-// items that may have expired by the policy.
+// SweepStep is one step of the reaper's passes over the two families of the index of expiry: w, by the
+// time of the last write, and x, by deadline. It finds items that may have expired by the container's
+// policy.
 type SweepStep struct {
 	Delay *definition.PurgeDelay // nil: an expired item is a candidate at once
 	Items []ExpiryCandidate
@@ -85,8 +88,9 @@ func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int
 	}}
 }
 
-// Take collects the expired items that the step may purge, the candidates. It sets Next unless the limit has
-// stopped it, since another step then follows at once.
+// Take collects the expired items that the step may purge, the candidates. If it has found all, it also
+// sets Next, the second at which there will be more. If the limit has stopped it, another step follows at
+// once.
 func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 	for i := range l.families {
 		if l.limit > 0 {

@@ -19,7 +19,8 @@ const (
 	trimBytes = 4 << 20
 )
 
-// ExpiredLogEntries describes the entries of a range's log that are older than its retention.
+// ExpiredLogEntries describes the entries of a partition range's log (of versions or of expiries) that are
+// older than the log's retention.
 type ExpiredLogEntries struct {
 	Last layout.WriteSequence // of the last entry to be deleted; 0: there is none
 	TS   int64                // its second

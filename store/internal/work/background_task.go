@@ -30,7 +30,8 @@ type BackgroundTask struct {
 	Turn    sync.Mutex    // held during a pass: one pass at a time
 }
 
-// Prepare sets what the goroutine does. It must be called before any goroutine may call Wake.
+// Prepare sets work, the function that does one pass, and what, its name in log messages. It must be
+// called before any goroutine may call Wake.
 func (x *BackgroundTask) Prepare(log *slog.Logger, what string, work func(context.Context) error) {
 	x.log, x.what, x.work, x.wake = log, what, work, make(chan struct{}, 1)
 	x.Life, x.end = context.WithCancel(context.Background())
@@ -80,7 +81,7 @@ func (x *BackgroundTask) loop(ctx context.Context) {
 	}
 }
 
-// Wait waits in real time, which does not depend on a virtual clock.
+// Wait waits until the duration d has passed, in real time and not by a virtual clock, or until ctx ends.
 func Wait(ctx context.Context, d time.Duration) {
 	c, stop := ttl.SystemClock{}.After(d)
 	defer stop()

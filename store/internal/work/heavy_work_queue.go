@@ -39,10 +39,10 @@ type HeavyWorkQueue struct {
 	scripts       *semaphore.Weighted
 	inputs        [2]*semaphore.Weighted // of computations on medium and large inputs: see Large
 	Most          int                    // maximum number that run at a time
-	// watched is the number of the next queries and scripts that run in a goroutine of their own, whose
-	// priority can be lowered. That costs short ones some time, so it is done only for a while after a long
-	// one. The first long query is restarted in such a goroutine; the first long script continues where it
-	// is.
+	// watched is how many of the next queries and scripts are run in a goroutine of their own, whose
+	// priority can be lowered. That costs short ones some time, so it is done only for a while after a
+	// long one. The first long query is restarted in such a goroutine; the first long script continues
+	// where it is.
 	watched atomic.Int64
 }
 
@@ -79,8 +79,8 @@ func NewHeavy(processors int) *HeavyWorkQueue {
 // transaction must not wait for them, since it blocks the other writers of its range.
 var errScripts = errors.New("too many scripts run")
 
-// Script starts a script, or returns errScripts if too many run. The caller calls leave when the script
-// has ended.
+// Script takes one of the places for running scripts. It returns errScripts if all are taken. The caller
+// runs the script and then calls leave, which frees the place.
 func (w *HeavyWorkQueue) Script() (leave func(), err error) {
 	if !w.scripts.TryAcquire(1) {
 		return nil, errScripts

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestHeavyQueries: a quick query waits for nobody; of heavy ones few have a place, and one more waits until
-// one of them leaves, or its context or its time ends.
+// TestHeavyQueries checks that a quick query never waits, and that at most maxHeavy long ones run: one
+// more waits until a place is free, its context ends, or its time limit passes.
 func TestHeavyQueries(t *testing.T) {
 	all := NewHeavy(2)
 	watch := time.Duration(0)
@@ -55,8 +55,9 @@ func TestHeavyQueries(t *testing.T) {
 	}
 }
 
-// TestLongQueriesStandBack: the first long query is begun anew, once, where it can stand back; those after it
-// begin there, and quick ones end that.
+// TestLongQueriesStandBack checks that the first long query is restarted once in a goroutine whose
+// priority can be lowered, that later queries begin in such a goroutine, and that after enough quick ones
+// they no longer do.
 func TestLongQueriesStandBack(t *testing.T) {
 	all := NewHeavy(2)
 	watch := time.Duration(0)
@@ -93,8 +94,8 @@ func TestLongQueriesStandBack(t *testing.T) {
 	}
 }
 
-// TestHeavyScripts: few scripts run at the same time. One more leaves its transaction and waits until one of
-// them has run, or its context or its time ends; meanwhile it holds nothing.
+// TestHeavyScripts checks that a limited number of scripts run at a time. One more ends its transaction
+// and waits without locks until a script has ended, its context ends, or its time limit passes.
 func TestHeavyScripts(t *testing.T) {
 	all := NewHeavy(1)
 	var leave [minScripts]func()

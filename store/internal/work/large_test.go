@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// occupy runs a computation on n bytes until the function that it returns is called.
+// occupy starts a computation on an input of n bytes, by Large, and returns a function that ends it.
 func occupy(t *testing.T, w *HeavyWorkQueue, n int) (end func()) {
 	t.Helper()
 	began, leave := make(chan struct{}), make(chan struct{})
@@ -26,8 +26,8 @@ func occupy(t *testing.T, w *HeavyWorkQueue, n int) (end func()) {
 	return func() { close(leave); running.Wait() }
 }
 
-// TestLargeInputs: on two processors one computation on a large input runs at a time and one on a medium
-// input; small inputs wait for nobody.
+// TestLargeInputs checks Large on two processors: one computation on a large input and one on a medium
+// input run at a time, and computations on small inputs never wait.
 func TestLargeInputs(t *testing.T) {
 	w := NewHeavy(2)
 	end := occupy(t, w, 2<<20)
@@ -54,8 +54,8 @@ func TestLargeInputs(t *testing.T) {
 	}
 }
 
-// TestLargeInputsDoNotOverlap: computations on large inputs that arrive together run one after the other, and
-// all of them run.
+// TestLargeInputsDoNotOverlap checks that computations on large inputs that arrive at the same time run
+// one after the other, and that all of them run.
 func TestLargeInputsDoNotOverlap(t *testing.T) {
 	w := NewHeavy(2)
 	end := occupy(t, w, largeInput)
@@ -78,7 +78,8 @@ func TestLargeInputsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestLargeInputsPanic: a panic reaches the caller and ends the computation's turn.
+// TestLargeInputsPanic checks that a panic of the function passed to Large reaches the caller, and that
+// the next computation can run.
 func TestLargeInputsPanic(t *testing.T) {
 	w := NewHeavy(1)
 	for range 2 {

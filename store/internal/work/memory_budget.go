@@ -74,8 +74,8 @@ func (m *MemoryBudget) GiveLarge(n int64) {
 	m.large.Release(n)
 }
 
-// Attach makes a run of a query take the memory for the rows that it keeps from the budget. The caller must
-// call back when the run has ended, which returns the memory.
+// Attach makes a run of a query take the memory for the rows that it keeps from the budget. It returns a
+// function that gives this memory back, which the caller must call when the run has ended.
 func (m *MemoryBudget) Attach(env *query.Env) (back func()) {
 	held := int64(0)
 	env.MaxHeld = int(m.Share())

@@ -36,7 +36,8 @@ type cachedPageState struct {
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64
-	// maxStateAge also bounds how long temporary files stay open.
+	// maxStateAge is the age after which a state is dropped. It also bounds how long the temporary files
+	// of a state stay open.
 	maxStateAge = time.Minute
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestGivenAge: what a page leaves is forgotten after a minute, and what is asked for before is not.
+// TestGivenAge checks that a PageStateCache drops a state when it is older than maxStateAge, and not
+// before.
 func TestGivenAge(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(1_000_000, 0))
 	g := NewPageStates(NewMemory(0), wall)
@@ -26,7 +27,7 @@ func TestGivenAge(t *testing.T) {
 	awaitGone(t, g, "c")
 }
 
-// awaitGone waits until nothing is kept for a cursor.
+// awaitGone waits until the cache has no state for a cursor, and fails the test after 20 seconds.
 func awaitGone(t *testing.T, g *PageStateCache, cursor string) {
 	t.Helper()
 	end := ttl.SystemClock{}.Now().Add(20 * time.Second)

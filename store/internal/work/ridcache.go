@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// RIDCache caches the rids of point keys, so that a repeated point read needs one look-up in the engine
-// instead of two. It is a hash table without chains: each key has one position, and a new entry replaces
-// the old one.
+// RIDCache maps point keys (the engine key of an item's partition key and id) to rids (the number of an
+// item in its container), so that a repeated point read needs one look-up in the engine instead of two. It
+// is a hash table without chains: each key has one position, and a new entry replaces the old one.
 //
 // A stale entry cannot cause a wrong result. The partition key of the item with a rid never changes, and
-// the header of an item marks that it has had another id. So a stale entry has the rid of an item that does
-// not exist any more, or of a marked item whose id the reader compares. In both cases the reader looks up
-// the point key. Keys are compared by 128 bits of two seeded hashes.
+// the header of an item marks that it has had another id. So a stale entry has the rid of an item that
+// does not exist any more, or of a marked item whose id the reader compares. In both cases the reader
+// looks up the point key. Keys are compared by 128 bits of two seeded hashes.
 type RIDCache struct {
 	seeds   [2]maphash.Seed
 	stripes [RIDStripes]ridCacheStripe
@@ -41,7 +41,7 @@ func (c *RIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
 	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
 }
 
-// Get returns the last rid stored for a point key, or 0.
+// Get returns the rid (an item's number in its container) that was last stored for a point key, or 0.
 func (c *RIDCache) Get(point []byte) uint64 {
 	s, i, a, b := c.place(point)
 	s.Lock()

@@ -151,7 +151,7 @@ type limitedIterator struct {
 	watch *ScanLimiter
 }
 
-// Next moves to the next key, unless the stopwatch has ended the scan.
+// Next moves to the next key. It returns false if there is none, or if the ScanLimiter has ended the scan.
 func (it *limitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
 // SeekGE moves to the first key at or after key. It returns false if there is none, or if the time limit or

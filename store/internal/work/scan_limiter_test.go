@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// largeValueReader is a reader whose scan and GetMany return large values.
+// largeValueReader is an engine.Reader whose Scan and GetMany return values of many bytes.
 type largeValueReader struct {
 	engine.Reader
 	n int
@@ -29,7 +29,8 @@ func (it *largeValueIterator) Key() []byte        { return []byte("k") }
 func (it *largeValueIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
 func (it *largeValueIterator) Close() error       { return nil }
 
-// TestScanYields: on one processor another goroutine runs before a scan of large values has ended.
+// TestScanYields checks that a scan of large values lets another goroutine run before its end, although
+// there is only one processor.
 func TestScanYields(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestScansTakeTurns: a scan that has read 256 KB waits until no other scan has a turn, and it ends when its
-// caller does.
+// TestScansTakeTurns checks that a scan that has read 256 KB takes a turn, that is, waits until no other
+// such scan is running, and that the wait ends with the context of the scan.
 func TestScansTakeTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one turn
 	synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A budget lets one second's worth through at once, is overdrawn by the request that empties it, and refuses
-// until it is balanced.
+// TestBudget checks a ThroughputBudget: it admits requests until the RU of one second are spent, the last
+// of them may exceed these, and further requests must wait until the excess has been paid back.
 func TestBudget(t *testing.T) {
 	const perSecond = 400
 	at := time.Unix(1_000_000, 0)
