@@ -1,6 +1,7 @@
 package mayflytest
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,11 +53,10 @@ func TestSeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := make([]byte, 1024)
-		n, _ := res.Body.Read(body)
+		body, err := io.ReadAll(res.Body)
 		res.Body.Close()
-		if !strings.Contains(string(body[:n]), `"active":1`) {
-			t.Errorf("%s", body[:n])
+		if err != nil || !strings.Contains(string(body), `"active":1`) {
+			t.Errorf("%s %v", body, err)
 		}
 	}
 	r := &recordingTB{TB: t}

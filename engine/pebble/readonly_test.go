@@ -134,7 +134,7 @@ func TestReadOnlyAfterCrash(t *testing.T) {
 }
 
 // TestReadOnlyOnDisk checks that an engine with Options.ReadOnly leaves a folder on the real disk
-// unchanged.
+// unchanged, also if its path is not in the shortest form.
 func TestReadOnlyOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -143,7 +143,8 @@ func TestReadOnlyOnDisk(t *testing.T) {
 		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte("x"))
 	}
 	mustClose(t, e)
-	unchanged(t, vfs.Default, dir, func() { readAndWrite(t, Options{Dir: filepath.Join(dir, "..", "data")}, 100) })
+	longer := dir + "/../data" // filepath.Join would shorten it to dir
+	unchanged(t, vfs.Default, dir, func() { readAndWrite(t, Options{Dir: longer}, 100) })
 }
 
 // TestReadOnlyDamagedLog checks that Open with ReadOnly reports a damaged or missing log and leaves it
