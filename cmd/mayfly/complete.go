@@ -24,7 +24,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
-// completionTime limits the wait for a server's names, since the user waits at the prompt.
+// completionTime limits how long completion in a shell waits for names from a running server.
 const completionTime = 2 * time.Second
 
 // flagValues returns completions of flags by name. If two commands use a flag name for different things, the

@@ -42,7 +42,8 @@ type doctorFinding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// errCannotConnect is returned if a finding would stop every client.
+// errCannotConnect is returned by `mayfly doctor` if it has found a problem that prevents every client
+// from connecting.
 var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
@@ -96,7 +97,7 @@ func printFindings(out io.Writer, asJSON bool, list []doctorFinding) error {
 		map[string][]doctorFinding{"checks": list})
 }
 
-// doctor checks whether clients can connect to a server.
+// doctor checks whether clients can connect to a server, for `mayfly doctor`.
 type doctor struct {
 	call cli.ServerCall
 	at   *url.URL

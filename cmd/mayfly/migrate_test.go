@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMigrateFolder moves a folder to another one while a server uses it, back again without a server, and
-// tries what is refused.
+// TestMigrateFolder migrates a data folder to another folder while a server uses it, migrates it back
+// without a server, and checks that invalid migrations are refused.
 func TestMigrateFolder(t *testing.T) {
 	t.Parallel()
 	a, b := t.TempDir()+"/a", t.TempDir()+"/b"

@@ -17,7 +17,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// limitFlags limits what requests may cost.
+// limitFlags holds the flags that limit the time and the memory that requests may use.
 type limitFlags struct {
 	queryTime, scriptTime time.Duration
 	memoryInFlight        byteSize

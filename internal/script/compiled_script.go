@@ -169,7 +169,8 @@ const (
 	maxSource  = 512 << 10
 	maxNesting = 500  // of brackets
 	maxArrows  = 2000 // for the end of each, the parser searches all arrow functions nested in it
-	// maximal depth of the tree: a chain of operators is not nested in the source, but it is in the tree
+	// maximum depth of the syntax tree. A chain of operators such as 1+1+1 is flat in the source, but deep
+	// in the tree.
 	maxTree = 5000
 )
 

@@ -59,7 +59,7 @@ type OperationResult struct {
 // TriggerType says whether a ProcedureCall is a trigger, and whether it runs before or after the write.
 type TriggerType uint8
 
-// The kinds of Procedures: stored procedures, and triggers before or after a write.
+// The values of ProcedureCall.Trigger: a stored procedure, or a trigger before or after a write.
 const (
 	NoTrigger TriggerType = iota // a stored procedure
 	PreTrigger
