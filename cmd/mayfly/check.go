@@ -78,7 +78,7 @@ type checkResult struct {
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
-// storeCheck is a check of one folder or database.
+// storeCheck is one run of `mayfly check` on the data in a folder or in a database.
 type storeCheck struct {
 	name string
 	open func() (engine.Engine, error)

@@ -149,7 +149,7 @@ func faultsClearCommand() *cobra.Command {
 		})
 }
 
-// printFaults prints faults as text.
+// printFaults prints the fault rules of a server, which make operations fail, as text.
 func printFaults(out io.Writer, list []laboratory.Fault) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tfault\toperations\tof\tshare\twhen\tuntil\tseen\thits\tended")

@@ -41,8 +41,8 @@ func signalled() context.Context {
 // its context.
 type signalsContextKey struct{}
 
-// withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C
-// itself.
+// withoutSignals stops the handling of signals that signalled has set up, for a command that handles
+// Ctrl-C itself. It returns a context that signals do not cancel.
 func withoutSignals(ctx context.Context) context.Context {
 	if signals, ok := ctx.Value(signalsContextKey{}).(chan os.Signal); ok {
 		signal.Stop(signals)

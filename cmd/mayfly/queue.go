@@ -205,7 +205,7 @@ func queuePeekCommand(name, short string, dead bool) *cobra.Command {
 	return cmd
 }
 
-// printMessages prints a line for each message.
+// printMessages prints the messages of a response, one per line.
 func printMessages(out io.Writer, list laboratory.Messages) error {
 	var w textTable
 	w.add("number", "id", "state", "deliveries", "expires", "body", "properties")

@@ -283,8 +283,9 @@ func (s *cachedReader) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position returns the position of a scope from two stored values: the scope's ceiling, below which are all
-// of its LSNs, and its mark.
+// position returns the position of a scope (a set of keys with a common prefix) from two stored values:
+// its ceiling, which is the next LSN to be issued, and its mark, a number by which servers tell each other
+// to discard cached data.
 func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if ceiling != nil {

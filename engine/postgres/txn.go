@@ -12,7 +12,8 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txn is the transaction of one function within its group's database transaction.
+// txn is the transaction that the function of one Update gets. The functions of several Updates, a group,
+// run one after the other in one database transaction, each with its own txn.
 type txn struct {
 	overlayReader
 	a      *txnAttempt
@@ -40,8 +41,9 @@ func newTxn(a *txnAttempt, ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes if it succeeded and otherwise undoes them. It reports whether the function
-// wrote. ran is false if the function's goroutine ended.
+// end is called after the Update's function has run. It keeps the function's writes if the function
+// succeeded and otherwise undoes them, and reports whether the function wrote. ran is false if the
+// function ended its goroutine.
 func (t *txn) end(r *updateRequest, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())

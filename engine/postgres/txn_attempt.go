@@ -149,7 +149,8 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the results of the statements that lock scopes without a stored ceiling; it sets isNew.
+// lockedUnmade reads the results of the statements that lock scopes without a stored next LSN; it sets
+// isNew.
 func (a *txnAttempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err

@@ -28,12 +28,12 @@ type ScriptCache struct {
 	stuck atomic.Int64
 }
 
-// Stuck returns the number of abandoned scripts that have not ended yet, because a built-in function that
-// they have called has not returned.
+// Stuck returns the number of abandoned scripts: those that were stopped but have not ended, because a
+// built-in function that they have called has not returned.
 func (p *ScriptCache) Stuck() int { return int(p.stuck.Load()) }
 
-// maxStuck is the number of abandoned scripts at which no further script is started. Each of them uses a
-// processor and memory.
+// maxStuck is the number of abandoned scripts, which were stopped but have not ended, at which no further
+// script is started. Each of them uses a processor and memory.
 const maxStuck = 8
 
 // maxPrograms is the number of compiled scripts that are cached.

@@ -77,7 +77,8 @@ type queryInfo struct {
 	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
 }
 
-// dcountInfo tells the client to count the distinct rows. The alias is empty if the count is the whole row.
+// dcountInfo makes the client count the distinct rows. Its alias is the name of the member that holds the
+// count in the result row, or empty if the row is the count itself.
 type dcountInfo struct {
 	Alias string `json:"dCountAlias"`
 }

@@ -25,10 +25,12 @@ type managementEndpoint struct {
 	at   entity.Address
 }
 
-// Detached implements amqp.MessageSink.
+// Detached is called when the link has ended, and removes the link from the connection. It implements
+// amqp.MessageSink.
 func (n *managementEndpoint) Detached() { n.c.forget(n.link) }
 
-// Transfer implements amqp.MessageSink.
+// Transfer carries out management requests, sends their responses, and returns the outcome of each request
+// message. It implements amqp.MessageSink.
 func (n *managementEndpoint) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
