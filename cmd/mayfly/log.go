@@ -81,7 +81,8 @@ func (b *rateLimitedHandler) WithGroup(name string) slog.Handler {
 	return &rateLimitedHandler{b.Handler.WithGroup(name), b.lines}
 }
 
-// lineRateLimiter counts the lines of one second.
+// lineRateLimiter limits the number of log lines in each second. It counts the lines that were written,
+// and those that were dropped.
 type lineRateLimiter struct {
 	mu     sync.Mutex
 	second int64

@@ -24,8 +24,9 @@ type limitFlags struct {
 	requests              byteSize // 0: no log
 }
 
-// The bounds of the limits. A limit below the minimum would refuse requests that every application sends. A
-// request that takes longer than the maximum is aborted together with its connection.
+// The bounds and defaults of the flags that limit the time and memory of requests. A limit below the
+// minimum would refuse requests that every application sends. A request that takes longer than the maximum
+// is aborted together with its connection.
 const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second

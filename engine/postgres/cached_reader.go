@@ -15,10 +15,10 @@ import (
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// allRows reads the rows of keys.
+	// allRows is the statement that reads the rows of the keys in $1.
 	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
-	// someRows reads the rows of many keys, whose values may be large. In the order of the keys, it returns
-	// the first rows until their values have $2 bytes together.
+	// someRows is the statement that reads the rows of many keys, whose values may be large. In the order
+	// of the keys, it returns the first rows until their values have $2 bytes together.
 	someRows = `SELECT k, v FROM (
 			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
 			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found

@@ -284,7 +284,8 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 	return at.LSN
 }
 
-// Settle returns at once, because everything that is visible is durable.
+// Settle waits until everything that was read of a scope is durable. It returns at once, because
+// PostgreSQL shows only durable commits.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.calls.Begin(); err != nil {
 		return err

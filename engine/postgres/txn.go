@@ -138,7 +138,8 @@ func (t *txn) DeleteRange(r engine.Range) {
 // Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax does nothing: another server must not read a commit that may be lost.
+// Relax would let Update return before the commit is durable. It does nothing here, since another server
+// could read such a commit before it is lost.
 func (t *txn) Relax() {}
 
 // scope returns the scope with this key. If the Update does not name the scope, it returns nil, and the
@@ -206,7 +207,8 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
+// Mark returns the mark of a scope, a number stored by SetMark, including one that this transaction has
+// set. It implements engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

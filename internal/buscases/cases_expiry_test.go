@@ -17,7 +17,7 @@ const (
 	year   = 365 * day
 )
 
-// expiryCases are about the time to live of messages.
+// expiryCases returns the cases about the time to live of messages.
 func expiryCases() []conformanceCase {
 	return slices.Concat(ownCases(), defaultCases(), lateCases(), topicCases())
 }

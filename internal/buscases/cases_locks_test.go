@@ -23,7 +23,8 @@ func lateLock(b *caseFixture, list ...propertiesChange) receivedMessage {
 	return b.locked("q", "A")
 }
 
-// lockCases are about expiry and locks.
+// lockCases returns the cases about messages that expire while they are locked, and about dead-lettered
+// expired messages.
 func lockCases() []conformanceCase {
 	return append(heldCases(), deadCases()...)
 }

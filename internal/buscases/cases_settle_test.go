@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// settleCases are about transfers and settlement.
+// settleCases returns the cases about sending, locking and settling messages.
 func settleCases() []conformanceCase {
 	return slices.Concat(transferCases(), modeCases(), outcomeCases(), brokenCases())
 }

@@ -56,7 +56,7 @@ const (
 	maxElements = 1 << 20  // elements of an array passed to a built-in function
 	maxSpread   = 64 << 10 // elements of an array that is spread into arguments
 	maxText     = 16 << 20 // UTF-16 units of a string
-	// UTF-16 units of a string that is passed to a function which does much work for each unit
+	// UTF-16 units of a string that is passed to a built-in function which does much work for each unit
 	maxHard    = 64 << 10
 	maxPattern = 16 << 10 // UTF-16 units of a regular expression
 	// steps of one call of a built-in function that searches in strings

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// conn is the amqp.Handler of one connection.
+// conn is the state of one client connection: its grants, links and transactions. It implements
+// amqp.Handler.
 type conn struct {
 	bus           *Bus
 	number        uint64 // the number of the connection in log messages
@@ -184,8 +185,8 @@ func pathOf(address string) string {
 	return address
 }
 
-// Authorized reports whether the client has authenticated, by SASL or by a token. It implements
-// amqp.Handler.
+// Authorized reports whether the client has authenticated, by SASL or by a token, or need not do so. It
+// implements amqp.Handler.
 func (c *conn) Authorized() bool { return c.authenticated.Load() }
 
 // MayWait reports whether there are fault rules, which can delay operations. It implements amqp.Handler.
