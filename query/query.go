@@ -109,7 +109,7 @@ func NewComputedProperty(list []ComputedProperty) (func(name string, body []byte
 	return plan.NewComputed(list)
 }
 
-// PrepareCondition parses and binds
+// PrepareCondition prepares the condition under which a patch is applied. Its text has the form
 //
 //	FROM name [[AS] alias] [WHERE condition]
 //

@@ -21,7 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// doctorTime limits each check; doctorSkew is how much a client's clock may differ from the server's.
+// doctorTime is the time limit of each check of `mayfly doctor`. doctorSkew is the difference between the
+// clocks of a client and the server up to which requests are accepted.
 const (
 	doctorTime = 5 * time.Second
 	doctorSkew = 15 * time.Minute

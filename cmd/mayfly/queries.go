@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// Paths of the saved queries of a container.
+// The URL paths of the saved queries of a container.
 const (
 	queriesPath    = "_mayfly/dbs/{db}/colls/{coll}/queries"
 	savedQueryPath = queriesPath + "/{id}"

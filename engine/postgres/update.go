@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the maximum number of functions that run in one transaction.
+// maxGroup is the maximum number of Updates whose functions run in one database transaction.
 const maxGroup = 64
 
 // updateRequest is the state of one running Update.

@@ -149,7 +149,7 @@ func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// run runs the operation of the request.
+// run carries out the management operation that the request names and returns its response.
 func (r *managementRequest) run() (managementResponse, error) {
 	operation, _ := wire.Text(r.m.Get("operation"))
 	name, _ := strings.CutPrefix(operation, vendor)

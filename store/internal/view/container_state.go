@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Never is a second that no clock reaches.
+// Never is a time in seconds since 1970 that no clock reaches.
 const Never = math.MaxInt64
 
 // ContainerState describes a container at one moment: its definition, expiry policy, partition ranges and
