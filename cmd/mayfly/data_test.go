@@ -161,8 +161,8 @@ func TestQueryCommand(t *testing.T) {
 	}
 }
 
-// TestExport checks that documents written by `mayfly export` can be imported with `mayfly import`, into
-// the same server and into another one.
+// TestExport checks exports of a container, to a file and to the standard output, and of a whole database,
+// and imports an exported file into another server.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMigrateFolder migrates a data folder to another folder while a server uses it, migrates it back
-// without a server, and checks that invalid migrations are refused.
+// TestMigrateFolder migrates a data folder to another folder while a server uses it, and from there to a
+// third one without a server. It checks that invalid migrations are refused.
 func TestMigrateFolder(t *testing.T) {
 	t.Parallel()
 	a, b := t.TempDir()+"/a", t.TempDir()+"/b"

@@ -124,8 +124,8 @@ func TestServiceBusConfig(t *testing.T) {
 	}
 }
 
-// TestServiceBusMisuse checks that invalid Service Bus settings are refused before a port or the data are
-// opened.
+// TestServiceBusMisuse checks that the server does not start with invalid Service Bus settings, or if a
+// Service Bus port that the user has set is in use.
 func TestServiceBusMisuse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

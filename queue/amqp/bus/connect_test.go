@@ -136,7 +136,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestKeysOfEntities checks that the key of an authorization rule of a queue gives access to that queue.
+// TestKeysOfEntities checks that the key of an authorization rule of a queue gives the rights of that
+// rule, on that queue only.
 func TestKeysOfEntities(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "other")

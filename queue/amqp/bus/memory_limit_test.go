@@ -166,8 +166,8 @@ func (c *client) try(channel uint16, body frame.Body) error {
 	return err
 }
 
-// TestTokenTime checks that a connection without a token is closed after some time, and one with a token
-// is not.
+// TestTokenTime checks that a connection is closed if the client sends no token in time, and that a client
+// with a token may attach more links than one without.
 func TestTokenTime(t *testing.T) {
 	w := newTestServer(t)
 	key := w.strict()
@@ -189,7 +189,7 @@ func TestTokenTime(t *testing.T) {
 	}
 }
 
-// TestLinkName checks that a link with a very long name is refused.
+// TestLinkName checks that the server closes the connection if the name of a link is too long.
 func TestLinkName(t *testing.T) {
 	c := newTestServer(t).dial(1 << 16)
 	_ = c.try(0, &frame.Attach{Name: strings.Repeat("n", 513), Source: source("x"), Target: target("q")})
