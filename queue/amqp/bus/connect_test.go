@@ -136,8 +136,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestKeysOfEntities checks that the key of an authorization rule of a queue gives the rights of that
-// rule, on that queue only.
+// TestKeysOfEntities checks that a key of a queue gives the rights of its rule, on that queue only.
 func TestKeysOfEntities(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "other")
