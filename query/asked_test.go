@@ -14,14 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// expressionCase is an expression and the value that Cosmos DB's own query compiler gives it.
+// expressionCase is a constant expression and the value that Cosmos DB's own query compiler computes for
+// it.
 type expressionCase struct {
 	text    string
 	value   string // JSON, or - where it is undefined
 	differs bool   // it is known that this package answers something else
 }
 
-// readAsked reads testdata/expressionCase.txt.
+// readAsked reads the cases in testdata/asked.txt.
 func readAsked(t *testing.T) (list []expressionCase) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/asked.txt")
@@ -45,8 +46,9 @@ func readAsked(t *testing.T) (list []expressionCase) {
 	return list
 }
 
-// agrees compares an answer with what the compiler says. Numbers beyond 2^53 are told as doubles; of a double
-// the last digits depend on the library of the C language, of a length or an area on the way it is summed up.
+// agrees evaluates an expression and reports whether the result equals value, the compiler's result as
+// JSON ("-": undefined). got is the result. Numbers may differ in their last digits, those of spatial
+// functions a little more, since they depend on the C library and the order of summation.
 func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 	t.Helper()
 	v, err := answerTo("SELECT VALUE " + expression)
@@ -81,7 +83,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// expressionGenerator makes constant expressions.
+// expressionGenerator generates random constant expressions, which refer to no document.
 type expressionGenerator struct{ *rand.Rand }
 
 func (g expressionGenerator) pick(list ...string) string { return list[g.IntN(len(list))] }
@@ -179,10 +181,10 @@ func (g expressionGenerator) expression() string {
 			`{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
 }
 
-// TestAskCompiler compares random expressions with what Cosmos DB's query compiler answers. MAYFLY_QUERYPLAN
-// names a folder with queryplan.py, which reads expressions and writes their values, a line each. A few in a
-// thousand differ in ways of which the file's last part has examples: what differs is put out, and more than
-// one in a hundred is a failure.
+// TestAskCompiler compares the values of random expressions with those that Cosmos DB's query compiler
+// computes, and fails if more than one in a hundred differs. A few are known to differ; testdata/asked.txt
+// has examples. MAYFLY_QUERYPLAN names a folder with queryplan.py, which runs the compiler; without it the
+// test is skipped.
 func TestAskCompiler(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(compilerFolder)
@@ -216,8 +218,8 @@ func TestAskCompiler(t *testing.T) {
 	}
 }
 
-// askValues asks the compiler for the values of expressions. Some make it crash, such as the remainder of the
-// least integer by -1: their values are unknown.
+// askValues returns the values of expressions according to Cosmos DB's query compiler. The value of an
+// expression that crashes the compiler, such as the remainder of the least integer by -1, is "unknown".
 func askValues(t *testing.T, folder string, expressions []string) (values []string) {
 	t.Helper()
 	for len(values) < len(expressions) {

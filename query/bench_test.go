@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// benchBodies are documents of about 1 KB with 12 fields.
+// benchBodies returns n documents of about 1 KB with 12 fields, for benchmarks.
 func benchBodies(n int) [][]byte {
 	pad := strings.Repeat("x", 700)
 	bodies := make([][]byte, n)
@@ -36,8 +36,8 @@ func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
 	return newPageStateStore(b, x, benchBodies(n), 1), x
 }
 
-// BenchmarkScan compares a filter on one field, found in the middle of the document or absent, with reading
-// every byte of it.
+// BenchmarkScan measures a query with a filter on one field, which is in the middle of each document or
+// absent, and for comparison a loop that reads every byte of the documents.
 func BenchmarkScan(b *testing.B) {
 	sources, _ := benchSource(b, 2000)
 	b.Run("raw", func(b *testing.B) {
@@ -82,7 +82,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkLeapfrog intersects two posting lists of which one is six times as long.
+// BenchmarkLeapfrog measures the intersection of two posting lists, one six times as long as the other.
 func BenchmarkLeapfrog(b *testing.B) {
 	const n = 100_000
 	var entries int64
@@ -153,7 +153,8 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 }
 
-// BenchmarkWith plans a query for other values of its parameters: by a plan that there is, and anew.
+// BenchmarkWith measures planning a query for other parameter values: with Plan.With on an existing plan,
+// and with Prepare from the text.
 func BenchmarkWith(b *testing.B) {
 	_, x := benchSource(b, 1)
 	for _, q := range []struct{ name, text string }{

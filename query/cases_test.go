@@ -22,7 +22,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// queryCase is a query with the answer that Cosmos DB gives.
+// queryCase is one case of testdata/query-cases.json: a query, its documents and the result or error of
+// Cosmos DB.
 type queryCase struct {
 	ID, Group  string
 	Docs       json.RawMessage
@@ -68,7 +69,8 @@ func (c *queryCase) params() []bind.Parameter {
 	return list
 }
 
-// runVariant is a way to run a case: the answer must be the same in all.
+// runVariant is a way to run each case, by its index, number of partition ranges and page size. The result
+// must be the same for all variants.
 type runVariant struct {
 	name    string
 	policy  func(own index.Policy) index.Policy
@@ -111,7 +113,8 @@ func mustPolicy(text string) index.Policy {
 	return p
 }
 
-// TestCases runs all shared cases in all variants.
+// TestCases runs each case of testdata/query-cases.json in all variants and compares the results with
+// those of Cosmos DB.
 func TestCases(t *testing.T) {
 	racetest.Sequential(t)
 	var cases []queryCase
@@ -173,7 +176,7 @@ func (c *queryCase) run(t *testing.T, v runVariant, sets map[string]dataset) err
 	return c.compare(got)
 }
 
-// runAll makes all pages of a query.
+// runAll prepares a query, runs it page by page and returns the rows of all pages.
 func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sources []source.Source,
 	o exec.RunOptions) ([]jsondoc.Value, error) {
 	p, err := Prepare(text, params, info)
@@ -183,7 +186,8 @@ func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sourc
 	return runPlan(p, sources, o)
 }
 
-// runPlan runs a plan from its first page to its last.
+// runPlan runs a plan page by page and returns the rows of all pages. It checks that no page has more rows
+// than requested and that only the last one may be empty.
 func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]jsondoc.Value, error) {
 	var rows []jsondoc.Value
 	env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
@@ -251,7 +255,8 @@ func (c *queryCase) compare(got []jsondoc.Value) error {
 	return fmt.Errorf("got  %s\nwant %s", arrayOf(got).Raw(), arrayOf(want).Raw())
 }
 
-// clean takes the system properties off a result and puts arrays in order where their order does not matter.
+// clean returns a result without system properties, and with sorted arrays if the case says that their
+// order does not matter, so that results can be compared.
 func (c *queryCase) clean(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
 	case jsondoc.Object:

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query"
 )
 
-// TestColumns: columns have Cosmos DB's names and the order of the select list.
+// TestColumns checks that Columns returns the names that Cosmos DB gives to the columns, in the order of
+// the select list.
 func TestColumns(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

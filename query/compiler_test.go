@@ -24,8 +24,9 @@ import (
 // own query compiler.
 const compilerFolder = "MAYFLY_QUERYPLAN"
 
-// TestCompilerAnswers holds plans and refusals against what Cosmos DB's query compiler answered to the same
-// queries: the verdict, and of a plan all that clients go by.
+// TestCompilerAnswers compares the plans and errors of this package with the recorded answers of Cosmos
+// DB's query compiler to the same queries, in testdata/compiler.txt. It compares errors and the parts of
+// plans that clients use.
 func TestCompilerAnswers(t *testing.T) {
 	t.Parallel()
 	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
@@ -37,8 +38,9 @@ func TestCompilerAnswers(t *testing.T) {
 	})
 }
 
-// TestCompiler asks the compiler itself: whether it still says what testdata/compiler.txt has, and what it
-// makes of the queries of the shared cases and of random ones.
+// TestCompiler runs Cosmos DB's query compiler. It checks that its answers are still those in
+// testdata/compiler.txt, and compares its answers with those of this package for the shared cases and for
+// random queries.
 func TestCompiler(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(compilerFolder)
@@ -89,8 +91,9 @@ func TestCompiler(t *testing.T) {
 	})
 }
 
-// knownDifference is one way in which answers are known to differ: by a part of the query, and a part of what
-// the compiler says of it.
+// knownDifference describes queries for which this package is known to answer differently than Cosmos DB's
+// query compiler: the text that the query contains, the text that the compiler's answer contains (after
+// "=": the whole answer), and the reason.
 type knownDifference struct{ query, answer, reason string }
 
 func (d *knownDifference) explains(query, answer string) bool {
@@ -117,7 +120,8 @@ func knownDifferences(t *testing.T) (list []knownDifference) {
 	return list
 }
 
-// askCompiler returns what the compiler says of queries over a container with the partition key /key.
+// askCompiler returns the answers of Cosmos DB's query compiler, a plan or an error each, to queries over
+// a container with the partition key /key.
 func askCompiler(t *testing.T, folder string, texts []string) []string {
 	t.Helper()
 	var in bytes.Buffer
@@ -149,14 +153,14 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	return answers
 }
 
-// askedParameters come with every query that is asked about.
+// askedParameters are the parameters that are sent with every query to the compiler.
 var askedParameters = []map[string]any{
 	{"name": "@p", "value": 1}, {"name": "@s", "value": "a"}, {"name": "@l",
 		"value": []int{1, 2}}, {"name": "@o", "value": map[string]int{"a": 1}},
 	{"name": "@n", "value": nil},
 }
 
-// ourAnswer is what this package says.
+// ourAnswer returns the plan or error of this package for a query, in the same form as askCompiler.
 func ourAnswer(t *testing.T, text string) string {
 	t.Helper()
 	var params []bind.Parameter
@@ -184,7 +188,8 @@ func ourAnswer(t *testing.T, text string) string {
 	return planAnswer(t, jsondoc.Of(raw))
 }
 
-// verdict is the first error of a refusal: its code and place, or its text where it has neither.
+// verdict returns the first error of the JSON errors in body as one line: its code and position, or its
+// text if it has neither.
 func verdict(body []byte) string {
 	var said struct {
 		Upper []string `json:"Errors"`
@@ -216,7 +221,8 @@ func verdict(body []byte) string {
 	return fmt.Sprint("refused: ", first.Code, " ", first.Location.Start, "..", first.Location.End)
 }
 
-// planAnswer is what clients go by, in one form for both.
+// planAnswer returns the parts of a gateway plan that clients use as one line, so that the plans of this
+// package and of the compiler can be compared.
 func planAnswer(t *testing.T, plan jsondoc.Value) string {
 	t.Helper()
 	info := plan.Member("queryInfo")

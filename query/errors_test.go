@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// defaultInfo is that of a container with the default indexing policy.
+// defaultInfo returns the description of a container with the default indexing policy and the partition
+// key /pk, for Prepare.
 func defaultInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil)
@@ -23,7 +24,8 @@ func defaultInfo(t testing.TB) bind.ContainerInfo {
 	return bind.ContainerInfo{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
-// TestRefusals checks code, place and message of what is wrong with queries. A place is the text there.
+// TestRefusals checks the errors of invalid queries: code, message, and the part of the text at the
+// reported position.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
@@ -192,7 +194,8 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
-// TestPins checks which partition keys conditions leave.
+// TestPins checks which values of the partition key the conditions of a query allow, so that only their
+// partitions are read.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	one := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// Tests on strings, the most frequent functions in filters, need no memory.
+// TestFunctionAllocations checks that the functions most frequent in filters, such as CONTAINS, allocate
+// no memory.
 func TestFunctionAllocations(t *testing.T) {
 	c := testCall()
 	body := jsondoc.Of([]byte(`{"name":"Adventure Works Cycles","city":"K\u00f6ln","tags":["a","b","c"],"n":5,"at":"2024-10-10T14:40:20.1234567Z"}`))

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// The functions of the present time count in 100 ns and differ from row to row, but not within one; their
-// static forms are the same for all rows.
+// TestPresentTime checks the functions that return the current time: within a row all calls return the
+// same time, from row to row it may advance (in units of 100 ns), and the static variants return the same
+// for all rows.
 func TestPresentTime(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)

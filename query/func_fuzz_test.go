@@ -13,10 +13,12 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/lang"
 )
 
-// anything returns a value of any kind, of those that functions make something of.
+// anything returns a random JSON value of any kind, often one with a meaning for some function, such as a
+// date or a geometry.
 func anything(r *rand.Rand, depth int) jsondoc.Value { return anyOfTexts(r, depth, nil) }
 
-// anyOfTexts is anything with strings that are among the given ones, if there are any.
+// anyOfTexts returns a random JSON value of any kind. Its strings are chosen from texts, or from a default
+// list if texts is nil.
 func anyOfTexts(r *rand.Rand, depth int, texts []string) jsondoc.Value {
 	if texts == nil {
 		texts = []string{"", "a", "The quick Brown fox", "é😀日本", "yyyy", "2024-02-29T23:59:59.9999999Z",
@@ -54,8 +56,8 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) jsondoc.Value {
 	return jsondoc.Of([]byte(raw[r.IntN(len(raw))]))
 }
 
-// No function panics, whatever it is given; what it returns is JSON, or undefined, and does not depend on
-// what was called before; its arguments are as they were.
+// TestFunctionsTakeAnything calls each function with random arguments, and checks that it does not panic,
+// returns valid JSON or undefined, does not depend on earlier calls, and does not change its arguments.
 func TestFunctionsTakeAnything(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -114,7 +116,8 @@ func render(values ...jsondoc.Value) string {
 	return b.String()
 }
 
-// Operators take anything, too, and are consistent with each other.
+// TestOperatorsTakeAnything applies each operator to random operands, and checks that the results are
+// valid JSON and that the comparisons are consistent with each other.
 func TestOperatorsTakeAnything(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
@@ -139,7 +142,7 @@ func TestOperatorsTakeAnything(t *testing.T) {
 	}
 }
 
-// FuzzFunctions evaluates whatever expression the parser accepts.
+// FuzzFunctions evaluates a fuzzed expression and checks that a result is valid JSON.
 func FuzzFunctions(f *testing.F) {
 	expressions, _ := functionLines(f)
 	for _, e := range expressions {

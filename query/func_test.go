@@ -18,14 +18,13 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// testCall is the surroundings of functions under test: a fixed moment and a fixed number for RAND.
+// testCall returns a call context for functions under test, with fixed times and a fixed random number.
 func testCall() *lang.CallContext {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 123456789, time.UTC)
 	return &lang.CallContext{Now: now.Add(time.Hour), Static: now, Random: func() float64 { return 0.25 }}
 }
 
-// answerTo runs a query without FROM, as it comes from a client, over no documents. The result is its only
-// row, undefined where it has none.
+// answerTo runs a query without FROM and returns its only row, or undefined if there is none.
 func answerTo(text string) (jsondoc.Value, error) {
 	p, err := Prepare(text, nil, bind.ContainerInfo{Lenient: true})
 	if err != nil {
@@ -41,7 +40,7 @@ func answerTo(text string) (jsondoc.Value, error) {
 	return jsondoc.Of(page.Rows[0]), nil
 }
 
-// arrayOf returns the array of those values that are defined.
+// arrayOf returns a JSON array of the values, without those that are undefined.
 func arrayOf(values []jsondoc.Value) jsondoc.Value {
 	dst := []byte{'['}
 	for _, v := range values {
@@ -50,7 +49,7 @@ func arrayOf(values []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// objectOf returns the object of those members that are defined.
+// objectOf returns a JSON object of the keys and values, without members whose value is undefined.
 func objectOf(keys []string, values []jsondoc.Value) jsondoc.Value {
 	text := []byte{'{'}
 	for i, v := range values {
@@ -65,7 +64,7 @@ func objectOf(keys []string, values []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(text, '}'))
 }
 
-// alike compares results: numbers by value with a relative tolerance.
+// alike reports whether two JSON values are equal. Numbers may differ by the relative tolerance.
 func alike(a, b jsondoc.Value, tolerance float64) bool {
 	if a.Kind() != b.Kind() {
 		return false
@@ -92,7 +91,8 @@ func alike(a, b jsondoc.Value, tolerance float64) bool {
 	return slices.EqualFunc(x, y, func(v, w jsondoc.Value) bool { return alike(v, w, tolerance) })
 }
 
-// TestFunctionCases runs those of the shared cases that need no documents.
+// TestFunctionCases runs the cases of testdata/query-cases.json that have no FROM, and compares the
+// results with those of Cosmos DB.
 func TestFunctionCases(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/query-cases.json")
@@ -137,7 +137,7 @@ func TestFunctionCases(t *testing.T) {
 	}
 }
 
-// functionLines returns the expressions of testdata/functions.txt and what they should give.
+// functionLines returns the expressions in testdata/functions.txt and their expected results.
 func functionLines(t testing.TB) (expressions, results []string) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/functions.txt")

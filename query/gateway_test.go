@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// rewrittenQueries are all queries of a plan that clients send.
+// rewrittenQueries returns all queries that a client sends to partition ranges by the plan p.
 func rewrittenQueries(p *gateway.GatewayPlan) (list []string) {
 	if p.Hybrid != nil {
 		list = append(list, p.Hybrid.GlobalStatisticsQuery)
@@ -26,8 +26,8 @@ func rewrittenQueries(p *gateway.GatewayPlan) (list []string) {
 	return list
 }
 
-// FuzzGateway makes plans of any text that is a query: a plan is refused with an *Error, and what it has
-// clients ask for is printed canonically and can be answered.
+// FuzzGateway makes the plan for merging clients of a fuzzed query. A failure must be an *Error, and the
+// rewritten queries of the plan must be printed canonically and be valid.
 func FuzzGateway(f *testing.F) {
 	var cases []queryCase
 	readJSON(f, "testdata/query-cases.json", &cases)
@@ -81,7 +81,8 @@ func FuzzGateway(f *testing.F) {
 	})
 }
 
-// tooMuch tells of a query near a limit, which what it is rewritten to may exceed: a plan shows values twice.
+// tooMuch reports whether a query is so near to a limit of queries that its rewritten queries, in which
+// expressions may occur twice, could exceed it.
 func tooMuch(text string) bool {
 	return strings.Count(strings.ToLower(text), "udf") > bind.MaxUDFs/2 || strings.Count(text, "(")+
 		strings.Count(text, "[")+strings.Count(text, "-") > syntax.MaxDepth/4

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGroupByItem: a key of the groups may be the whole item or what FROM has bound, and may stand anywhere
-// in the select list; each group has its own.
+// TestGroupByItem checks GROUP BY whole items or whole values bound in FROM: the key may occur anywhere in
+// the select list, and each distinct item is a group.
 func TestGroupByItem(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
@@ -62,7 +62,7 @@ func TestGroupByItem(t *testing.T) {
 	}
 }
 
-// withoutSystem cuts the system properties out of the text of a row.
+// withoutSystem returns the text of a row without the system properties of the items in it.
 func withoutSystem(text string) string {
 	for {
 		i := strings.Index(text, `,"_rid"`)

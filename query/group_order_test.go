@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
-// TestOrderOfGroups: groups of one indexed path come in the order of the index, alone and with COUNT(1); all
-// others as they turn up.
+// TestOrderOfGroups checks the order of groups: groups by one indexed path, alone or with COUNT(1), come
+// in the order of the index, and all others in the order in which they first occur.
 func TestOrderOfGroups(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestGroupPages: groups come in the order of their keys, each once and whole, whatever a page can hold.
+// TestGroupPages checks that the pages of a GROUP BY query return the groups in the order of their keys,
+// each exactly once and complete, for several page sizes.
 func TestGroupPages(t *testing.T) {
 	t.Parallel()
 	const n = 300
@@ -57,7 +58,7 @@ func TestGroupPages(t *testing.T) {
 	}
 }
 
-// TestManyGroups: more groups than a page may hold are made by several.
+// TestManyGroups checks a GROUP BY query with more groups than fit into one page.
 func TestManyGroups(t *testing.T) {
 	t.Parallel()
 	const n = 150_000

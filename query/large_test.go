@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
-// TestLargeQueries checks that thousands of operands, columns, keys and errors cost neither stack nor much
-// time.
+// TestLargeQueries checks that queries with thousands of operands, columns, keys or errors need neither a
+// deep stack nor much time.
 func TestLargeQueries(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Tests make much garbage and keep little: a third of their time was collections.
+// TestMain runs the tests with less frequent garbage collections, since the tests create much garbage and
+// keep little memory.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	m.Run()

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// spiral is the coordinates of a line with so many turns. Spirals that begin at other angles do not meet, and
-// each turn is near all turns of both.
+// spiral returns the GeoJSON coordinates of a spiral line with that many turns, which begins at the angle
+// begin. Distances between two spirals are expensive to compute, since every turn of one is near every
+// turn of the other.
 func spiral(turns int, begin float64) string {
 	var b strings.Builder
 	for i := range 16 * turns {
@@ -25,8 +26,8 @@ func spiral(turns int, begin float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestFunctionsOfOneCallEnd: a function of geometries, of texts or of sorted values looks at the time within
-// one call.
+// TestFunctionsOfOneCallEnd checks that expensive functions, such as spatial ones, check the time limit of
+// the query during a single call.
 func TestFunctionsOfOneCallEnd(t *testing.T) {
 	var words strings.Builder
 	for i := range 20_000 {

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// costly are queries that take hours over one document, by one loop each: rows, joins, subqueries, functions
-// of arrays and strings, regular expressions, paths, literals.
+// costly returns queries by name that would take hours over the document of heavy: each contains one kind
+// of expensive loop, such as joins, subqueries, array functions or regular expressions.
 func costly() map[string]string {
 	return map[string]string{
 		"joins":        "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",
@@ -45,7 +45,8 @@ func costly() map[string]string {
 	}
 }
 
-// doubled puts an expression into a form that has it twice, n times.
+// doubled applies form, a format that contains its argument twice, n times to the expression x, so that
+// the result contains x 2^n times.
 func doubled(form, x string, n int) string {
 	for range n {
 		x = fmt.Sprintf(form, x)
@@ -53,7 +54,8 @@ func doubled(form, x string, n int) string {
 	return x
 }
 
-// heavy is a document over which nearly every query can be made to take hours.
+// heavy returns a document with long arrays and strings, over which the queries of costly would take
+// hours.
 func heavy() []byte {
 	var b strings.Builder
 	b.WriteString(`{"id":"1","s":"aaaaaaaaaaaaaaaa","n":[0`)
@@ -68,8 +70,8 @@ func heavy() []byte {
 	return []byte(b.String())
 }
 
-// TestLimit: a run is given up once its time is over, and once its context has ended, inside a row too. The
-// watch goes on by a second each time that it is looked at, so that a run ends after so many looks.
+// TestLimit checks that a run ends when its time limit is exceeded and when its context is canceled, even
+// during one row. The test clock advances by a second each time it is read.
 func TestLimit(t *testing.T) {
 	sources := newPageStateStore(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
@@ -92,7 +94,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// countdownContext is a context that ends when it has been looked at so many times.
+// countdownContext is a context that is canceled after its state has been checked left times.
 type countdownContext struct {
 	context.Context
 	left int
@@ -105,7 +107,7 @@ func (c *countdownContext) Err() error {
 	return nil
 }
 
-// TestConditionLimit: the condition of a patch has a limit too.
+// TestConditionLimit checks that the evaluation of a patch condition has a time limit.
 func TestConditionLimit(t *testing.T) {
 	c, err := exec.PrepareCondition(
 		`FROM c WHERE EXISTS(SELECT VALUE 1 FROM x IN c.e WHERE RegexMatch(x, "^(a+)+$"))`,
@@ -122,7 +124,8 @@ func TestConditionLimit(t *testing.T) {
 	}
 }
 
-// TestMadeText: what one query makes for one row is bounded.
+// TestMadeText checks that a query fails with a MemoryError if the values that it creates for one row are
+// too large.
 func TestMadeText(t *testing.T) {
 	racetest.Sequential(t)
 	body := []byte(`{"id":"1","s":"` + strings.Repeat("x", 1_000_000) + `"}`)
@@ -143,8 +146,8 @@ func TestMadeText(t *testing.T) {
 	}
 }
 
-// TestCostlyConstants: what would take too long to be folded is left to a run, which has a limit. What is
-// cheap is folded.
+// TestCostlyConstants checks that constant expressions that are expensive to evaluate are evaluated during
+// the run, which has a time limit, and not when the query is prepared.
 func TestCostlyConstants(t *testing.T) {
 	regexes := make([]string, 2000)
 	for i := range regexes {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestNever: conditions that nothing can fulfil are plans that read nothing; those that something can fulfil
-// are not taken for such.
+// TestNever checks which conditions are recognized as unsatisfiable, so that their plans read nothing.
+// Satisfiable ones must not be.
 func TestNever(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
@@ -81,8 +81,8 @@ func rowTexts(page exec.Page) string {
 	return strings.Join(texts, " ")
 }
 
-// NeverIsRight compares the rows of random conditions with the documents that the condition holds for, one by
-// one.
+// NeverIsRight checks with random conditions that no document fulfills a condition whose plan reads
+// nothing because it was recognized as unsatisfiable.
 func NeverIsRight(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 29))
 	x := planInfo(t).Index

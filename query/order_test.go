@@ -21,7 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// randomValue returns the text of a value, from few enough that values meet; "" stands for none.
+// randomValue returns a random JSON value from a small list, so that equal values are frequent. "" stands
+// for a missing value.
 func randomValue(r *rand.Rand) string {
 	long := strings.Repeat("long ", 40)
 	pool := []string{"", "", "null", "true", "false", "0", "1", "1.0", "2", "-3.5", "1e3", `""`, `"a"`,
@@ -175,7 +176,8 @@ func randomQuery(r *rand.Rand) string {
 	return "SELECT VALUE c.id FROM c" + where + order + window
 }
 
-// randomTuning forces other choices than those that counting would make; nil now and then.
+// randomTuning returns random limits for the choice of access paths, so that paths are tested that would
+// otherwise not be chosen. It returns nil, for the default limits, now and then.
 func randomTuning(r *rand.Rand) *exec.AccessPathLimits {
 	if r.IntN(4) == 0 {
 		return nil
@@ -187,7 +189,8 @@ func randomTuning(r *rand.Rand) *exec.AccessPathLimits {
 		Patience: n(), Groups: 4 + n()}
 }
 
-// buried are sources some of whose documents are dead, and some outside the partition that is the scope.
+// buried wraps sources so that the documents in dead count as expired, and those in outside as not
+// belonging to the partition that is queried. All of them keep their index entries.
 func buried(sources []source.Source, dead, outside map[uint64]bool) []source.Source {
 	gone := maps.Clone(dead)
 	for rid := range outside {
@@ -199,9 +202,9 @@ func buried(sources []source.Source, dead, outside map[uint64]bool) []source.Sou
 	return sources
 }
 
-// IndexesChangeNothing runs random queries over random documents: whatever is indexed, over however many
-// sources they lie and whatever the page, the rows and their order are those of a scan of one source in one
-// page.
+// IndexesChangeNothing runs random queries over random documents with several indexing policies, numbers
+// of sources and page sizes. It checks that the rows and their order equal those of a full scan of one
+// source in one page.
 func IndexesChangeNothing(t *testing.T, first uint64) {
 	racetest.Sequential(t)
 	policies := []string{
@@ -272,8 +275,8 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 	}
 }
 
-// TestOrderIsTotal keeps the reference honest: without an index, ORDER BY is doc's order, but of arrays and
-// objects by their hashes.
+// TestOrderIsTotal checks ORDER BY without an index, with which other tests compare: values are ordered as
+// by package jsondoc, except arrays and objects, which are ordered by their hashes.
 func TestOrderIsTotal(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
@@ -299,8 +302,8 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 }
 
-// TestSortedRowsFillThePage: where no index has the order, all documents are looked at before the first row
-// is known. What has been sorted then fills the page, however long that took.
+// TestSortedRowsFillThePage checks that an ORDER BY without an index, which must read all documents before
+// the first row, returns a full page even if reading has exceeded the page's time budget.
 func TestSortedRowsFillThePage(t *testing.T) {
 	var bodies [][]byte
 	for i := range 200 {

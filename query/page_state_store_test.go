@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// memorySource is a Source over plain slices: documents with the entries that the container's Indexer makes
-// of them.
+// memorySource is a Source, the data of a partition range, whose documents and index entries are slices in
+// memory.
 type memorySource struct {
 	docs    []*memoryDocument // by rid
 	entries []memoryEntry     // by key and rid
@@ -42,8 +42,9 @@ func (d *memoryDocument) System() jsondoc.SystemProperties {
 		TS: 1_700_000_000 + int64(d.rid)}
 }
 
-// newPageStateStore deals documents out to sources in turn. Rids rise with the documents' order; as in a
-// container, those of one source are never those of another.
+// newPageStateStore returns the given number of in-memory sources, over which the documents in bodies are
+// distributed in consecutive runs. x computes the index entries (nil: no index). The rids of the documents
+// rise in the order of bodies, from 1.
 func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.Source {
 	t.Helper()
 	list := make([]*memorySource, sources)
@@ -106,7 +107,7 @@ func (m *memorySource) Fetch(rid uint64) (source.Document, bool, error) {
 	return nil, false, nil
 }
 
-// memoryPostings are postings over a slice.
+// memoryPostings is a posting list in memory.
 type memoryPostings struct {
 	exec.SortedRIDs
 	m *memorySource
@@ -129,7 +130,8 @@ func (m *memorySource) Postings(prefix []byte) source.Postings {
 	return m.rids(list)
 }
 
-// SourceSpan returns the entries whose keys, with the rid behind them, lie in [lo, hi).
+// span returns the index entries whose keys, with the rids appended, lie in [lo, hi). If hi is nil there
+// is no upper bound.
 func (m *memorySource) span(lo, hi []byte) []memoryEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })

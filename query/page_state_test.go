@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// testPageStateStore is a PageStateStore that keeps all, or nothing.
+// testPageStateStore is an in-memory PageStateStore. If forget is set it stores nothing.
 type testPageStateStore struct {
 	kept   map[string]*exec.PageState
 	forget bool
@@ -30,8 +30,9 @@ func (k *testPageStateStore) Keep(cursor string, g *exec.PageState) {
 	}
 }
 
-// TestDistinctPages: the pages of a DISTINCT have each row once, whether what was given out is remembered or
-// made again; where it is remembered, no document is read twice but the one that a page looks ahead to.
+// TestDistinctPages checks that the pages of a DISTINCT query return each row once, whether or not the
+// state of a page is stored for the next one. If it is stored, no document is read twice, except the one
+// that a page reads ahead.
 func TestDistinctPages(t *testing.T) {
 	t.Parallel()
 	const n = 60

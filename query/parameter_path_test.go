@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
-// TestParameterInPath: c[@name] is the path that the parameter names, in every clause, and another one for
-// another value.
+// TestParameterInPath checks that a parameter in a path, as in c[@name], selects the path by its value in
+// every clause, also after Plan.With with another value.
 func TestParameterInPath(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// TestComputedProperties checks that computed properties are used like stored ones, hide those of the same
-// name, and are not part of the document itself.
+// TestComputedProperties checks that queries can use computed properties like stored ones, that they hide
+// stored properties of the same name, and that they are not part of the whole document, as in SELECT *.
 func TestComputedProperties(t *testing.T) {
 	t.Parallel()
 	list := []bind.ComputedProperty{{Name: "low", Query: "SELECT VALUE LOWER(x.name) FROM x"}, {Name: "pair",
@@ -64,8 +64,8 @@ func TestComputedProperties(t *testing.T) {
 	}
 }
 
-// TestPlanIsShared runs one plan in several goroutines at once: under the race detector it proves that a plan
-// holds no state.
+// TestPlanIsShared runs one plan in several goroutines at once, so that the race detector shows that runs
+// do not change the plan.
 func TestPlanIsShared(t *testing.T) {
 	t.Parallel()
 	info := planInfo(t)

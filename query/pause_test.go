@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// mostlyExpiredSource is a memory in which most documents are dead: its index still has them.
+// mostlyExpiredSource is an in-memory source in which the documents in dead count as expired, although
+// they still have index entries.
 type mostlyExpiredSource struct {
 	*memorySource
 	dead    map[uint64]bool
@@ -83,14 +84,15 @@ func (s *mostlyExpiredScan) Next() bool {
 	return false
 }
 
-// ticking is an Elapsed that goes on with each look.
+// ticking returns a function for Env.Elapsed by which the time advances by step at each call.
 func ticking(step time.Duration) func() time.Duration {
 	past := time.Duration(0)
 	return func() time.Duration { past += step; return past }
 }
 
-// TestPagesThatHaveNoTime: however often a page ends for want of time, the rows of all pages are those of one
-// page over the living alone; and each page gets on.
+// TestPagesThatHaveNoTime runs queries over mostly expired documents with so little time that each page
+// ends as early as possible. All pages together must return the rows of a single page over the live
+// documents, and each page must make progress.
 func TestPagesThatHaveNoTime(t *testing.T) {
 	racetest.Sequential(t)
 	policies := []string{
@@ -147,7 +149,8 @@ func TestPagesThatHaveNoTime(t *testing.T) {
 	}
 }
 
-// hurried runs all pages of a plan without time for any, and counts those without rows that are not the last.
+// hurried runs a plan page by page, with so little time that each page ends as early as possible. It
+// returns all rows, and the number of pages, apart from the last one, without rows.
 func hurried(p *Plan, sources []source.Source,
 	o exec.RunOptions) (rows []jsondoc.Value, empty int, err error) {
 	for n := 0; ; n++ {

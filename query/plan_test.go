@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/exec"
 )
 
-// planInfo is a container with an index of every kind.
+// planInfo returns the description of a container with an index of every kind, for Prepare.
 func planInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
@@ -27,7 +27,7 @@ func planInfo(t testing.TB) bind.ContainerInfo {
 	return bind.ContainerInfo{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
-// TestPlans pins what is made of queries.
+// TestPlans compares the printed plans of queries with the golden file testdata/plans.txt.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	datatest.Run(t, "testdata/plans.txt", func(t *testing.T, c *datatest.Case) string {

@@ -81,18 +81,19 @@ func (p *Plan) Beginning(scope string, spans []cursor.SourceSpan) string {
 // Functions returns the sorted names of all functions of the language, in upper case.
 func Functions() []string { return lang.Functions() }
 
-// Begin returns the progress of a query that has not begun, over sources that cover the spans.
+// Begin returns the WalkProgress at which a query begins: its position in several sources that it reads
+// one after the other. spans are the ranges of partition keys of the sources.
 func Begin(spans []SourceSpan) WalkProgress { return cursor.Begin(spans) }
 
-// ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
-// malformed. The progress holds slices of b.
+// ParseProgress decodes a WalkProgress, the position of a query in its sources, from the front of b, and
+// returns the bytes that follow it. ok is false if b is malformed. The result refers to parts of b.
 func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
 
 // OrderedBy returns the OrderValue of a row whose ORDER BY key is v.
 func OrderedBy(v jsondoc.Value) OrderValue { return eval.OrderedBy(v) }
 
-// OrderedByHash returns the OrderValue of a row whose ORDER BY key is an array or an object, according to k,
-// with the hash h.
+// OrderedByHash returns the OrderValue of a row whose ORDER BY key is an array or an object (k is its
+// kind) with the hash h.
 func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return eval.OrderedByHash(k, h) }
 
 // CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
@@ -108,7 +109,7 @@ func NewComputedProperty(list []ComputedProperty) (func(name string, body []byte
 	return plan.NewComputed(list)
 }
 
-// PrepareCondition parses and binds
+// PrepareCondition prepares the condition under which a patch is applied. Its text has the form
 //
 //	FROM name [[AS] alias] [WHERE condition]
 //

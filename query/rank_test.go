@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// partitionSource is a source of the documents of one partition. Its index also has entries of other
-// documents: of expired ones, and of those of other partitions.
+// partitionSource is an in-memory source restricted to the documents of one partition key. Its index also
+// has entries of expired documents and of other partition keys.
 type partitionSource struct {
 	*memorySource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all
@@ -69,8 +69,8 @@ func (s *scopedScan) Next() bool {
 	return false
 }
 
-// RanksOfTheLiving compares ranks by an index that has the dead and other partitions with those of the
-// documents alone.
+// RanksOfTheLiving compares random ORDER BY RANK queries on an index that also has entries of expired
+// documents and of other partitions with the same queries on the live documents without an index.
 func RanksOfTheLiving(t *testing.T, first uint64) {
 	racetest.Sequential(t)
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
@@ -131,8 +131,8 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 	}
 }
 
-// TestEqualScoresAtTheEdge fuses scores of which more are equal than each part gives: both ways take the
-// same.
+// TestEqualScoresAtTheEdge checks ORDER BY RANK with more equal scores than the number of best rows that
+// are taken by each score: with and without an index the same rows are returned.
 func TestEqualScoresAtTheEdge(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy)}, nil)
@@ -167,7 +167,7 @@ func TestEqualScoresAtTheEdge(t *testing.T) {
 	}
 }
 
-// randomRank is a query with ORDER BY RANK over special documents.
+// randomRank returns a random query with ORDER BY RANK over the documents of specialDocuments.
 func randomRank(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	term := func() string {
@@ -202,7 +202,8 @@ func randomRank(r *rand.Rand) string {
 			" WHERE c.k = 0 AND c.id > \"3\"") + " ORDER BY RANK " + rank + limit
 }
 
-// randomMerged is one of the queries that clients are given who merge ranges.
+// randomMerged returns a random query of the kind that merging clients send to each partition range for an
+// ORDER BY RANK.
 func randomMerged(r *rand.Rand) string {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	term := func() string { return pick(`"swim"`, `"red"`, `"blue sea"`, `"nowhere"`, `"the"`) }
@@ -217,7 +218,8 @@ func randomMerged(r *rand.Rand) string {
 		pick("", " WHERE c.k = 1", " WHERE c.k > 0", ` WHERE c.id < "2"`) + ` ORDER BY ` + score + ` DESC`
 }
 
-// TestRanksSpareDocuments counts the documents that ranks by an index read.
+// TestRanksSpareDocuments checks that ORDER BY RANK with an index reads no more than a given number of
+// documents.
 func TestRanksSpareDocuments(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),

@@ -42,8 +42,8 @@ func rowsText(page exec.Page) string {
 	return strings.Join(texts, " ")
 }
 
-// TestPages checks how many pages there are and how long: a full page of all documents has a cursor even if
-// nothing follows, one of another query only where something does.
+// TestPages checks the number and the lengths of pages. The last page has no cursor, except for a query of
+// all documents, whose last full page has one even if no row follows.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
@@ -100,7 +100,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestBlockingPages checks the one case in which an aggregate has pages: where its rows are too long for one.
+// TestBlockingPages checks a query that makes all rows before the first is returned, here a DISTINCT, if
+// the rows do not fit into one page.
 func TestBlockingPages(t *testing.T) {
 	t.Parallel()
 	sources := newPageStateStore(t, nil, numbered(10, `{"id":"%","n":%}`), 3)
@@ -112,8 +113,8 @@ func TestBlockingPages(t *testing.T) {
 	}
 }
 
-// TestWritesBetweenPages checks that a page goes on strictly behind the last row, whatever has come and gone
-// since.
+// TestWritesBetweenPages checks that a page continues strictly after the last row of the previous page,
+// even if documents were created and deleted in between.
 func TestWritesBetweenPages(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
@@ -151,7 +152,7 @@ func TestWritesBetweenPages(t *testing.T) {
 	}
 }
 
-// drop deletes a document.
+// drop deletes the document with that rid and its index entries.
 func (m *memorySource) drop(rid uint64) {
 	m.docs = append(m.docs[:m.find(rid)], m.docs[m.find(rid)+1:]...)
 	var left []memoryEntry
@@ -163,7 +164,8 @@ func (m *memorySource) drop(rid uint64) {
 	m.entries = left
 }
 
-// TestCutCursor checks a cursor whose key was cut while its row is still there, and after it is gone.
+// TestCutCursor checks an ORDER BY whose key is too long for the cursor, so that the cursor has only its
+// first bytes: the next page continues correctly whether the last row still exists or was deleted.
 func TestCutCursor(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
@@ -230,7 +232,8 @@ func cursorOver(p *Plan, s cursor.SourceSpan) string {
 	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.SourceSpan{s})
 }
 
-// TestBudget checks that a page ends by time with a cursor, and that a cancelled context ends the run.
+// TestBudget checks that a page ends with a cursor when its time budget is over, and that a canceled
+// context ends the run.
 func TestBudget(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newPageStateStore(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
@@ -265,7 +268,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestRunErrors checks what a query can only do wrong while it runs.
+// TestRunErrors checks the errors that can only occur while a query runs, such as an error of a user
+// defined function.
 func TestRunErrors(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -307,7 +311,8 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// TestGroupsInGroups checks that the groups of a subquery and those of the query around it do not meet.
+// TestGroupsInGroups checks a GROUP BY in a subquery of a query with GROUP BY: the groups of the two are
+// kept apart.
 func TestGroupsInGroups(t *testing.T) {
 	t.Parallel()
 	sources := newPageStateStore(t, nil,
@@ -325,7 +330,8 @@ func TestGroupsInGroups(t *testing.T) {
 	}
 }
 
-// TestSystemProperties checks that queries see what the server adds.
+// TestSystemProperties checks that queries can use the properties that the server adds to documents, such
+// as _ts and _rid.
 func TestSystemProperties(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)

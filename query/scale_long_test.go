@@ -2,7 +2,7 @@
 
 package query
 
-// How much Cosmos DB's query compiler is asked with -tags long.
+// The numbers of random queries, expressions and documents that tests use with the build tag long.
 const (
 	askedQueries     = 3000
 	askedExpressions = 30_000
@@ -10,8 +10,9 @@ const (
 	differences      = 1500 // sets of documents, 120 queries each
 )
 
-// nearestVectors is how many vectors are searched with -tags long.
+// nearestVectors is the number of vectors among which a test searches, with the build tag long.
 const nearestVectors = 100_000
 
-// spilledDocuments is how many documents are sorted and grouped in temporary files with -tags long.
+// spilledDocuments is the number of documents that a test sorts and groups in temporary files, with the
+// build tag long.
 const spilledDocuments = 3_000_000

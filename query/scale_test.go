@@ -2,8 +2,8 @@
 
 package query
 
-// How much Cosmos DB's query compiler is asked, which takes thirty milliseconds for a query: other texts each
-// time.
+// The numbers of random queries, expressions and documents that tests use without the build tag long.
+// Cosmos DB's query compiler needs 30 ms for each query.
 const (
 	askedQueries     = 150
 	askedExpressions = 1000
@@ -11,8 +11,8 @@ const (
 	differences      = 40 // sets of documents, 120 queries each
 )
 
-// nearestVectors is how many vectors are searched.
+// nearestVectors is the number of vectors among which a test searches.
 const nearestVectors = 4_000
 
-// spilledDocuments is how many documents are sorted and grouped in temporary files.
+// spilledDocuments is the number of documents that a test sorts and groups in temporary files.
 const spilledDocuments = 30_000

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// opened puts parameters in the place of some constants of a query's conditions: it returns the query then,
-// their values, and other values for them.
+// opened replaces random constants of a query by parameters. It returns the new query, the parameters with
+// the values of the constants, and the same parameters with other values.
 func opened(t *testing.T, r *rand.Rand, text string) (open string, values, others []bind.Parameter) {
 	t.Helper()
 	q, err := syntax.Parse(text)
@@ -35,7 +35,9 @@ func opened(t *testing.T, r *rand.Rand, text string) (open string, values, other
 	return syntax.Print(q), values, others
 }
 
-// prepareWith prepares a query by way of a plan for other values of some parameters.
+// prepareWith prepares a query with some constants replaced by parameters: first for other values, and
+// then with Plan.With for the right ones. It fails the test unless the plan equals that of Prepare. It
+// returns nil if the query cannot have these parameters.
 func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.ContainerInfo) *Plan {
 	t.Helper()
 	open, values, others := opened(t, r, text)
@@ -57,7 +59,8 @@ func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.ContainerInf
 	return p
 }
 
-// TestShapeDependsOnValues: what looks at the value of a parameter is planned anew for another one.
+// TestShapeDependsOnValues checks for which queries the plan depends on the values of parameters in such a
+// way that Plan.With must plan the query from the beginning.
 func TestShapeDependsOnValues(t *testing.T) {
 	t.Parallel()
 	info := planInfo(t)
@@ -100,8 +103,8 @@ func TestShapeDependsOnValues(t *testing.T) {
 	}
 }
 
-// TestWithReads: a plan for other values reads what one for these values alone reads, and nothing where no
-// row can fulfil the conditions. With other names it is another query.
+// TestWithReads checks that a plan from Plan.With reads only the documents that match its own parameter
+// values, and none if no document can match. With other parameter names Plan.With makes a new plan.
 func TestWithReads(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
@@ -146,7 +149,7 @@ func TestWithReads(t *testing.T) {
 	}
 }
 
-// TestWithAtOnce: a shape serves many at once.
+// TestWithAtOnce calls Plan.With on one plan, and runs the results, in several goroutines at once.
 func TestWithAtOnce(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index

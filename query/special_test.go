@@ -20,7 +20,8 @@ const specialPolicy = `{"indexingMode":"consistent","includedPaths":[{"path":"/*
 	"spatialIndexes":[{"path":"/g/*","types":["Point","Polygon"]}],"vectorIndexes":[{"path":"/v","type":"flat"}],
 	"fullTextIndexes":[{"path":"/x"}]}`
 
-// specialDocuments have a place, a vector and a text, most of them.
+// specialDocuments returns n random documents, most of which have a point (g), a vector (v) and a text
+// (x).
 func specialDocuments(r *rand.Rand, n int) [][]byte {
 	words := []string{"red", "blue", "mountain", "mountains", "bike", "biking", "the", "road", "swim", "sea"}
 	bodies := make([][]byte, n)
@@ -51,8 +52,8 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 	return bodies
 }
 
-// TestSpecialIndexesChangeNothing compares queries that spatial, vector and full text indexes serve with a
-// scan.
+// TestSpecialIndexesChangeNothing checks that queries that use spatial, vector and full text indexes
+// return the same as without an index.
 func TestSpecialIndexesChangeNothing(t *testing.T) {
 	racetest.Sequential(t)
 	point := `{"type":"Point","coordinates":[0.4,0.3]}`
@@ -112,7 +113,8 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestSpecialIndexesSpareDocuments checks that those queries do not read what they do not need.
+// TestSpecialIndexesSpareDocuments checks that queries that use an index read no more than a given number
+// of documents.
 func TestSpecialIndexesSpareDocuments(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
@@ -149,7 +151,8 @@ func TestSpecialIndexesSpareDocuments(t *testing.T) {
 	}
 }
 
-// TestRankFusion checks the ranks of a small example by hand.
+// TestRankFusion checks ORDER BY RANK with one and with several scores on four documents, whose ranks were
+// computed by hand.
 func TestRankFusion(t *testing.T) {
 	t.Parallel()
 	bodies := [][]byte{
@@ -174,7 +177,7 @@ func TestRankFusion(t *testing.T) {
 	}
 }
 
-// TestVectorPolicy checks that the container's vector policy says how to compare.
+// TestVectorPolicy checks that VectorDistance uses the distance function of the container's vector policy.
 func TestVectorPolicy(t *testing.T) {
 	t.Parallel()
 	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"far","v":[9,0]}`), []byte(`{"id":"none"}`),

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// TestSpillLarge: what is far more than memory is answered page by page, in time that grows with the rows
-// alone; each document is read once or twice, whatever the number of pages.
+// TestSpillLarge checks GROUP BY, DISTINCT and ORDER BY over far more rows than fit into memory: all pages
+// together read each document about twice, and the memory kept between pages is bounded.
 func TestSpillLarge(t *testing.T) {
 	const n = spilledDocuments
 	bodies := make([][]byte, n)

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// spillCases are queries that need more than the spillHeld bytes that a run may hold.
+// spillCases are queries that need more memory than spillHeld bytes, the limit in the tests of temporary
+// files.
 var spillCases = []string{
 	"SELECT c.s, COUNT(1) AS n, SUM(c.f) AS f, AVG(c.f) AS g, MIN(c.s) AS a, MAX(c.u) AS z FROM c GROUP BY c.s",
 	"SELECT c.u, MAKELIST(c.n) AS l, MAKESET(c.m) AS m FROM c GROUP BY c.u",
@@ -40,7 +41,8 @@ var spillCases = []string{
 
 const spillHeld = 200 << 10
 
-// spillBodies are documents with values that are rare, frequent and missing.
+// spillBodies returns n documents with fields whose values are rare, frequent or missing, for the tests of
+// temporary files.
 func spillBodies(n int) [][]byte {
 	bodies := make([][]byte, n)
 	for i := range bodies {
@@ -55,7 +57,8 @@ func spillBodies(n int) [][]byte {
 	return bodies
 }
 
-// pagesOf runs a query to its end and returns its rows, how many documents were read, and the pages.
+// pagesOf runs a plan page by page. It returns all rows, the number of documents read, and the number of
+// pages.
 func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exec.RunOptions) (rows []string,
 	loaded int64,
 	pages int) {
@@ -75,9 +78,9 @@ func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exe
 	return rows, loaded, pages
 }
 
-// TestSpill: a run that holds little and has temporary files gives the rows that one gives which holds all,
-// for pages of any size, whether they remember or not. Where they do, no document is read for each page
-// again. No file is left.
+// TestSpill checks that queries with little memory and temporary files return the same rows as with enough
+// memory, for several page sizes, whether or not page states are stored. With stored states documents are
+// not read again for each page. No temporary file is left.
 func TestSpill(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
@@ -124,7 +127,8 @@ func TestSpill(t *testing.T) {
 	}
 }
 
-// TestSpillChanged: what a page has left is not read any more once a document has changed.
+// TestSpillChanged checks that the rows that a page has stored in temporary files for the next page are
+// not used if a document has changed in between.
 func TestSpillChanged(t *testing.T) {
 	t.Parallel()
 	dir, err := spill.Open(t.TempDir(), 1<<30)
@@ -161,7 +165,8 @@ func TestSpillChanged(t *testing.T) {
 	}
 }
 
-// TestSpillQuota: where the folder is full the query fails as a whole, and says so.
+// TestSpillQuota checks that a query fails, with no rows and no files left, if the folder for temporary
+// files is full.
 func TestSpillQuota(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s ORDER BY c.s",

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// pieces are what randomTokens puts together: whole tokens, parts of them, and what is none.
+// pieces are the parts from which randomTokens builds expressions: whole tokens, parts of tokens, and
+// invalid characters.
 var pieces = []string{
 	"1", "0", "01", "1.", ".5", "1.5", "1e2", "1.e2", ".5e-3", "1e", "1e+", "1e400", "1e-400", "0x1F", "0X",
 	"0xg", "0xFFFFFFFFFFFFFFFF",
@@ -24,7 +25,8 @@ var pieces = []string{
 	"\t", "\u00a0", "\u2003", "\u180e", "\ufeff",
 }
 
-// randomTokens is a query with a few random tokens for an expression, which is one about as often as not.
+// randomTokens returns a query in which a few random pieces of text stand in place of an expression. About
+// half of these queries are valid.
 func randomTokens(r *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString("SELECT VALUE [1, ")
@@ -38,8 +40,8 @@ func randomTokens(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestCompilerTokens asks the compiler how it cuts random texts into tokens: whether it takes them, what it
-// refuses and where, and which constants it reads.
+// TestCompilerTokens compares the syntax analysis of random texts with that of Cosmos DB's query compiler:
+// whether they are accepted, the positions of errors, and the constants that are read.
 func TestCompilerTokens(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(compilerFolder)

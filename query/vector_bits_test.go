@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestVectorBits holds distances against those of Cosmos DB's query compiler, to the last bit.
+// TestVectorBits checks that vector distances equal those of Cosmos DB's query compiler, recorded in
+// testdata/vectors.txt, to the last bit.
 func TestVectorBits(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/vectors.txt")

@@ -17,7 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// vectorSource has the vectors of an index, and codes of them, without documents.
+// vectorSource is a Source that has only the vectors of a vector index and their quantized codes, without
+// documents. It counts the vectors that are read.
 type vectorSource struct {
 	source.Source
 	vectors, codes [][]byte // the values of the entries, by rid
@@ -50,8 +51,9 @@ func (t *vectorTerms) Value() []byte { return t.list[t.at] }
 func (t *vectorTerms) RID() uint64   { return uint64(t.at) }
 func (t *vectorTerms) Close() error  { return nil }
 
-// randomVectors are vectors around centers; spread is how far they are from them, where the centers are about
-// 1 from nothing. Without centers they are anywhere.
+// randomVectors returns n random vectors that are scattered around random centers, at distances of about
+// spread; the centers have lengths of about 1. If centers is 0, the vectors are scattered around the
+// origin.
 func randomVectors(r *rand.Rand, n, dimensions, centers int, spread float64) [][]float32 {
 	normal := func(around []float32, scale float64) []float32 {
 		v := make([]float32, dimensions)
@@ -78,7 +80,8 @@ func randomVectors(r *rand.Rand, n, dimensions, centers int, spread float64) [][
 	return list
 }
 
-// NearestByCodes compares the nearest vectors that codes lead to with those that all vectors say.
+// NearestByCodes checks that a search for the nearest vectors through their quantized codes finds the same
+// vectors as a comparison with all vectors, and reads fewer vectors.
 func NearestByCodes(t *testing.T, seed uint64) {
 	t.Logf("seed %d", seed)
 	for _, c := range []struct {

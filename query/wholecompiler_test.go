@@ -18,7 +18,8 @@ var (
 	errorCode = regexp.MustCompile(`^refused: (SC\d+|\d+)`)
 )
 
-// classOf names the way in which two answers differ, worst first; "" where they agree.
+// classOf returns a text that names how the answer got of this package differs from want, that of the
+// compiler, or "" if they agree. The texts sort by severity, the worst first.
 func classOf(got, want string) string {
 	got, want = samePrint(got), samePrint(want)
 	accepts := func(answer string) bool { return !strings.HasPrefix(answer, "refused") }
@@ -41,7 +42,7 @@ func classOf(got, want string) string {
 	return "5 place: " + errorCode.FindString(want)
 }
 
-// samePrint leaves out what says nothing: ASC, blanks, and parentheses.
+// samePrint returns an answer without parts that do not change its meaning: ASC, blanks, and parentheses.
 func samePrint(answer string) string {
 	if strings.HasPrefix(answer, "refused") {
 		return answer
@@ -50,8 +51,8 @@ func samePrint(answer string) string {
 		"").Replace(planField.ReplaceAllString(answer, "\x00$1$2"))
 }
 
-// firstField is the first part of a plan that differs, in the order of planAnswer, but for the rewritten
-// query, which goes last.
+// firstField returns the name of the first part in which two plans, as printed by planAnswer, differ. The
+// rewritten query is compared last.
 func firstField(got, want string) string {
 	parts := func(answer string) map[string]string {
 		m := map[string]string{}
@@ -74,15 +75,16 @@ func firstField(got, want string) string {
 	return strings.Join(fields, " ")
 }
 
-// meant reports whether a difference of that class is one that is meant: what
-// has no answer is asked of the store all the same, and an ORDER BY over items of an array is refused, as the
-// service refuses it where its compiler does not.
+// meant reports whether answers of that class are meant to differ. This package sends a query that can
+// have no rows to the store all the same, and refuses an ORDER BY over items of an array, which the
+// service refuses although its compiler does not.
 func meant(class string) bool {
 	return strings.HasPrefix(class, "6 ") ||
 		class == "2 refused, accepted by the compiler: refused without a code"
 }
 
-// AskWholeQueries asks the compiler what it makes of random queries.
+// AskWholeQueries compares the plans and errors of random queries with those of Cosmos DB's query
+// compiler. It reports the differences by class, with shortened examples.
 func AskWholeQueries(t *testing.T, seed uint64) {
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {
@@ -126,15 +128,17 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 	}
 }
 
-// maxShrunk is how many of the classes of differences have an example made smaller, the worst ones first.
+// maxShrunk is the number of classes of differences, the worst ones first, for which an example is
+// shortened.
 const maxShrunk = 5
 
-// maxDiffering is how many of a hundred random queries may differ.
+// maxDiffering is the maximum percentage of random queries that may differ.
 const maxDiffering = 15
 
 var wordOrSign = regexp.MustCompile(`\s*("[^"]*"|'[^']*'|[\w@.]+|[^\s\w])`)
 
-// shrink leaves parts of a query out as long as it differs in the same way.
+// shrink returns the shortest query that it finds by removing parts of text and that still differs in the
+// same class from the answer of the compiler.
 func shrink(t *testing.T, folder, text, class string) string {
 	for range 5 {
 		words := wordOrSign.FindAllString(text, -1)
@@ -166,7 +170,7 @@ func shrink(t *testing.T, folder, text, class string) string {
 	return text
 }
 
-// balanced reports whether a part opens and closes all of its brackets.
+// balanced reports whether each bracket that the words open is closed by them, and vice versa.
 func balanced(words []string) bool {
 	depth := 0
 	for _, word := range words {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// queryGenerator makes random queries of every clause. Most are right; some have an aggregate, a name or a
-// clause where it may not be.
+// queryGenerator generates random queries with all clauses. Most are valid; some have an aggregate, a name
+// or a clause where it is not allowed.
 type queryGenerator struct {
 	expressionGenerator
 	names []string // that are in scope
@@ -15,13 +15,13 @@ type queryGenerator struct {
 	depth int
 }
 
-// randomWholeQuery is one query of the generator.
+// randomWholeQuery returns a random query of a queryGenerator.
 func randomWholeQuery(r *rand.Rand) string {
 	g := &queryGenerator{expressionGenerator: expressionGenerator{r}}
 	return g.query(false)
 }
 
-// chance is true n times of a hundred.
+// chance returns true with a probability of n percent.
 func (g *queryGenerator) chance(n int) bool { return g.IntN(100) < n }
 
 func (g *queryGenerator) name() string {
@@ -39,7 +39,7 @@ func (g *queryGenerator) fresh() string {
 	return fmt.Sprintf("%s%d", g.pick("s", "t", "u"), g.made)
 }
 
-// Path is a path of a document, or of a part of it.
+// path returns a random path of a document or of a part of it.
 func (g *queryGenerator) path() string {
 	return g.name() + g.pick(".a", ".b", ".a", ".b", ".key", ".key", ".o.x", `["a"]`, ".t[0]", ".id", "._ts",
 		"", `["b c"]`, ".t")
@@ -101,7 +101,7 @@ func (g *queryGenerator) aggregate() string {
 	return name + "(" + g.pick("1", g.path(), g.path(), g.path(), g.expr()) + ")"
 }
 
-// expr is a random expression, mostly small.
+// expr returns a random expression, mostly a short one.
 func (g *queryGenerator) expr() string {
 	if g.depth > 3 {
 		return g.pick(g.path(), g.constant())
@@ -134,7 +134,7 @@ func (g *queryGenerator) expr() string {
 	return g.call()
 }
 
-// condition is a random one, often on a path alone.
+// condition returns a random condition, often one on a single path.
 func (g *queryGenerator) condition() string {
 	if g.depth > 3 {
 		return g.path() + " = " + g.constant()
@@ -178,7 +178,7 @@ func (g *queryGenerator) subquery(open string) string {
 	return open + g.query(true) + ")"
 }
 
-// From is a FROM clause, whose names are in scope afterwards.
+// from returns a random FROM clause and brings its names into scope. sub is set for a subquery.
 func (g *queryGenerator) from(sub bool) string {
 	var b strings.Builder
 	switch n := g.IntN(20); {
@@ -222,7 +222,7 @@ func (g *queryGenerator) from(sub bool) string {
 	return b.String()
 }
 
-// List is what SELECT shows of rows: keys are those of GROUP BY, if there is one.
+// list returns a random select list. keys are the keys of GROUP BY, if there is one.
 func (g *queryGenerator) list(keys []string) string {
 	item := func() string {
 		switch {
@@ -246,7 +246,7 @@ func (g *queryGenerator) list(keys []string) string {
 	return text
 }
 
-// Query is a whole one.
+// query returns a random query, or a random subquery if sub is set.
 func (g *queryGenerator) query(sub bool) string {
 	from := g.from(sub)
 	var keys []string

@@ -84,7 +84,9 @@ func benchHelp() string {
 	return help.String()
 }
 
-// benchServerCommand returns the command that runs the server process for `mayfly bench`.
+// benchServerCommand returns the hidden command `mayfly bench server`. `mayfly bench` runs it as a child
+// process: it starts a Mayfly server, or an HTTP server that does nothing, and reports the processor time
+// that it uses.
 func benchServerCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "server {mayfly FOLDER | empty FILE}",
@@ -114,8 +116,9 @@ func benchServerCommand() *cobra.Command {
 	}
 }
 
-// startMayfly starts a Mayfly server in the same way as serve. It returns the address and a function that
-// stops the server.
+// startMayfly opens a Mayfly server on any free port, with the default settings of `mayfly serve` and its
+// data in the folder dir. It returns the server's address and a function that serves requests until its
+// context ends.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
 	s := &serveCommandRun{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)

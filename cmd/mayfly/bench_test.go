@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// TestBench runs every section, as small as can be, in a process of its own: the command changes how often
-// that process collects garbage.
+// TestBench runs `mayfly bench` with all its sections and very few documents, and checks its JSON result.
+// The command runs in its own process, because it changes the garbage collector's settings.
 func TestBench(t *testing.T) {
 	t.Parallel() // most of the time it waits for the disk and for the servers that it starts
 	dir := filepath.Join(t.TempDir(), "work")

@@ -24,9 +24,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// TestMain runs the product instead of the tests in the processes that the tests start from their own binary:
-// those have the variable asMain in their environment. Tests that run in parallel mostly wait for processes,
-// for the disk and for ports, and create much garbage. A flag of the command replaces their number.
+// TestMain runs the tests. In a process whose environment has the variable asMain it runs `mayfly` itself
+// instead, so that tests can start the command as a process from their own binary.
 func TestMain(m *testing.M) {
 	const threads, asMain = "GOMAXPROCS", "TEST_BINARY_IS_MAYFLY"
 	if os.Getenv(asMain) != "" {
@@ -44,7 +43,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testServer is a running server, in this process or in one of its own.
+// testServer is a Mayfly server that a test has started with `mayfly serve`, either in the process of the
+// test (boot) or in a process of its own (spawn).
 type testServer struct {
 	host   string // localhost:port
 	greet  string // what it printed first
@@ -54,7 +54,8 @@ type testServer struct {
 	code   chan int
 }
 
-// boot runs "serve" in this process on any free port, until stop or the end of the test.
+// boot runs `mayfly serve` in the process of the test, on any free port. The server runs until stop is
+// called or the test ends.
 func boot(t *testing.T, args ...string) *testServer {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -70,7 +71,7 @@ func boot(t *testing.T, args ...string) *testServer {
 	return b
 }
 
-// spawn runs "serve" as a process.
+// spawn runs `mayfly serve` in a process of its own, on any free port, until the test ends.
 func spawn(t *testing.T, args ...string) *testServer {
 	t.Helper()
 	b := &testServer{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0],
@@ -93,7 +94,8 @@ func spawn(t *testing.T, args ...string) *testServer {
 	return b
 }
 
-// await reads the greeting and finds the port in it.
+// await reads what the starting server prints on its standard output until the server is ready, and finds
+// its port there.
 func (b *testServer) await(t *testing.T, out io.Reader) {
 	t.Helper()
 	lines := bufio.NewScanner(out)
@@ -110,7 +112,7 @@ func (b *testServer) await(t *testing.T, out io.Reader) {
 	t.Fatalf("the server did not start: %s%s", b.greet, b.stderr)
 }
 
-// stop ends a server of this process and returns its exit code.
+// stop stops a server that boot has started and returns its exit code.
 func (b *testServer) stop(t *testing.T) int {
 	t.Helper()
 	b.cancel()
@@ -119,13 +121,15 @@ func (b *testServer) stop(t *testing.T) int {
 	return code
 }
 
-// do sends a request with the emulator's key and returns status and body.
+// do sends a request that is authorized with the emulator's well-known key, and returns the status and the
+// body of the response. headers are pairs of a name and a value.
 func (b *testServer) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	return b.ask(t, method, path, body, func(*http.Request) {}, headers...)
 }
 
-// ask is do with a change to the request.
+// ask sends a request that is authorized with the emulator's well-known key, after change has modified it,
+// and returns the status and the body of the response. headers are pairs of a name and a value.
 func (b *testServer) ask(t *testing.T, method, path, body string, change func(*http.Request),
 	headers ...string) (int, string) {
 	t.Helper()
@@ -141,7 +145,8 @@ func (b *testServer) ask(t *testing.T, method, path, body string, change func(*h
 	return send(t, client(nil), req)
 }
 
-// must sends a request and fails the test unless it has this status.
+// must sends a request, returns the body of the response, and fails the test unless the response has the
+// status want.
 func (b *testServer) must(t *testing.T, want int, method, path, body string, headers ...string) string {
 	t.Helper()
 	got, text := b.do(t, method, path, body, headers...)
@@ -190,7 +195,8 @@ func mayfly(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// lockedBuffer takes a log that is read while it is written.
+// lockedBuffer is a buffer for log output that is safe for concurrent use, so that tests can read the log
+// of a running server.
 type lockedBuffer struct {
 	mu      sync.Mutex
 	buf     bytes.Buffer
@@ -207,7 +213,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// await returns when the log contains text.
+// await waits until the log contains text.
 func (b *lockedBuffer) await(t *testing.T, text string) {
 	t.Helper()
 	for {

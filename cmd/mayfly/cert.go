@@ -18,7 +18,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// certInfo is the description of a certificate: the properties that users compare.
+// certInfo is what `mayfly cert show` prints about a certificate: its subject, names, validity and
+// fingerprint.
 type certInfo struct {
 	Subject   string    `json:"subject"`
 	SignsFor  []string  `json:"signsFor"` // names and addresses; empty: any name

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestCert: what is exported is what a client trusts the server by, and what is shown is about that.
+// TestCert checks the commands about certificates: a client that trusts the file written by `mayfly cert
+// export` accepts the server's certificate, and `mayfly cert show` describes that certificate.
 func TestCert(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -78,7 +78,7 @@ type checkResult struct {
 	Current    int      `json:"current"`    // the format that this program writes
 }
 
-// storeCheck is a check of one folder or database.
+// storeCheck is one run of `mayfly check` on the data in a folder or in a database.
 type storeCheck struct {
 	name string
 	open func() (engine.Engine, error)
@@ -161,7 +161,8 @@ func (c *storeCheck) openStore(ctx context.Context) (*store.DB, *queue.Queues, e
 	return db, queues, err
 }
 
-// count returns the numbers for the summary. Items that have expired but are not purged yet are counted.
+// count returns the numbers of containers and of documents in the store. Documents that have expired but
+// are not purged yet are included.
 func count(ctx context.Context, db *store.DB) (containers int, documents int64, err error) {
 	for _, d := range db.Databases() {
 		for _, c := range d.Containers() {

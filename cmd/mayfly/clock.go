@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// clockCall is the request of a clock command.
+// clockCall is one run of `mayfly clock`, which shows or changes the clock of a running server: the values
+// of its flags.
 type clockCall struct {
 	cli.ServerCall
 	set, advance                         string
@@ -80,7 +81,8 @@ func (c *clockCall) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.settle, "settle", false, "then wait until all expired items are purged")
 }
 
-// request returns the request. Without a change it just reads the clock.
+// request returns the method and the body of the HTTP request that makes the change given by the flags. If
+// the flags give no change, it returns a request that only reads the clock.
 func (c *clockCall) request(flags *pflag.FlagSet) (method string, body any, err error) {
 	change := map[string]any{}
 	if c.real {

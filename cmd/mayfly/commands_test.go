@@ -49,7 +49,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestCheckFinds: keys of containers that do not exist are found, the first hundred printed in full.
+// TestCheckFinds checks that `mayfly check` reports keys that belong to no existing container: it prints
+// the first hundred of them in full and counts the rest.
 func TestCheckFinds(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
@@ -83,7 +84,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestCanceled: a command whose context has ended does not begin.
+// TestCanceled checks that `mayfly serve` does not start if its context has been canceled already.
 func TestCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,7 +24,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/transfer"
 )
 
-// completionTime limits the wait for a server's names, since the user waits at the prompt.
+// completionTime limits how long completion in a shell waits for names from a running server.
 const completionTime = 2 * time.Second
 
 // flagValues returns completions of flags by name. If two commands use a flag name for different things, the
@@ -167,12 +167,14 @@ func addCompletionsOf(cmd *cobra.Command, flags, arguments map[string]cobra.Comp
 	return err
 }
 
-// choices completes from a fixed list: all possible values, or the most frequent ones.
+// choices returns a completion function that offers a fixed list: all possible values, or the most
+// frequent ones.
 func choices(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// listOf completes a list of words separated by commas.
+// listOf returns a completion function for a list of words separated by commas. It offers those of the
+// values that are not in the list yet.
 func listOf(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		before := begun[:strings.LastIndexByte(begun, ',')+1]
@@ -186,7 +188,8 @@ func listOf(values ...string) cobra.CompletionFunc {
 	}
 }
 
-// files completes files with one of the given endings; without endings, all files and folders.
+// files returns a completion function that offers files with one of the given endings; without endings,
+// all files and folders.
 func files(ends ...string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		if len(ends) == 0 {
@@ -210,9 +213,9 @@ func trustNames() (names []string) {
 	return names
 }
 
-// completeNames completes names that the running server returns. path is the path of the request, and list
-// the member of the response that contains the names. If the server does not answer, there are no
-// completions.
+// completeNames returns a completion function that offers names from the running server. path is the path
+// of the request, and list the member of the response that contains the names. If the server does not
+// answer, there are no completions.
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
@@ -298,10 +301,12 @@ func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerCa
 	}
 }
 
-// firstArgument completes only a command's first argument.
+// firstArgument returns a completion function that completes a command's first argument with names, and
+// offers nothing for later arguments.
 func firstArgument(names cobra.CompletionFunc) cobra.CompletionFunc { return inOrder(names) }
 
-// inOrder completes each argument with its own function.
+// inOrder returns a completion function that completes the first argument by the first of the given
+// functions, the second by the second one, and so on.
 func inOrder(each ...cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(each) {

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestCompletion: shells are told what there is, of a running server, too.
+// TestCompletion checks the completions that shells get for commands, flags and, from a running server,
+// the names of databases, containers, items and other objects.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
@@ -110,7 +111,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestCompletionOfFiles: where a file is named the shell offers files, of the fitting kinds.
+// TestCompletionOfFiles checks that arguments and flags that name a file or a folder are completed with
+// files that have a suitable ending, or with folders.
 func TestCompletionOfFiles(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
@@ -138,7 +140,8 @@ func TestCompletionOfFiles(t *testing.T) {
 	}
 }
 
-// freeFlags are those whose values nobody can know ahead.
+// freeFlags lists the flags whose values can be anything, such as numbers and texts, so that they have no
+// completions. The keys say what kind of values they have.
 var freeFlags = map[string]string{
 	"numbers": "account-id count limit requests-memory docs examples from max-delivery-count parallel port random-seed ranges " +
 		"seconds share skip max-drop substatus memory-in-flight servicebus-port servicebus-tls-port " +
@@ -152,7 +155,8 @@ var freeFlags = map[string]string{
 		"webhook-allow",
 }
 
-// TestEveryFlagIsCompleted: a flag that takes a value has some to offer, or is known to have none.
+// TestEveryFlagIsCompleted checks that every argument of a command, and every flag that takes a value, has
+// completions or is listed in this file as having none.
 func TestEveryFlagIsCompleted(t *testing.T) {
 	t.Parallel()
 	free := map[string]bool{}
@@ -190,7 +194,8 @@ func TestEveryFlagIsCompleted(t *testing.T) {
 	}
 }
 
-// unknownArguments are commands whose arguments are new names, or texts.
+// unknownArguments lists the commands whose arguments have no completions, because they are new names or
+// free text.
 var unknownArguments = []string{
 	"requests",
 	"databases create",
@@ -203,7 +208,8 @@ var unknownArguments = []string{
 	"settings",
 }
 
-// TestCompletionScripts: the scripts for shells are there, and the one for bash is one.
+// TestCompletionScripts checks that `mayfly completion` prints a script for each supported shell, and that
+// bash accepts the syntax of its script.
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

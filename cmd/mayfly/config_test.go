@@ -19,7 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// parse makes settings from flags and variables, as serve does.
+// parse returns the settings of `mayfly serve` that result from the flags in args and the environment
+// variables in env.
 func parse(args []string, env map[string]string) (serveFlags, error) {
 	var f serveFlags
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
@@ -52,7 +53,8 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestMisspelledVariables: a variable that is nearly that of a flag is told of, any other is somebody else's.
+// TestMisspelledVariables checks that a warning is logged for an environment variable whose name is almost
+// that of a setting, such as MAYFLY_MEMROY, and for no other variable.
 func TestMisspelledVariables(t *testing.T) {
 	t.Parallel()
 	var f serveFlags
@@ -74,7 +76,8 @@ func TestMisspelledVariables(t *testing.T) {
 	}
 }
 
-// TestMemoryOrData: the two exclude each other, but a flag overrules the other's variable.
+// TestMemoryOrData checks that --memory and --data exclude each other when both come from flags or both
+// from environment variables. Otherwise the flag takes precedence over the variable.
 func TestMemoryOrData(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -103,7 +106,8 @@ func TestMemoryOrData(t *testing.T) {
 	}
 }
 
-// TestLimits: what requests may cost, as flags and as variables, and what is refused.
+// TestLimits checks the settings that limit the time and memory of requests: given as flags, as
+// environment variables, by default, and with invalid values.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	f, err := parse([]string{"--memory-in-flight", "1 gb"}, map[string]string{"MAYFLY_QUERY_TIME": "1m", "MAYFLY_SCRIPT_TIME": "2s"})

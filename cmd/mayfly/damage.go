@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// acceptDamagedLog is the flag that lets a folder be opened whose write-ahead log is damaged, without the
-// damaged contents.
+// acceptDamagedLog is the name of the flag that opens a data folder although its write-ahead log is
+// damaged, without the writes that the damage makes unreadable.
 const acceptDamagedLog = "accept-damaged-log"
 
 // withRemedy adds to the error of opening a folder what can be done, if the folder is in use or its log is

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// folder is every file below dir, byte for byte.
+// folder returns the contents of all files below dir by path, so that a test can check that nothing has
+// changed. A folder has the content "folder".
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -29,8 +30,8 @@ func folder(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// killed is a folder that kill -9 has left, with so many acknowledged documents, most of them in the log
-// alone.
+// killed returns a data folder left by a server that was ended with kill -9 after it had acknowledged the
+// given number of documents. Most of them are only in the write-ahead log.
 func killed(t *testing.T, documents int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +47,7 @@ func killed(t *testing.T, documents int) string {
 	return dir
 }
 
-// newestLog is the log that writes went to last.
+// newestLog returns the path of the newest write-ahead log file in the data folder dir.
 func newestLog(t *testing.T, dir string) string {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(dir, "*.log"))
@@ -56,7 +57,8 @@ func newestLog(t *testing.T, dir string) string {
 	return logs[len(logs)-1]
 }
 
-// TestCheckOnlyReads: check leaves a folder as it is, whatever it finds there.
+// TestCheckOnlyReads checks that `mayfly check` changes nothing in a data folder, and creates nothing
+// where there is no data folder.
 func TestCheckOnlyReads(t *testing.T) {
 	t.Parallel()
 	const documents = 60
@@ -80,8 +82,9 @@ func TestCheckOnlyReads(t *testing.T) {
 	}
 }
 
-// TestDamagedLog: damage in a log ends check and serve with its place and the way on; the flag takes that
-// way.
+// TestDamagedLog checks that check and serve refuse a folder whose write-ahead log is damaged or missing,
+// with an error that locates the damage and names --accept-damaged-log, and that they open it with this
+// flag.
 func TestDamagedLog(t *testing.T) {
 	const documents = 60
 	for _, how := range []string{"damaged", "missing"} {

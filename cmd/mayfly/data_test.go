@@ -12,14 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// commandCase is a command and what it must do.
+// commandCase is a command that a test runs, with the exit code and the output that it must have.
 type commandCase struct {
 	args []string
 	code int
 	want string // in stdout where code is 0, else in stderr
 }
 
-// runCases runs commands against a server, in order.
+// runCases runs the commands in order against the server b, and fails the test if one has another exit
+// code or output than its case says.
 func runCases(t *testing.T, b *testServer, cases []commandCase) {
 	t.Helper()
 	for _, c := range cases {
@@ -160,7 +161,8 @@ func TestQueryCommand(t *testing.T) {
 	}
 }
 
-// TestExport: what export writes, import brings back, on another server too.
+// TestExport checks exports of a container, to a file and to the standard output, and of a whole database,
+// and imports an exported file into another server.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")

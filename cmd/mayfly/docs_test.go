@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestDocsNameEverything: the pages in docs have each command, and each flag of serve.
+// TestDocsNameEverything checks that the documentation in docs mentions each command, and each flag of
+// `mayfly serve`.
 func TestDocsNameEverything(t *testing.T) {
 	t.Parallel()
 	var pages strings.Builder

@@ -21,7 +21,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// doctorTime limits each check; doctorSkew is how much a client's clock may differ from the server's.
+// doctorTime is the time limit of each check of `mayfly doctor`. doctorSkew is the difference between the
+// clocks of a client and the server up to which requests are accepted.
 const (
 	doctorTime = 5 * time.Second
 	doctorSkew = 15 * time.Minute
@@ -42,7 +43,8 @@ type doctorFinding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// errCannotConnect is returned if a finding would stop every client.
+// errCannotConnect is returned by `mayfly doctor` if it has found a problem that prevents every client
+// from connecting.
 var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
@@ -96,7 +98,7 @@ func printFindings(out io.Writer, asJSON bool, list []doctorFinding) error {
 		map[string][]doctorFinding{"checks": list})
 }
 
-// doctor checks whether clients can connect to a server.
+// doctor checks whether clients can connect to a server, for `mayfly doctor`.
 type doctor struct {
 	call cli.ServerCall
 	at   *url.URL

@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// errUnfit is returned if a server cannot use a database.
+// errUnfit is returned by `mayfly doctor` if Mayfly servers cannot use the PostgreSQL database that it has
+// examined.
 var errUnfit = errors.New("a server cannot use this database: see what failed above")
 
 // examineDatabase prints what is right and wrong with a PostgreSQL database that a server is to use. It

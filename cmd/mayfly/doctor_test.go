@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestDoctor: each thing that keeps a client away is named by its own check, with a remedy.
+// TestDoctor checks that `mayfly doctor` finds each cause for which a client cannot connect to a server,
+// in the check for that cause, and prints a remedy.
 func TestDoctor(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY",
 		"all_proxy"} {
@@ -48,7 +49,8 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOnProxies: a variable matters where NO_PROXY does not leave the host out.
+// TestDoctorOnProxies checks that `mayfly doctor` warns of a proxy in the environment, unless NO_PROXY
+// exempts the server's host from it.
 func TestDoctorOnProxies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ proxy, except, state string }{

@@ -99,8 +99,8 @@ func printDryRun(out io.Writer, d laboratory.DryRunAnswer) error {
 	return nil
 }
 
-// reservations returns a text that warns of the limits of a response about a container: that it is an
-// estimate, or not complete.
+// reservations returns a text that is appended to the result of a dry run or a forecast: it says whether
+// the counts are estimates, and whether they are incomplete. It returns "" if they are exact and complete.
 func reservations(method string, complete bool) (text string) {
 	if method != "exact" {
 		text = " (estimated: leases were not looked at)"

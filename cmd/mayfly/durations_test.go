@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestLives: a time to live is a number of seconds or a duration, of days, too.
+// TestLives checks how the command line reads a time to live: as a number of seconds, or as a duration
+// with units such as days.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
@@ -26,7 +27,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestDays: lives of messages may be given in days, as those of documents may.
+// TestDays checks that the time to live of queues and messages can be given in days.
 func TestDays(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -114,7 +114,7 @@ func emulatorLevel(value string) (string, error) {
 }
 
 // whenFalse returns a function that converts the value of a boolean environment variable to the value of a
-// flag: false becomes flag, and true becomes "".
+// flag: false becomes the text flag, and true becomes "".
 func whenFalse(flag string) func(string) (string, error) {
 	return func(value string) (string, error) {
 		on, err := strconv.ParseBool(strings.ToLower(value))

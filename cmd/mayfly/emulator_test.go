@@ -14,7 +14,8 @@ import (
 
 const otherKey = "b3RoZXIta2V5LW9mLXRoZS10ZXN0cw=="
 
-// TestEmulatorVariables: each variable with a meaning sets its flag, and Mayfly's own and flags win over it.
+// TestEmulatorVariables checks that the environment variables of Microsoft's emulators set the
+// corresponding flags, and that flags and Mayfly's own variables take precedence over them.
 func TestEmulatorVariables(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
@@ -71,7 +72,8 @@ func TestEmulatorVariables(t *testing.T) {
 	}
 }
 
-// TestEmulatorVariablesRefused: what is wrong is named as the user gave it.
+// TestEmulatorVariablesRefused checks that the error for an invalid value of an emulator's environment
+// variable contains the name or the value that the user gave.
 func TestEmulatorVariablesRefused(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"PORT": "http", "KEY_FILE": "/nowhere/at/all",
@@ -86,7 +88,8 @@ func TestEmulatorVariablesRefused(t *testing.T) {
 	}
 }
 
-// TestEmulatorVariablesTold: one line names what is not needed, and one each what is had in another way.
+// TestEmulatorVariablesTold checks what is logged about environment variables of the emulators that have
+// no effect: one line lists those that are not needed, and one line each names those with an alternative.
 func TestEmulatorVariablesTold(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -103,7 +106,9 @@ func TestEmulatorVariablesTold(t *testing.T) {
 	}
 }
 
-// TestEmulatorConfig: entities lie where users of the Service Bus emulator mount them.
+// TestEmulatorConfig checks when the server reads the file at the path at which users of the Service Bus
+// emulator mount their entities: if it reads emulator variables, serves queues, and has been given no
+// other file.
 func TestEmulatorConfig(t *testing.T) {
 	t.Parallel()
 	config := filepath.Join(t.TempDir(), "Config.json")
@@ -121,7 +126,8 @@ func TestEmulatorConfig(t *testing.T) {
 	}
 }
 
-// TestEmulatorArguments: a container that is started as the vnext emulator is serves.
+// TestEmulatorArguments checks that a container started with the arguments of the vnext emulator of Cosmos
+// DB runs `mayfly serve` with the corresponding settings.
 func TestEmulatorArguments(t *testing.T) {
 	t.Setenv("MAYFLY_EMULATOR_VARIABLES", "true")
 	for _, name := range []string{"PROTOCOL", "ENABLE_EXPLORER", "DATA_PATH", "EXPLORER_PORT"} {

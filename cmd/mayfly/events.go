@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// expiryEventsAnswer is a response with one page of a log of expiry events.
+// expiryEventsAnswer is the response of a server with one page of the expiry events of a container, one
+// event for each item that has expired.
 type expiryEventsAnswer struct {
 	Events   []json.RawMessage `json:"events"`
 	Position string            `json:"position"`
@@ -72,7 +73,8 @@ func eventsCommand() *cobra.Command {
 	return cmd
 }
 
-// fetchEvents returns one page of events. If wait is set and there are none, the server waits for one.
+// fetchEvents returns the page of expiry events that follows after, a position in the log of events ("":
+// the beginning). If wait is set and there are no events, the server waits for one.
 func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (expiryEventsAnswer,
 	error) {
 	query := url.Values{}

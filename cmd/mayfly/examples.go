@@ -244,7 +244,7 @@ var examples = []commandExample{
 	{"reset", "", []string{"mayfly reset"}},
 }
 
-// addExamples adds the texts of the list examples to the help of the commands.
+// addExamples adds the lines and texts of the list examples to the help of the commands below root.
 func addExamples(root *cobra.Command) {
 	for _, e := range examples {
 		cmd, _, err := root.Find(strings.Fields(e.command))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// unrunExamples are commands whose examples this test does not run, and why.
+// unrunExamples lists the commands whose examples TestExamples does not run, each with the reason.
 var unrunExamples = map[string]string{
 	"serve":   "it runs until it is told to stop",
 	"health":  "it asks the port that every server has by default",
@@ -18,7 +18,8 @@ var unrunExamples = map[string]string{
 	"export":  "the page about imports does",
 }
 
-// TestExamples: what the help of commands shows works as it stands.
+// TestExamples runs the example lines in the help of the commands against a server, and checks that they
+// succeed.
 func TestExamples(t *testing.T) {
 	b := boot(t, "--memory", "--virtual-clock", "--seed", file(t, "seed.json", `{"databases":[]}`))
 	t.Chdir(t.TempDir())
@@ -54,7 +55,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsExplained: each command says what it is for, at some length, and shows how it is used.
+// TestEveryCommandIsExplained checks that the help of every command has examples of that command.
 func TestEveryCommandIsExplained(t *testing.T) {
 	t.Parallel()
 	for cmd := range everyCommand(rootCommand()) {

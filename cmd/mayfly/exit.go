@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// The exit codes are part of the command's contract; see the package's documentation.
+// The exit codes of mayfly. Scripts rely on them; the package's documentation explains each.
 const (
 	exitFailed = 1
 	exitUsage  = 2

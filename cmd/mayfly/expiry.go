@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// itemExpiryCall is a request about one item.
+// itemExpiryCall is one run of a command about the expiry of one item: the values of its flags.
 type itemExpiryCall struct {
 	cli.ServerCall
 	partitionKey string

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// explainCall is the request of an explain command.
+// explainCall is one run of `mayfly explain`, which shows the plan of a query: the values of its flags.
 type explainCall struct {
 	cli.ServerCall
 	partitionKey string

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// TestCSV: what is exported as CSV and imported elsewhere is equal, whatever the documents hold.
+// TestCSV checks that documents exported as CSV and imported into another server are equal to the original
+// ones, with special and random values.
 func TestCSV(t *testing.T) {
 	t.Parallel()
 	seed := metamorphic.FirstSeed()
@@ -60,7 +61,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// sameDocuments holds the documents of two containers to be equal, however they are written.
+// sameDocuments fails the test unless the container db/c has the same documents on both servers. It
+// compares JSON values, so that spelling does not matter.
 func sameDocuments(t *testing.T, one, two *testServer) {
 	t.Helper()
 	var all [2]map[string][]byte
@@ -81,7 +83,8 @@ func sameDocuments(t *testing.T, one, two *testServer) {
 	}
 }
 
-// TestNoCSV: what no column can stand for is told with the document, and leaves nothing behind.
+// TestNoCSV checks that an export to CSV fails at a document that cannot be a row, for example because of
+// a member name with a dot. The error names the document, and no file is left.
 func TestNoCSV(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{`"a.b":1`: "a.b", `"a\r":1`: "carriage return",
@@ -100,7 +103,7 @@ func TestNoCSV(t *testing.T) {
 	}
 }
 
-// wide are more members than there can be columns.
+// wide returns JSON members for a document that has more of them than a CSV export can have columns.
 func wide() string {
 	members := make([]string, 4096)
 	for i := range members {
@@ -109,7 +112,8 @@ func wide() string {
 	return strings.Join(members, ",")
 }
 
-// TestCSVOfTexts: texts as people want to see them, which come back by the same --text.
+// TestCSVOfTexts checks the flag --text: the columns that it lists are exported to CSV as plain text,
+// without JSON quotes, and imported again as strings.
 func TestCSVOfTexts(t *testing.T) {
 	t.Parallel()
 	one, two := boot(t, "--memory"), boot(t, "--memory")
@@ -136,7 +140,8 @@ func TestCSVOfTexts(t *testing.T) {
 	}
 }
 
-// TestKilledCSV: an export to CSV that is killed goes on where it was, and only as CSV.
+// TestKilledCSV checks that a killed export to CSV is continued with --continue where it stopped, and that
+// it cannot be continued in another format.
 func TestKilledCSV(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestExportOfLongNames: containers of every name that there can be have files of their own.
+// TestExportOfLongNames checks that an export of a database writes one file for each container, even if
+// the containers have very long names or names that differ only in case.
 func TestExportOfLongNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\u00fc", 255)

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// blockingExportProxy stands before a server and lets so many requests for pages of items pass. Those behind
-// wait until it is closed.
+// blockingExportProxy is an HTTP proxy in front of a server. It lets a given number of requests for pages
+// of items pass, and blocks all further ones until it is closed.
 type blockingExportProxy struct {
 	*httptest.Server
 	left    atomic.Int64
@@ -42,7 +42,8 @@ func newBlockingExportProxy(t *testing.T, b *testServer, pages int64) *blockingE
 	return d
 }
 
-// killedExport starts an export as a process and kills it when it asks for the page behind so many.
+// killedExport starts `mayfly export` with args as a process, and kills it when it requests the next page
+// after the given number of pages.
 func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
 	t.Helper()
 	d := newBlockingExportProxy(t, b, pages)
@@ -57,7 +58,8 @@ func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
 	_ = proc.Wait() // it was killed
 }
 
-// many fills a container with documents that are old.
+// many imports the given number of documents into a container of the database db. Their _ts values are in
+// November 2023.
 func many(t *testing.T, b *testServer, container string, documents int) {
 	t.Helper()
 	var in strings.Builder
@@ -80,8 +82,8 @@ func read(t *testing.T, path string) []byte {
 	return data
 }
 
-// TestKilledExport: an export that is killed goes on where it was, and what it writes is what one writes that
-// was not. The server may have been started anew meanwhile.
+// TestKilledExport checks that a killed export that is continued writes the same file as an export without
+// interruption, even if the server was restarted in between.
 func TestKilledExport(t *testing.T) {
 	t.Parallel()
 	dir, data := t.TempDir(), t.TempDir()
@@ -120,7 +122,8 @@ func TestKilledExport(t *testing.T) {
 	}
 }
 
-// TestContinuedExport: what cannot go on says so; what has ended is not written again.
+// TestContinuedExport checks `mayfly export --continue`: it completes an interrupted export of several
+// containers, and fails with the reason if the partial file was truncated or belongs to another container.
 func TestContinuedExport(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -163,7 +166,8 @@ func TestContinuedExport(t *testing.T) {
 	}
 }
 
-// TestExportAfterImport: import brings back what export has written, to the byte.
+// TestExportAfterImport checks that the documents of an export, imported into another server and exported
+// again, are the same byte for byte.
 func TestExportAfterImport(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "3")

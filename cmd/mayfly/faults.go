@@ -28,7 +28,8 @@ func faultsCommand() *cobra.Command {
 	}, faultsListCommand(), faultsAddCommand(), faultsDeleteCommand(), faultsClearCommand())
 }
 
-// faultsCall returns a command that shows or changes the fault rules of a server.
+// faultsCall completes the command cmd about the fault rules of a server, which make operations fail: it
+// adds the flags for the server and --json, and makes the command run do.
 func faultsCall(c *cli.ServerCall, cmd *cobra.Command,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	flags := cmd.Flags()
@@ -148,7 +149,7 @@ func faultsClearCommand() *cobra.Command {
 		})
 }
 
-// printFaults prints faults as text.
+// printFaults prints the fault rules of a server, which make operations fail, as text.
 func printFaults(out io.Writer, list []laboratory.Fault) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tfault\toperations\tof\tshare\twhen\tuntil\tseen\thits\tended")

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestFirstFormat: a folder of format 1, whose writes each have an LSN of their own, is read as it is by
-// check and brought up to date by serve. It has a third container with a log of expiries, and no messages.
+// TestFirstFormat checks a data folder of format 1, the oldest one: `mayfly check` reads it without
+// changing it, and `mayfly serve` upgrades it and serves all its data. In this format each write has an
+// LSN of its own.
 func TestFirstFormat(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, "format-1")
@@ -38,8 +39,8 @@ func TestFirstFormat(t *testing.T) {
 	checked(t, dir+"/snapshots/before-format-3", counts, "format 1")
 }
 
-// histories reads the change feeds and the log of expiries, from the beginning and from LSNs that the earlier
-// program has given.
+// histories checks the change feeds and the log of expiries of the folder, read from the beginning and
+// from LSNs that the earlier version of Mayfly has issued.
 func (f *oldFormatServer) histories() {
 	f.t.Helper()
 	changes := func(coll, mode, etag string) (n int) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// TestOlderFormat: every command that opens a folder of a format from which no step leads says what can be
-// done with it, and leaves it as it is.
+// TestOlderFormat checks that each command that opens a data folder refuses one whose format is too old to
+// be upgraded, says what can be done, and does not change it.
 func TestOlderFormat(t *testing.T) {
 	t.Parallel()
 	dir := used(t)

@@ -16,17 +16,17 @@ import (
 	"testing"
 )
 
-// formerFolders are data folders that earlier programs have written: two containers, one of them with an
-// index of vectors, times to live, scripts, a user, messages in queues and behind a topic, and a snapshot
-// from before the last document and the last message. The clock of all of them stands still.
+// formerFolders maps archives of data folders, written by earlier versions of Mayfly, to their format
+// numbers. Each has two containers, one with a vector index, times to live, scripts, a user, messages in
+// queues and a topic, and a snapshot. Its virtual clock is frozen.
 var formerFolders = map[string]int{ // the file -> its format
 	"format-2":       2,
 	"format-3-first": 3,
 	"format-3-later": 3,
 }
 
-// TestFormerFolders: a folder of an earlier program is read as it is by check, brought up to date by serve,
-// and has everything that was written.
+// TestFormerFolders checks data folders written by earlier versions of Mayfly: `mayfly check` reads each
+// without changing it, and `mayfly serve` upgrades it and serves all its data.
 func TestFormerFolders(t *testing.T) {
 	for name, format := range formerFolders {
 		t.Run(name, func(t *testing.T) {
@@ -60,8 +60,9 @@ func TestFormerFolders(t *testing.T) {
 	}
 }
 
-// forkFormer: the snapshot that an upgrade leaves holds the data in their former format, which check reads,
-// and a fork of it is a folder of the present one.
+// forkFormer checks the snapshot that an upgrade takes of the former data of dir: check reads it in its
+// former format, and a fork of it is a data folder of the current format. before has the files of dir
+// before the upgrade.
 func forkFormer(t *testing.T, dir string, before map[string]string) {
 	t.Helper()
 	kept := filepath.Join(dir, "snapshots", "before-format-3")
@@ -91,7 +92,8 @@ func checked(t *testing.T, dir string, wants ...string) {
 	}
 }
 
-// oldFormatServer is a server over a folder of an earlier program.
+// oldFormatServer is a server on a data folder that an earlier version of Mayfly has written, with methods
+// that check its data.
 type oldFormatServer struct {
 	*testServer
 	t   *testing.T
@@ -104,7 +106,8 @@ func serveFormer(t *testing.T, dir string) *oldFormatServer {
 	return &oldFormatServer{b, t, busPorts(t, b)[0]}
 }
 
-// documents reads all documents in every way that has keys of its own.
+// documents checks the documents of the folder through point reads and queries that use each kind of key
+// and index. last is the id of the newest document, or "" if it must not exist.
 func (f *oldFormatServer) documents(last string) {
 	f.t.Helper()
 	count := 19
@@ -144,8 +147,8 @@ func (f *oldFormatServer) documents(last string) {
 	}
 }
 
-// expiry: items and messages with a time to live of their own and those that inherit a default expire when
-// they must; an item that never expires stays, and a scheduled message appears.
+// expiry advances the clock and checks that items and messages of the folder expire at the right time, by
+// their own or the default time to live, and that a scheduled message appears.
 func (f *oldFormatServer) expiry() {
 	f.t.Helper()
 	f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/3", "", "x-ms-documentdb-partitionkey", `["ben"]`)
@@ -161,7 +164,8 @@ func (f *oldFormatServer) expiry() {
 	f.received("orders", "later")
 }
 
-// messages receives what there is in each entity.
+// messages receives the messages of all queues and subscriptions of the folder and checks that they are
+// the expected ones.
 func (f *oldFormatServer) messages() {
 	f.t.Helper()
 	for from, want := range map[string][]string{
@@ -174,7 +178,8 @@ func (f *oldFormatServer) messages() {
 	}
 }
 
-// received takes all that an entity has, and fails the test unless it is this.
+// received receives all messages of the entity at the path from, and fails the test unless their bodies
+// are want.
 func (f *oldFormatServer) received(from string, want ...string) {
 	f.t.Helper()
 	if got := f.receive(from, len(want)+1); !slices.Equal(got, want) {
@@ -182,7 +187,7 @@ func (f *oldFormatServer) received(from string, want ...string) {
 	}
 }
 
-// receive takes up to n messages.
+// receive receives and deletes up to n messages of the entity at the path from, and returns their bodies.
 func (f *oldFormatServer) receive(from string, n int) (bodies []string) {
 	f.t.Helper()
 	for range n {
@@ -205,7 +210,8 @@ func (f *oldFormatServer) receive(from string, n int) (bodies []string) {
 	return bodies
 }
 
-// query returns the rows of a query.
+// query runs a query on partition range 0 of a container of the database shop, and returns its rows as a
+// JSON array.
 func (f *oldFormatServer) query(coll, text string) string {
 	f.t.Helper()
 	body, err := json.Marshal(map[string]string{"query": text})
@@ -235,7 +241,7 @@ func (f *oldFormatServer) snapshots() (names []string) {
 	return names
 }
 
-// unpack makes a data folder of an archive.
+// unpack extracts the data folder in the archive of that name in testdata/formats and returns its path.
 func unpack(t *testing.T, name string) string {
 	t.Helper()
 	packed, err := os.Open(filepath.Join("testdata", "formats", name+".tar.gz"))

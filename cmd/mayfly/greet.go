@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// authority returns host:port for a client on this machine.
+// authority returns host:port, the address at which clients on this machine reach the server. The host is
+// localhost if the server listens on all addresses or on a loopback address.
 func (s *serveCommandRun) authority(port int) string {
 	host := s.flags.host
 	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {

@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// healthTimeout limits the whole check: a server that takes longer is not ready.
+// healthTimeout is the time limit of `mayfly health`: a server that does not answer within it counts as
+// not ready.
 const healthTimeout = 5 * time.Second
 
 func healthCommand() *cobra.Command {

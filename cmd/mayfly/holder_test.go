@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestHolder: the process that has locked a file is found among all locks.
+// TestHolder checks that holderOf finds the process that has locked a file in a list in the format of
+// /proc/locks.
 func TestHolder(t *testing.T) {
 	t.Parallel()
 	const locks = "1: POSIX  ADVISORY  WRITE 4711 08:01:131073 0 EOF\n" +

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestWaitingForInput: a command that waits for its input ends when it is told to.
+// TestWaitingForInput checks that a command that waits for standard input ends when its context is
+// canceled.
 func TestWaitingForInput(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -41,7 +42,7 @@ func TestWaitingForInput(t *testing.T) {
 	}
 }
 
-// notifyingReader reports when it is read the first time.
+// notifyingReader is a reader that closes a channel when it is first read.
 type notifyingReader struct {
 	io.Reader
 	asked chan struct{}

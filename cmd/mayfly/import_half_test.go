@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestHalfOfASeed: an import that has ended among the definitions goes on with --continue: what it has made
-// itself is none of what the server has another way.
+// TestHalfOfASeed checks that an import that failed while it created the containers of a seed can be
+// continued with --continue. What it has created itself does not count as a conflict with the server's
+// definitions.
 func TestHalfOfASeed(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -35,7 +36,8 @@ func TestHalfOfASeed(t *testing.T) {
 	}
 }
 
-// TestImportsTogether: two imports of one store at once make one store.
+// TestImportsTogether checks that several concurrent imports of the same seed into one server succeed and
+// leave the same data as one import.
 func TestImportsTogether(t *testing.T) {
 	t.Parallel()
 	source := stocked(t, 700)
@@ -66,7 +68,7 @@ func TestImportsTogether(t *testing.T) {
 	}
 }
 
-// sorted are the lines of a text in their order.
+// sorted returns the lines of text in sorted order.
 func sorted(text []byte) []byte {
 	lines := bytes.Split(text, []byte("\n"))
 	slices.SortFunc(lines, bytes.Compare)

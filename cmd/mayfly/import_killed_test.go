@@ -16,8 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// blockingImportProxy stands before a server, which may be another one later, and lets so many requests with
-// documents pass. The next one waits until it is opened, and fails then.
+// blockingImportProxy is an HTTP proxy in front of a server, which can be replaced by another one. It lets
+// a given number of requests with documents pass. The next one waits until the channel open is closed, and
+// then fails.
 type blockingImportProxy struct {
 	*httptest.Server
 	host    atomic.Pointer[string]
@@ -51,7 +52,8 @@ func newBlockingImportProxy(t *testing.T, b *testServer, left int64) *blockingIm
 	return v
 }
 
-// pass passes a request on.
+// pass forwards a request with the given body to the server and copies the response. It aborts the
+// connection if the server does not answer.
 func (v *blockingImportProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	req := r.Clone(r.Context())
 	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", *v.host.Load()
@@ -70,8 +72,8 @@ func (v *blockingImportProxy) pass(w http.ResponseWriter, r *http.Request, body 
 	_, _ = w.Write(answer) // the client may be gone
 }
 
-// TestKilledStoreImport kills imports of a store again and again; the last one goes on to the end. Nothing is
-// lost, and nothing is there twice.
+// TestKilledStoreImport kills an import of a whole store several times and continues it. In the end every
+// document is there exactly once.
 func TestKilledStoreImport(t *testing.T) {
 	t.Parallel()
 	source := stocked(t, 900)
@@ -112,8 +114,8 @@ func TestKilledStoreImport(t *testing.T) {
 	}
 }
 
-// TestImportIntoADyingServer: the server is killed in the middle. One that has the data goes on with
-// --continue; one that has lost them gets all of them again.
+// TestImportIntoADyingServer kills the server in the middle of an import. After a restart with the data,
+// the import continues with --continue; on a server that has lost them, it starts from the beginning.
 func TestImportIntoADyingServer(t *testing.T) {
 	t.Parallel()
 	source := boot(t, "--memory")
@@ -153,8 +155,9 @@ func TestImportIntoADyingServer(t *testing.T) {
 	}
 }
 
-// TestKilledStoreExport kills exports of a store in the middle: until one has come to its end there is no
-// seed, and then it has all.
+// TestKilledStoreExport kills an export of a whole store several times and continues it. Until it is
+// complete, its folder cannot be imported as a seed; then the folder equals that of an uninterrupted
+// export.
 func TestKilledStoreExport(t *testing.T) {
 	t.Parallel()
 	b := stocked(t, 3500)

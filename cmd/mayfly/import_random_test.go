@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// TestRandomStores: stores with random containers and documents come through an export and an import.
+// TestRandomStores checks that stores with random containers and documents are unchanged by an export and
+// an import into another server.
 func TestRandomStores(t *testing.T) {
 	t.Parallel()
 	first := metamorphic.FirstSeed()
@@ -33,7 +34,8 @@ func TestRandomStores(t *testing.T) {
 	}
 }
 
-// randomSeed is a seed, as JSON, which YAML is, too.
+// randomSeed returns a seed file with random databases, containers and documents, as JSON, which is valid
+// YAML too.
 func randomSeed(r *rand.Rand) string {
 	list := func(most int, one func(n int) any) []any {
 		out := []any{}
@@ -78,7 +80,7 @@ func randomSeed(r *rand.Rand) string {
 	return string(text)
 }
 
-// randomID is a text that can be a part of an id.
+// randomID returns a random text whose characters are all allowed in an id.
 func randomID(r *rand.Rand) string {
 	return strings.Map(func(letter rune) rune {
 		if strings.ContainsRune("/\\?#\x00\n\r\t", letter) {
@@ -88,7 +90,8 @@ func randomID(r *rand.Rand) string {
 	}, randomText(r, 8))
 }
 
-// randomText is a text of letters of all kinds, those among them that files and folders make trouble with.
+// randomText returns a random text of fewer than most+2 characters, among them characters that are special
+// in file names.
 func randomText(r *rand.Rand, most int) string {
 	letters := []rune("aZ09 .,:;'\"%*|<>&=+-_~^$()[]{}éßЖ中😀\u2028\u00A0")
 	text := []rune{'x'}
@@ -98,7 +101,8 @@ func randomText(r *rand.Rand, most int) string {
 	return string(append(text, 'x'))
 }
 
-// randomValue is a JSON value, less deep the greater depth is.
+// randomValue returns a random JSON value. depth is the nesting depth of the value itself: beyond 8 only
+// values without members are generated.
 func randomValue(r *rand.Rand, depth int) any {
 	edges := []string{"1e308", "-1.7976931348623157e308", "5e-324", "9007199254740992", "9007199254740993",
 		"-0", "-0.0", "0.1", "1E+2", "123456789012345678901234567890", "-9223372036854775808", "1.0"}

@@ -20,7 +20,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// crowded is a server that stands before another, and says to a quarter of what comes that it is busy.
+// crowded starts an HTTP proxy in front of the server at host that refuses a random quarter of the
+// requests with status 429. It returns the address of the proxy and the number of requests refused so far.
 func crowded(t *testing.T, host string, seed uint64) (address string, refused *int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -51,8 +52,8 @@ func crowded(t *testing.T, host string, seed uint64) (address string, refused *i
 	return front.URL, refused
 }
 
-// TestImportsWithManyRequests: whatever is under way together, and however often the server has no room, of
-// two documents of one id the later one stays.
+// TestImportsWithManyRequests checks that, if a file contains several documents with the same id, the last
+// one is stored, even with many concurrent requests and a server that refuses some of them with 429.
 func TestImportsWithManyRequests(t *testing.T) {
 	t.Parallel()
 	seed := metamorphic.FirstSeed()
@@ -122,7 +123,8 @@ func TestImportsWithManyRequests(t *testing.T) {
 	}
 }
 
-// TestImportIntoABusyServer ends after some tries, and says where.
+// TestImportIntoABusyServer checks that an import gives up after 12 tries if the server answers 429 each
+// time, with an error that names the line in the file.
 func TestImportIntoABusyServer(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -144,8 +146,8 @@ func TestImportIntoABusyServer(t *testing.T) {
 	}
 }
 
-// TestImportIntoAFullDisk ends at the first document that finds no room, with the exit code of a full disk,
-// and goes on there later.
+// TestImportIntoAFullDisk checks that an import ends at the first document for which the server's disk is
+// full, with the exit code of a full disk, and can be continued later.
 func TestImportIntoAFullDisk(t *testing.T) {
 	t.Parallel()
 	room, requests := 150, 0
@@ -186,8 +188,8 @@ func TestImportIntoAFullDisk(t *testing.T) {
 	}
 }
 
-// TestImportGoesOnOrNot: where a server does not tell which container it has, an import that was to go on
-// ends, and what it has noted stays. It would begin anew.
+// TestImportGoesOnOrNot checks that a continued import fails if the server does not say whether the
+// container is still the same one, and that its progress file is kept.
 func TestImportGoesOnOrNot(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -204,8 +206,8 @@ func TestImportGoesOnOrNot(t *testing.T) {
 	}
 }
 
-// noteOfImport leaves beside the file at path what an import into db/c that has stopped after some documents
-// leaves, and returns that.
+// noteOfImport writes the progress file of an interrupted import of the file at path into db/c, as if the
+// given number of documents had been imported, and returns its content. identity identifies the container.
 func noteOfImport(t *testing.T, path, url, identity string, size, documents int) string {
 	t.Helper()
 	note := fmt.Sprintf(`{"url":%q,"container":"db/c","identity":%q,"size":%d,"documents":%[4]d,"sent":%[4]d,`+
@@ -216,8 +218,8 @@ func noteOfImport(t *testing.T, path, url, identity string, size, documents int)
 	return note
 }
 
-// TestImportIntoAnother: --continue takes up an import into the container that has its documents, and begins
-// anew where that is another one of the same name.
+// TestImportIntoAnother checks that --continue continues an import only if the container is the one that
+// the import began with. For another container of the same name the import starts from the beginning.
 func TestImportIntoAnother(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -13,10 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// everything is a seed with each member that there is.
+// everything is the path of a seed file that uses every member of the format.
 const everything = "../../internal/seed/testdata/everything.yaml"
 
-// run runs a command against a server, which must do it.
+// run runs a command of mayfly against the server, returns its standard output and standard error, and
+// fails the test if the command fails.
 func (b *testServer) run(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	code, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
@@ -26,7 +27,8 @@ func (b *testServer) run(t *testing.T, args ...string) (out, errs string) {
 	return out, errs
 }
 
-// refuses runs a command against a server, which must fail with this code and a text.
+// refuses runs a command of mayfly against the server and fails the test unless the command ends with this
+// exit code and an error that contains text.
 func (b *testServer) refuses(t *testing.T, code int, text string, args ...string) {
 	t.Helper()
 	got, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
@@ -35,7 +37,8 @@ func (b *testServer) refuses(t *testing.T, code int, text string, args ...string
 	}
 }
 
-// stocked is a server that has everything, and so many documents in a container of its own.
+// stocked returns a server with the content of the seed everything, and with the given number of documents
+// in the container db/c.
 func stocked(t *testing.T, documents int) *testServer {
 	t.Helper()
 	b := boot(t, "--memory")
@@ -45,7 +48,7 @@ func stocked(t *testing.T, documents int) *testServer {
 	return b
 }
 
-// exported is the export of all that a server has.
+// exported exports all data of the server to a new folder and returns its path.
 func (b *testServer) exported(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "export")
@@ -53,7 +56,8 @@ func (b *testServer) exported(t *testing.T) string {
 	return dir
 }
 
-// sameFolders holds two folders to the same files, byte for byte.
+// sameFolders fails the test unless the two folders have the same files with the same bytes. It returns
+// the number of files.
 func sameFolders(t *testing.T, want, got string) (files int) {
 	t.Helper()
 	texts := map[string]map[string]string{}
@@ -80,8 +84,9 @@ func sameFolders(t *testing.T, want, got string) (files int) {
 	return len(texts[want])
 }
 
-// TestWholeStore: what is exported, imported into another server and exported again is the same, byte for
-// byte: definitions, policies, settings, scripts, users, throughput, queues and documents.
+// TestWholeStore exports a whole store, imports it into another server and exports it again. The two
+// exports are the same byte for byte: definitions, policies, settings, scripts, users, throughput, queues
+// and documents.
 func TestWholeStore(t *testing.T) {
 	t.Parallel()
 	one, two := stocked(t, 1200), boot(t, "--memory")
@@ -145,7 +150,8 @@ uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}
 	}
 }
 
-// TestExportStaysInside: no server writes outside of the folder of an export.
+// TestExportStaysInside checks that `mayfly export` writes no file outside of its folder, even if a
+// malicious server returns paths with "..".
 func TestExportStaysInside(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{`{"files":{"../x/db.json":"{}"},"folders":[]}`,
@@ -165,7 +171,8 @@ func TestExportStaysInside(t *testing.T) {
 	}
 }
 
-// TestImportTellsDigitsApart: a document with another number beyond 2^53 is another one.
+// TestImportTellsDigitsApart checks that an import compares numbers exactly: documents with different
+// integers beyond 2^53 differ, although the integers are equal as float64.
 func TestImportTellsDigitsApart(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -177,8 +184,9 @@ documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
 		file(t, "seed.yaml", strings.Replace(text, "40993", "40992", 1)))
 }
 
-// TestExportFromTheFuture: where the clock was moved, the export tells to where, and a server with a clock
-// that can be moved starts with it.
+// TestExportFromTheFuture checks an export of a server whose virtual clock is ahead: export prints the
+// time of the clock, a server with a virtual clock can start from the export, and an import needs the
+// clock to be moved first.
 func TestExportFromTheFuture(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
@@ -204,7 +212,8 @@ func TestExportFromTheFuture(t *testing.T) {
 	sameFolders(t, dir, other.exported(t))
 }
 
-// TestExportTellsWhatIsLost: messages, and members that an import reads as something else.
+// TestExportTellsWhatIsLost checks that an export warns of what it does not contain or an import would
+// misread: messages, snapshots, fault rules, and items with a member _mayfly.
 func TestExportTellsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -223,7 +232,8 @@ func TestExportTellsWhatIsLost(t *testing.T) {
 	}
 }
 
-// TestImportOfWrongFolders: what is no seed, or a half one, is told of, and nothing comes in.
+// TestImportOfWrongFolders checks that an import of a folder that is not a seed, or is incomplete or
+// invalid, fails with the reason and stores nothing.
 func TestImportOfWrongFolders(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -279,7 +289,8 @@ func TestImportOfWrongFolders(t *testing.T) {
 	b.refuses(t, exitUsage, "--continue goes on", "export", "--to", broken(seed.UnfinishedMarker, ""))
 }
 
-// TestLargeDefinitions: what defines things may be many times as large as a document.
+// TestLargeDefinitions checks that the definitions in a seed, here stored procedures, can be much larger
+// than the maximum size of a document.
 func TestLargeDefinitions(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// file writes a file of a test and returns its path.
+// file writes text to a new file with the given name in a temporary folder, and returns its path.
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -20,8 +20,8 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// moreThanProgress reports whether there is more in errs than the progress of an import, which a busy machine
-// prints.
+// moreThanProgress reports whether errs, the standard error of an import, contains a line that is not a
+// progress line. Slow imports print progress lines.
 func moreThanProgress(errs string) bool {
 	for line := range strings.Lines(errs) {
 		if !strings.HasPrefix(line, "importing: ") {
@@ -163,7 +163,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestSeedIsStrict: what is wrong with a seed is told with its file and line, and nothing is brought in.
+// TestSeedIsStrict checks that an error in a seed is reported with file and line, and that nothing of the
+// seed is imported.
 func TestSeedIsStrict(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ old, new, where, what string }{

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// fed runs a command whose standard input is a text.
+// fed runs a command of mayfly against the server with input as its standard input, and returns its
+// standard output.
 func (b *testServer) fed(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -19,7 +20,8 @@ func (b *testServer) fed(t *testing.T, input string, args ...string) string {
 	return out.String()
 }
 
-// TestStandardInput: for - a query and the text of a message are read from the standard input.
+// TestStandardInput checks that commands read a query or the text of a message from the standard input if
+// the argument is "-".
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -40,7 +42,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// TestWrongServers: an address at which something else answers, or in another way, is told with a way out.
+// TestWrongServers checks the error messages of commands whose --url is not that of a usable Mayfly server
+// (wrong scheme, another program, wrong key): each says what to do.
 func TestWrongServers(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What asks a running server about expiry, at a moment of its virtual clock.
+// TestLaboratoryCommands checks the commands that ask a running server about expiry, such as expiry and
+// forecast, with a frozen virtual clock.
 func TestLaboratoryCommands(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// The number of log lines is limited, since it depends on what clients do. A client in a loop, or a full
-// disk while a thousand clients write, must not fill a disk with log lines in minutes, or make each request
-// wait for a slow terminal.
+// Limits of the number of log lines per second. Without them a client in a loop, or a full disk while a
+// thousand clients write, could fill a disk with log lines in minutes, or make each request wait for a
+// slow terminal.
 const (
 	// maxDebugLines is the maximum number of lines a second below level info.
 	maxDebugLines = 1000
@@ -81,7 +81,8 @@ func (b *rateLimitedHandler) WithGroup(name string) slog.Handler {
 	return &rateLimitedHandler{b.Handler.WithGroup(name), b.lines}
 }
 
-// lineRateLimiter counts the lines of one second.
+// lineRateLimiter limits the number of log lines in each second. It counts the lines that were written,
+// and those that were dropped.
 type lineRateLimiter struct {
 	mu     sync.Mutex
 	second int64

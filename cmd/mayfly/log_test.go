@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestDebugLogIsBounded: so many lines a second, whatever comes; the rest is counted, and takes nothing from
-// what is no debugging.
+// TestDebugLogIsBounded checks that at most maxDebugLines debug lines are logged in a second, that the
+// dropped ones are counted in the log, and that lines of higher levels are not affected.
 func TestDebugLogIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {
@@ -39,8 +39,8 @@ func TestDebugLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestLogIsBounded: of one message there are so many lines a second, and of all. Another message is told
-// beside a storm, and the storm when it is over.
+// TestLogIsBounded checks that lines from level info on are limited to maxSameLines a second with the same
+// message and maxLines in all, and that the dropped ones are counted in the log.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -37,11 +37,12 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsContextKey is the key under which the context of signalled holds the channel of signals.
+// signalsContextKey is the type of the context key for the channel of signals, which signalled stores in
+// its context.
 type signalsContextKey struct{}
 
-// withoutSignals stops the handling of signals that signalled has set up, for a command that handles Ctrl-C
-// itself.
+// withoutSignals stops the handling of signals that signalled has set up, for a command that handles
+// Ctrl-C itself. It returns a context that signals do not cancel.
 func withoutSignals(ctx context.Context) context.Context {
 	if signals, ok := ctx.Value(signalsContextKey{}).(chan os.Signal); ok {
 		signal.Stop(signals)
@@ -90,7 +91,8 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// group puts commands under a title of the help.
+// group assigns commands to the group with that title in the list of commands of the help, and returns
+// them.
 func group(title string, cmds ...*cobra.Command) []*cobra.Command {
 	for _, cmd := range cmds {
 		cmd.GroupID = title

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMan: each command has a page, with what it does and its flags, and two runs write the same.
+// TestMan checks that `mayfly man` writes a manual page for each command with its description and flags,
+// and writes the same pages each time.
 func TestMan(t *testing.T) {
 	t.Parallel()
 	one, two := t.TempDir(), t.TempDir()

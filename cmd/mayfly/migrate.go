@@ -151,7 +151,8 @@ func (m *migration) move(ctx context.Context, o migrate.Options) error {
 	return cli.PrintResult(m.out, m.json, text, r)
 }
 
-// openMigrating opens the engine of the data folder for `serve --migrate-to`.
+// openMigrating opens an engine for `serve --migrate-to`. It uses the data in the folder of --data and,
+// while the server runs, copies them to the target of --migrate-to.
 func (s *serveCommandRun) openMigrating(ctx context.Context) (engine.Engine, error) {
 	to := dataLocation(s.flags.migrateTo)
 	name, err := to.name()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMigrateFolder moves a folder to another one while a server uses it, back again without a server, and
-// tries what is refused.
+// TestMigrateFolder migrates a data folder to another folder while a server uses it, and from there to a
+// third one without a server. It checks that invalid migrations are refused.
 func TestMigrateFolder(t *testing.T) {
 	t.Parallel()
 	a, b := t.TempDir()+"/a", t.TempDir()+"/b"

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestPlainErrors: what a person has got wrong is told on one line, in a person's words.
+// TestPlainErrors checks that each mistake on the command line is reported in one comprehensible line,
+// with the right exit code.
 func TestPlainErrors(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,7 +77,8 @@ func TestPlainErrors(t *testing.T) {
 	}
 }
 
-// TestHelp: the list of commands says what belongs together, and none is left out.
+// TestHelp checks that the help of mayfly lists all commands under titles, none of them as "Additional
+// Commands".
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	code, out, errs := mayfly(t)
@@ -98,7 +100,7 @@ func TestVersionFlag(t *testing.T) {
 	}
 }
 
-// TestEveryCommandHasJSON: a program may ask any command that prints a result for JSON.
+// TestEveryCommandHasJSON checks that every command that prints a result has the flag --json.
 func TestEveryCommandHasJSON(t *testing.T) {
 	t.Parallel()
 	var look func(*cobra.Command)
@@ -116,7 +118,7 @@ func TestEveryCommandHasJSON(t *testing.T) {
 	look(rootCommand())
 }
 
-// TestJSON: what people read as a table, programs read as JSON.
+// TestJSON checks the JSON that commands print with --json.
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
@@ -166,7 +168,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONOfFailures: what a command has found is told as JSON where it fails for that, too.
+// TestJSONOfFailures checks that commands with --json print their result as JSON even if they fail because
+// of it, for example an import with refused documents.
 func TestJSONOfFailures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestPackagesSetFlags: each variable in the image, in the compose file and in the service's settings is one
-// that a server takes. `MAYFLY_VERSION` chooses the image itself.
+// TestPackagesSetFlags checks that each environment variable in the Dockerfile, the compose file and the
+// settings of the Linux service is one that `mayfly serve` reads. An exception is MAYFLY_VERSION, which
+// chooses the image.
 func TestPackagesSetFlags(t *testing.T) {
 	t.Parallel()
 	var f serveFlags

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// TestHealthPort: the port for probes answers before the data are open, is ready while requests are served,
-// and is not while they are drained.
+// TestHealthPort checks the port for health probes: it reports "ready" while the server serves requests,
+// and "not ready" while the server waits for running requests at its end.
 func TestHealthPort(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--health-port", "0")
@@ -80,8 +80,8 @@ func TestHealthPort(t *testing.T) {
 	}
 }
 
-// TestHealthPortWhileOpening: as long as the server opens its data and applies its seed it is alive and not
-// ready.
+// TestHealthPortWhileOpening checks that health probes report a server as alive but not ready until it
+// serves requests.
 func TestHealthPortWhileOpening(t *testing.T) {
 	t.Parallel()
 	flags, err := parse([]string{"--memory", "--port", "0", "--health-port", "0"}, nil)
@@ -106,7 +106,8 @@ func TestHealthPortWhileOpening(t *testing.T) {
 	}
 }
 
-// TestHealthPortTaken: a port that another program has costs a warning, not the start.
+// TestHealthPortTaken checks that the server starts with a warning if the port for health probes is in
+// use.
 func TestHealthPortTaken(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

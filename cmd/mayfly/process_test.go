@@ -16,7 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// halfway sends a create of which the last byte is missing, so that it is under way until finish.
+// halfway sends a request that creates a document, but not the last byte of its body. The returned
+// function sends this byte and returns the status of the response.
 func halfway(t *testing.T, b *testServer) (finish func() (int, error)) {
 	t.Helper()
 	conn, err := net.Dial("tcp", b.host)
@@ -54,7 +55,7 @@ func halfway(t *testing.T, b *testServer) (finish func() (int, error)) {
 	}
 }
 
-// terminate sends SIGTERM and waits until the server takes no more connections.
+// terminate sends SIGTERM to the server's process and waits until it accepts no more connections.
 func (b *testServer) terminate(t *testing.T) {
 	t.Helper()
 	if err := b.proc.Process.Signal(syscall.SIGTERM); err != nil {
@@ -69,7 +70,8 @@ func (b *testServer) terminate(t *testing.T) {
 	}
 }
 
-// TestDrain: a request that is under way when the signal comes is answered, and what it did is kept.
+// TestDrain checks that a request that is running when the server gets SIGTERM is answered, and that its
+// write is stored.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -87,7 +89,8 @@ func TestDrain(t *testing.T) {
 	b.must(t, 200, "GET", "/dbs/db/colls/c/docs/late", "", "x-ms-documentdb-partitionkey", `["a"]`)
 }
 
-// TestSecondSignal: who cannot wait for the drain sends the signal again.
+// TestSecondSignal checks that a second SIGTERM ends the server at once, although a request is still
+// running.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	b := spawn(t, "--memory")
@@ -103,7 +106,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses: the second process on a folder is refused, and the first goes on.
+// TestTwoProcesses checks that a second server on the same data folder is refused with the id of the first
+// process, and that the first server continues.
 func TestTwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
@@ -118,7 +122,8 @@ func TestTwoProcesses(t *testing.T) {
 	b.makeContainer(t)
 }
 
-// TestKill: a process that is killed leaves a folder that the next one opens, and check finds nothing.
+// TestKill checks that the data folder of a killed server has no violations and can be opened again with
+// all data.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

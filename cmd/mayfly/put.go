@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// putCall stores one document.
+// putCall is one run of `mayfly put`, which stores one document: the values of its flags.
 type putCall struct {
 	cli.ServerCall
 	create, replace bool
@@ -77,8 +77,8 @@ func putCommand() *cobra.Command {
 	return cmd
 }
 
-// hintMissing warns that a stored document has no value for the partition key. Cosmos DB stores such a
-// document under the partition key value undefined.
+// hintMissing prints a hint if the stored document has no value for the partition key of the container.
+// Cosmos DB stores such a document under the partition key value undefined.
 func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
 	if missing := definition.MissingPaths(document); len(missing) > 0 {
 		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+

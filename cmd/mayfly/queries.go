@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// Paths of the saved queries of a container.
+// The URL paths of the saved queries of a container.
 const (
 	queriesPath    = "_mayfly/dbs/{db}/colls/{coll}/queries"
 	savedQueryPath = queriesPath + "/{id}"
@@ -96,7 +96,8 @@ func queriesRunCommand() *cobra.Command {
 	return cmd
 }
 
-// savedParams returns the parameters of a saved query, except those that are given, in the form of --param.
+// savedParams returns the parameters stored with a saved query as values for --param (name=value), except
+// those whose names occur in given, the values of --param from the user.
 func savedParams(q laboratory.SavedQuery, given []string) (list []string) {
 	for _, p := range q.Parameters {
 		replaced := slices.ContainsFunc(given, func(one string) bool {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestQueriesCommand: a query is saved with its parameters, listed, run with other values and deleted.
+// TestQueriesCommand checks `mayfly queries`: a query is saved with its parameters, listed, run with other
+// parameter values, and deleted.
 func TestQueriesCommand(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

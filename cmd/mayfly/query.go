@@ -166,7 +166,8 @@ func (c *queryCall) pages(ctx context.Context, text, continuation string, most i
 // errStopPaging is returned by a function that receives pages, to stop reading. It is not a failure.
 var errStopPaging = errors.New("enough")
 
-// parameters returns the parameters of --param. The @ before a name may be omitted.
+// parameters returns the query parameters given by --param, in the form of Cosmos DB's requests. A value
+// that is not JSON is a string. The @ before a name may be omitted.
 func (c *queryCall) parameters() []map[string]any {
 	list := []map[string]any{}
 	for _, p := range c.params {

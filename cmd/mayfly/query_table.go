@@ -65,7 +65,7 @@ func (t *tableWriter) end() error {
 	return err
 }
 
-// newTableWriter returns a writer of the rows of a query.
+// newTableWriter returns a writer that prints the rows of the query text as a table on out.
 func newTableWriter(text string, out io.Writer) *tableWriter {
 	return &tableWriter{out: out, list: query.Columns(text)}
 }

@@ -40,7 +40,8 @@ func queueCommand() *cobra.Command {
 		queueQueryCommand())
 }
 
-// queueCall returns a command about one queue, topic or subscription, which is the command's first argument.
+// queueCall returns a command with the given usage and short help, whose first argument is the path of a
+// queue, topic or subscription. It has the flags for the server and --json, and runs do.
 func queueCall(c *cli.ServerCall, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")
@@ -56,7 +57,8 @@ func queueCall(c *cli.ServerCall, use, short string,
 	return cmd
 }
 
-// sendAndPrint sends a request and prints the answer.
+// sendAndPrint sends a request with the body question (nil: none) to the server and prints the response:
+// with print, or as JSON if --json is set.
 func sendAndPrint[T any](cmd *cobra.Command, c *cli.ServerCall, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, path, question)
@@ -203,7 +205,7 @@ func queuePeekCommand(name, short string, dead bool) *cobra.Command {
 	return cmd
 }
 
-// printMessages prints a line for each message.
+// printMessages prints the messages of a response, one per line.
 func printMessages(out io.Writer, list laboratory.Messages) error {
 	var w textTable
 	w.add("number", "id", "state", "deliveries", "expires", "body", "properties")

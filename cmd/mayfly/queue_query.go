@@ -38,7 +38,7 @@ func queueQueryCommand() *cobra.Command {
 	return cmd
 }
 
-// printRows prints a line for each row, or an array of them.
+// printRows prints each row of a query on its own line, or all rows as one JSON array if asJSON is set.
 func printRows(out io.Writer, asJSON bool, rows []json.RawMessage) error {
 	if asJSON {
 		text, err := json.Marshal(rows)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestSeedWithQueues: a folder of seeds can have entities beside documents.
+// TestSeedWithQueues checks that a folder of seed files can define Service Bus entities, in the emulator's
+// format, beside databases.
 func TestSeedWithQueues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -33,7 +34,8 @@ func TestSeedWithQueues(t *testing.T) {
 	}
 }
 
-// TestQueueCommands goes through the life of some messages by commands alone.
+// TestQueueCommands creates entities and sends, receives and settles messages with the commands below
+// `mayfly queue` only.
 func TestQueueCommands(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mortals boots a server with a virtual clock and a container with a log of expiries, in which n items live
-// for a second.
+// mortals starts a server with a virtual clock and a container that records expiry events, with n items
+// that have expired but are not purged, since the reaper is paused. run runs a command on that container.
 func mortals(t *testing.T, n int) (b *testServer, run func(verb string, args ...string) (int, string,
 	string)) {
 	t.Helper()

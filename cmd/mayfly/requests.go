@@ -25,7 +25,8 @@ const requestsPath = "_mayfly/requests"
 // may be stopped during the wait.
 const requestsPoll = 30
 
-// requestLogCall is a query of the server's log of requests.
+// requestLogCall is one run of `mayfly requests`, which shows the server's log of requests: the values of
+// its flags.
 type requestLogCall struct {
 	cli.ServerCall
 	protocol, method, entity, status, text, since string

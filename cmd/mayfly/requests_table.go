@@ -16,7 +16,7 @@ type requestTable struct {
 	headerPrinted bool
 }
 
-// requestColumns are the widths of all columns except the last, which gets the rest of 80.
+// The widths of the columns of a requestTable, in terminal columns. The last column gets the rest of 80.
 const (
 	requestColumns = "%-5s %-8s %-8s %8s %7s %-13s %s\n"
 	operationWidth = 13
@@ -46,7 +46,8 @@ func (t *requestTable) print(list []laboratory.LoggedRequest) error {
 	return nil
 }
 
-// requestStatus returns a status with its substatus, or why there is none.
+// requestStatus returns the status of a response with its substatus, such as "404/1002", or "dropped" if
+// the request got no response.
 func requestStatus(r *laboratory.LoggedRequest) string {
 	switch {
 	case r.Status == 0:
@@ -71,8 +72,8 @@ func requestOperation(r *laboratory.LoggedRequest) string {
 	return r.Method
 }
 
-// requestSubject returns what a request was about, with the number of its attempt and the fault injected
-// into it.
+// requestSubject returns the name of the entity, item, container or database that a request was about,
+// followed by the number of the attempt if it was repeated, and by the fault that was injected into it.
 func requestSubject(r *laboratory.LoggedRequest) string {
 	subject := r.Entity
 	switch {

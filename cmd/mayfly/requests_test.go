@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// The command shows what clients sent, the attempts of one operation on one line, and none is wider than a
-// terminal.
+// TestRequestsCommand checks that `mayfly requests` lists the requests of clients, with all attempts of
+// one operation on one line of at most 80 columns.
 func TestRequestsCommand(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -84,7 +84,7 @@ func TestRequestsCommand(t *testing.T) {
 	}
 }
 
-// A server that keeps no log says so.
+// TestNoRequestsCommand checks the error of `mayfly requests` for a server that keeps no log of requests.
 func TestNoRequestsCommand(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--requests-memory", "0")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReset: a reset undoes what was done since the start, to documents, clock and faults, again and again; a
-// restart keeps its own state.
+// TestReset checks that `mayfly reset` restores the documents, the clock and the fault rules that a server
+// had after its start with a seed, and can be repeated.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	dir, seed := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "seed.json")
@@ -49,7 +49,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// clockNow is the moment that a clock's answer tells.
+// clockNow returns the time in answer, a response of the server about its clock.
 func clockNow(t *testing.T, answer string) time.Time {
 	t.Helper()
 	var clock clockAnswer
@@ -59,8 +59,8 @@ func clockNow(t *testing.T, answer string) time.Time {
 	return clock.Now
 }
 
-// TestResetWithoutSeed: there is no state to go back to, and nothing changes; the answer reports what
-// makes one.
+// TestResetWithoutSeed checks that a reset of a server that was started without a seed fails and changes
+// nothing. The error says that a seed is needed.
 func TestResetWithoutSeed(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/seed"
 )
 
-// seedFolder is a seed with a container, a queue and a document.
+// seedFolder writes a folder of seed files with a container, a queue and a document, and returns its path.
 func seedFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,8 +31,8 @@ func seedFolder(t *testing.T) string {
 	return dir
 }
 
-// TestSeedFolder: a server on disk starts with a folder again and again, goes back to it, and a seed that has
-// become wrong changes nothing.
+// TestSeedFolder checks that a server with a data folder and a seed has the same content at each start and
+// after a reset, and that a seed that has become invalid changes nothing.
 func TestSeedFolder(t *testing.T) {
 	t.Parallel()
 	dir, data := seedFolder(t), t.TempDir()

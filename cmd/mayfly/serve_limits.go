@@ -17,15 +17,16 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// limitFlags limits what requests may cost.
+// limitFlags holds the flags that limit the time and the memory that requests may use.
 type limitFlags struct {
 	queryTime, scriptTime time.Duration
 	memoryInFlight        byteSize
 	requests              byteSize // 0: no log
 }
 
-// The bounds of the limits. A limit below the minimum would refuse requests that every application sends. A
-// request that takes longer than the maximum is aborted together with its connection.
+// The bounds and defaults of the flags that limit the time and memory of requests. A limit below the
+// minimum would refuse requests that every application sends. A request that takes longer than the maximum
+// is aborted together with its connection.
 const (
 	minTime   = 100 * time.Millisecond
 	maxTime   = 100 * time.Second

@@ -160,7 +160,7 @@ func (s *serveCommandRun) options() product.Options {
 	return o
 }
 
-// openPostgres opens the engine for --engine.
+// openPostgres opens the engine on the PostgreSQL database whose URL --engine gives.
 func (s *serveCommandRun) openPostgres(ctx context.Context) (engine.Engine, error) {
 	return openDatabase(ctx, s.flags.engine, s.log)
 }
@@ -209,8 +209,8 @@ func (s *serveCommandRun) httpOptions() httpapi.Options {
 		SlowQuery: f.signals.slowQuery, Profiles: f.signals.pprof}
 }
 
-// certificate returns the folder in which the certificate is stored, beside the data, and the host names that
-// it covers.
+// certificate returns the options of the TLS certificate: the folder in which it is stored, beside the
+// data, and the host names that it covers.
 func (s *serveCommandRun) certificate() *product.CertificateOptions {
 	c := &product.CertificateOptions{Hosts: s.flags.san}
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {

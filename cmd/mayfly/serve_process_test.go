@@ -80,7 +80,8 @@ func TestRestartKeepsData(t *testing.T) {
 	}
 }
 
-// TestPrivateFolder: what the server makes is its owner's alone, and it says so where the folder is not.
+// TestPrivateFolder checks that files and folders that the server creates are accessible only to their
+// owner, and that it warns if the existing data folder is accessible to others.
 func TestPrivateFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
@@ -142,8 +143,8 @@ func TestNoAuth(t *testing.T) {
 	b.must(t, 200, "GET", "/", "", "Authorization", "")
 }
 
-// TestEveryAddress: a server that others can reach answers to every address of its machine, to the names that
-// it was given, and to no other. Pages of the origins that it was given may use it.
+// TestEveryAddress checks which Host and Origin headers a server that listens on all addresses accepts:
+// any IP address, the names given by --san and --advertise, and the origins given by --cors-origin.
 func TestEveryAddress(t *testing.T) {
 	for name, way := range map[string][]string{"flag": {"--allow-well-known-key"}, "key": {"--key", "c2VjcmV0IGtleQ=="}, "variable": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -169,8 +170,8 @@ func TestEveryAddress(t *testing.T) {
 	}
 }
 
-// TestAdvertisedHost: the endpoint that clients are sent to is told, and answers with a certificate that is
-// good for it.
+// TestAdvertisedHost checks that the address given by --advertise is printed at the start, and that the
+// server's certificate is valid for its host.
 func TestAdvertisedHost(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--advertise", "https://mayfly.test:444/")
@@ -186,7 +187,8 @@ func TestAdvertisedHost(t *testing.T) {
 	conn.Close()
 }
 
-// TestEveryPageIsWarnedOf: who lets every page in, and keeps none out by a key, is told.
+// TestEveryPageIsWarnedOf checks that a server logs a warning if --cors-origin admits every web page and
+// no secret key is set.
 func TestEveryPageIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{
@@ -247,7 +249,8 @@ func TestComputePort(t *testing.T) {
 	b.must(t, 200, "GET", "/dbs/db", "")
 }
 
-// TestRefusals: each way in which a start can fail has its exit code and one line that says what is wrong.
+// TestRefusals checks that each cause for which `mayfly serve` cannot start has its exit code and an error
+// of one line.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
@@ -310,7 +313,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// used is a folder that a server has used.
+// used returns a data folder that a server has used, with one empty container, and that no server has
+// open.
 func used(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/telemetry"
 )
 
-// telemetryFlags holds the flags that say which traces and metrics a server exports.
+// telemetryFlags holds the flags for diagnosis: the duration from which a query is logged as slow, the
+// OpenTelemetry collector to which traces and metrics are sent, and whether profiles are served.
 type telemetryFlags struct {
 	slowQuery time.Duration
 	otlp      string

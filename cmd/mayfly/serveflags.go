@@ -265,7 +265,7 @@ func (f *serveFlags) compute() (int, error) {
 	return portNumber("compute-port", f.computePort)
 }
 
-// health returns the port for probes; on is false if there is none.
+// health returns the port of --health-port, for health probes; on is false if there is none.
 func (f *serveFlags) health() (port int, on bool, err error) {
 	if f.healthPort == "" || f.healthPort == "off" {
 		return 0, false, nil
@@ -274,7 +274,8 @@ func (f *serveFlags) health() (port int, on bool, err error) {
 	return port, err == nil, err
 }
 
-// portNumber parses the value of a flag that is a port and not "off".
+// portNumber parses value, a port number, and returns a usage error that names the flag if it is invalid.
+// The caller handles the value "off".
 func portNumber(flag, value string) (int, error) {
 	port, err := strconv.ParseUint(value, 10, 16)
 	if err != nil {

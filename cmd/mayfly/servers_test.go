@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// newDatabase creates a database for one test and returns its address.
+// newDatabase creates a database for one test on the PostgreSQL server that MAYFLY_POSTGRES names, and
+// returns its URL. It skips the test if the variable is not set.
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	server := os.Getenv("MAYFLY_POSTGRES")
@@ -141,7 +142,8 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 }
 
-// A server that has its data for itself lists itself.
+// TestServersOfFolder checks that `mayfly servers` lists only the server itself if it shares its data with
+// no other server.
 func TestServersOfFolder(t *testing.T) {
 	b := boot(t, "--memory")
 	code, out, errs := mayfly(t, "servers", "--url", "http://"+b.host)

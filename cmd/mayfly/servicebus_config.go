@@ -81,7 +81,7 @@ func (b *servicebusConfig) listeners() (all []net.Listener) {
 	return all
 }
 
-// printPorts prints how clients connect.
+// printPorts prints, for each Service Bus port, the connection string with which clients connect to it.
 func (b *servicebusConfig) printPorts(s *serveCommandRun, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {

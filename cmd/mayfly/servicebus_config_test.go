@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// busPorts are the four ports in a greeting.
+// busPorts returns the addresses of the four Service Bus ports that the server b has printed at its start.
 func busPorts(t *testing.T, b *testServer) (ports []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`Endpoint=sb://(localhost:\d+);`).FindAllStringSubmatch(b.greet,
@@ -25,14 +25,14 @@ func busPorts(t *testing.T, b *testServer) (ports []string) {
 	return ports
 }
 
-// bootBus runs a server with queues on any free ports.
+// bootBus runs `mayfly serve` with Service Bus in the process of the test, on any free ports.
 func bootBus(t *testing.T, args ...string) *testServer {
 	t.Helper()
 	return boot(t, append([]string{"--servicebus", "--servicebus-port", "0", "--servicebus-admin-port", "0",
 		"--servicebus-tls-port", "0", "--servicebus-admin-tls-port", "0"}, args...)...)
 }
 
-// TestServiceBusPorts: every port answers HTTP and AMQP, plain and in TLS.
+// TestServiceBusPorts checks that every Service Bus port answers HTTP and AMQP, both with and without TLS.
 func TestServiceBusPorts(t *testing.T) {
 	t.Parallel()
 	b := bootBus(t, "--memory")
@@ -81,7 +81,8 @@ func TestServiceBusPorts(t *testing.T) {
 	}
 }
 
-// TestServiceBusConfig: the entities of a file are there at each start, and check proves the folder.
+// TestServiceBusConfig checks that the entities of a Config.json exist after each start, and that `mayfly
+// check` finds no violation in the data folder.
 func TestServiceBusConfig(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
@@ -123,7 +124,8 @@ func TestServiceBusConfig(t *testing.T) {
 	}
 }
 
-// TestServiceBusMisuse: what cannot be is refused before anything is opened.
+// TestServiceBusMisuse checks that the server does not start with invalid Service Bus settings, or if a
+// Service Bus port that the user has set is in use.
 func TestServiceBusMisuse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,8 +154,9 @@ func TestServiceBusMisuse(t *testing.T) {
 	}
 }
 
-// TestDocumentsDieIntoQueues: what expires in a container becomes a message, once, and what cannot become one
-// waits.
+// TestDocumentsDieIntoQueues checks that each expired document of a container with onExpire.forwardTo
+// becomes exactly one message of that queue. A document that cannot become a message yet is kept until it
+// can.
 func TestDocumentsDieIntoQueues(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")

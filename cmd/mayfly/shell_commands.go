@@ -24,8 +24,8 @@ type shellBuiltin struct {
 	run               func(s *shellSession, ctx context.Context, args []string) error
 }
 
-// shellVerbs returns the built-in commands of the shell. All other commands in the shell are those of
-// mayfly.
+// shellVerbs returns the built-in commands of `mayfly shell`. All other commands of the shell are commands
+// of the program mayfly.
 func shellVerbs() []shellBuiltin {
 	return []shellBuiltin{
 		{"?", "", "list the commands", false, (*shellSession).help},
@@ -78,7 +78,7 @@ var notInShell = []string{"shell", "serve", "completion", "help"}
 // serverCommands are commands in which --db has a special meaning, so the shell does not add it.
 var serverCommands = []string{"clock", "faults"}
 
-// dispatch runs one statement.
+// dispatch runs one statement: a built-in command, a command of mayfly, or a query.
 func (s *shellSession) dispatch(ctx context.Context, text string) error {
 	if !strings.HasPrefix(text, `\`) {
 		return s.query(ctx, text)
@@ -182,7 +182,8 @@ func (s *shellSession) help(context.Context, []string) error {
 	return w.Flush()
 }
 
-// commands returns mayfly's commands for the shell, without those that the shell has in a shorter form.
+// commands returns the commands of mayfly that the shell offers: all except those that it has as built-in
+// commands or that are of no use in it.
 func (s *shellSession) commands() (list []*cobra.Command) {
 	for _, cmd := range rootCommand().Commands() {
 		own := slices.ContainsFunc(shellVerbs(), func(w shellBuiltin) bool { return w.name == cmd.Name() })
@@ -300,7 +301,7 @@ func (s *shellSession) put(ctx context.Context, args []string) error {
 	return nil
 }
 
-// param sets, unsets or lists parameters.
+// param sets, removes or lists the parameters of later queries in the shell.
 func (s *shellSession) param(_ context.Context, args []string) error {
 	if args[0] == "" {
 		for _, p := range s.params {

@@ -143,8 +143,8 @@ func (s *shellSession) places(ctx context.Context, begun string) (list []string)
 	return list
 }
 
-// named returns the ids or names in a list that the server returns for path; list is the member that contains
-// them.
+// named returns the ids or names of the objects that the server returns for path, for completion. list is
+// the member of the response that contains the objects.
 func (s *shellSession) named(ctx context.Context, path, list string) []string {
 	req, err := s.Call(ctx, http.MethodGet, path, nil)
 	if err != nil {

@@ -124,7 +124,8 @@ func (s *shellSession) run(ctx context.Context) error {
 	}
 }
 
-// ending returns the first failure of a script, wrapped as an error that has been printed already.
+// ending returns the error of the first statement of a script that has failed, as a printedError because
+// it has been printed already, or nil.
 func (s *shellSession) ending() error {
 	if s.failed == nil {
 		return nil
@@ -137,7 +138,7 @@ type printedError struct{ error }
 
 func (t *printedError) Unwrap() error { return t.error }
 
-// prompt shows the current database and container.
+// prompt returns the prompt, which shows the current database and container.
 func (s *shellSession) prompt() string {
 	at := s.Database
 	if s.Container != "" {
@@ -194,7 +195,8 @@ func (s *shellSession) printError(text string, err error) {
 	fmt.Fprintf(s.errs, "  %s\n  %s^\n", string(runes[from:to]), strings.Repeat(" ", at-from))
 }
 
-// output returns the output for results.
+// output returns the writer for the results of statements: the file chosen with \o, or the standard
+// output.
 func (s *shellSession) output() io.Writer {
 	if s.file != nil {
 		return s.file
@@ -211,7 +213,8 @@ func (s *shellSession) closeFile() error {
 	return err
 }
 
-// unfinishedQuery is a query that has more pages.
+// unfinishedQuery is a query of the shell of which further pages can be shown: its request, its
+// continuation token and the writer of its rows.
 type unfinishedQuery struct {
 	call         queryCall
 	text         string

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// shelled runs statements in a shell without a terminal.
+// shelled runs statements in `mayfly shell`, given on its standard input, and returns its exit code and
+// output. args are further arguments of the command.
 func shelled(t *testing.T, statements string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -21,7 +22,8 @@ func shelled(t *testing.T, statements string, args ...string) (code int, stdout,
 	return code, out.String(), errs.String()
 }
 
-// TestShellWithoutContainer: who has chosen no container is told how.
+// TestShellWithoutContainer checks that a query in a shell without a current container fails, and that the
+// error says how to choose one.
 func TestShellWithoutContainer(t *testing.T) {
 	t.Parallel()
 	code, out, errs := shelled(t, "SELECT 1;\n")
@@ -30,7 +32,8 @@ func TestShellWithoutContainer(t *testing.T) {
 	}
 }
 
-// TestShellFillsPages: a person sees a page of rows at a time, from however many partition ranges they come.
+// TestShellFillsPages checks that the shell shows full pages of rows even if the rows come from several
+// partition ranges, each of which returns few.
 func TestShellFillsPages(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "4")
@@ -106,7 +109,8 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestShellFailures: the first failure ends a script with its exit code, and is told with its place.
+// TestShellFailures checks that the first failed statement ends a script with its exit code, and that the
+// position of an error in a query is shown. With --continue the script continues.
 func TestShellFailures(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -175,7 +179,8 @@ func TestShellWords(t *testing.T) {
 	}
 }
 
-// TestShellSuggests: an unknown command gets the name of the one that was probably meant.
+// TestShellSuggests checks that the error for an unknown shell command suggests the command that was
+// probably meant.
 func TestShellSuggests(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"plan": `did you mean \explain?`, "quit": `did you mean \q?`,
@@ -188,7 +193,7 @@ func TestShellSuggests(t *testing.T) {
 	}
 }
 
-// TestPutHints: an item without a value for the partition key is stored with a hint.
+// TestPutHints checks that storing an item without a value for the partition key prints a hint.
 func TestPutHints(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

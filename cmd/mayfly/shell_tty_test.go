@@ -13,7 +13,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestShellOnATerminal types into a shell: pages, completion, Ctrl-C at the prompt, the history, Ctrl-D.
+// TestShellOnATerminal runs the shell on a pseudo terminal and checks paging, completion, Ctrl-C at the
+// prompt, the history and Ctrl-D.
 func TestShellOnATerminal(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

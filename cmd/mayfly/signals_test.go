@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/collector"
 )
 
-// A server tells a collector of its requests, with what the client was told, and sends what is left at its
-// end.
+// TestTelemetry checks that a server with --otlp sends a span for each request to an OpenTelemetry
+// collector, and sends the remaining ones when it stops.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	c := collector.New(t)
@@ -52,7 +52,8 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// The standard's variables turn it on, too.
+// TestTelemetryByVariables checks that the environment variables of OpenTelemetry (OTEL_...) turn
+// telemetry on and configure it, and that `--otlp off` turns it off.
 func TestTelemetryByVariables(t *testing.T) {
 	c := collector.New(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.URL)

@@ -44,8 +44,8 @@ func snapshotCommand() *cobra.Command {
 		snapshotForkCommand(), snapshotDeleteCommand())
 }
 
-// snapshotVerb completes a command about snapshots: it adds the flags of a server, and runs ask with the
-// arguments of the command.
+// snapshotVerb completes the command cmd about the snapshots of a server: it adds the flags for the server
+// and --json, checks the snapshot name in the first argument, and makes the command run ask.
 func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestTableWidths: columns stand below each other where letters take two columns of a terminal, or none.
+// TestTableWidths checks that the columns of a table are aligned if its texts contain characters that take
+// two columns of a terminal, or none.
 func TestTableWidths(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -24,7 +25,8 @@ func TestTableWidths(t *testing.T) {
 	}
 }
 
-// TestTableObeysNobody: nothing in a cell or a column's name is an order to the terminal.
+// TestTableObeysNobody checks that control characters in a cell or in a column name are escaped, so that
+// the terminal does not interpret them.
 func TestTableObeysNobody(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -39,7 +41,8 @@ func TestTableObeysNobody(t *testing.T) {
 	}
 }
 
-// TestTableColumns: a table has the columns of the select list in its order, whatever members rows have.
+// TestTableColumns checks that a table of rows has the columns of the query's select list in their order,
+// or for SELECT * the members of the rows.
 func TestTableColumns(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// TestImportFormats: the same documents as lines, as an array and as CSV, compressed or not, from a file and
-// from a pipe.
+// TestImportFormats checks that the same documents can be imported as JSON lines, as a JSON array and as
+// CSV, compressed or not, from a file and from a pipe.
 func TestImportFormats(t *testing.T) {
 	t.Parallel()
 	const (
@@ -76,7 +76,8 @@ func TestImportFormats(t *testing.T) {
 	}
 }
 
-// TestImportTellsWhere: what cannot be read is told with its place, and what can be read behind it is.
+// TestImportTellsWhere checks that an import that cannot read its file reports the file, the line and,
+// where possible, the column of the error.
 func TestImportTellsWhere(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -116,7 +117,8 @@ func TestImportTellsWhere(t *testing.T) {
 	}
 }
 
-// TestFileNamesTheFormat: the end of its name says what an export writes, unless --format does.
+// TestFileNamesTheFormat checks that `mayfly export` chooses the format by the ending of the file name,
+// unless --format is given.
 func TestFileNamesTheFormat(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -143,7 +145,8 @@ func TestFileNamesTheFormat(t *testing.T) {
 	}
 }
 
-// TestIDsOfCSV: an id is a text, whatever it looks like and without --text.
+// TestIDsOfCSV checks that the column id of a CSV file is imported as strings even if the values look like
+// numbers or booleans, without --text.
 func TestIDsOfCSV(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -160,7 +163,8 @@ func TestIDsOfCSV(t *testing.T) {
 	}
 }
 
-// TestExportsAgain: what was exported in any form, imported elsewhere and exported again is the same.
+// TestExportsAgain checks that documents exported in each format, imported into another server and
+// exported again are the same.
 func TestExportsAgain(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
@@ -196,7 +200,8 @@ func TestExportsAgain(t *testing.T) {
 	}
 }
 
-// TestKilledImport kills an import again and again; each goes on where the one before had come.
+// TestKilledImport kills an import several times and continues it with --continue, and checks that each
+// run continues where the previous one stopped.
 func TestKilledImport(t *testing.T) {
 	t.Parallel()
 	seed := metamorphic.FirstSeed()
@@ -251,7 +256,8 @@ func TestKilledImport(t *testing.T) {
 	}
 }
 
-// TestExportOfAStore: an export of everything is a seed, and a server that begins with it exports the same.
+// TestExportOfAStore checks that an export of a whole store is a valid seed, and that a server started
+// with this seed exports the same files.
 func TestExportOfAStore(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")

@@ -11,24 +11,26 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// errRow is the error for an invalid row.
+// errRow is the error for a row of the table whose contents are not valid.
 var errRow = fmt.Errorf("%w: a row of the table", engine.ErrCorrupt)
 
 const (
-	// allRows reads the rows of keys.
+	// allRows is the statement that reads the rows of the keys in $1.
 	allRows = `SELECT k, v FROM mayfly_kv WHERE k = ANY($1::bytea[])`
-	// someRows reads the rows of many keys, whose values may be large. In the order of the keys, it returns
-	// the first rows until their values have $2 bytes together.
+	// someRows is the statement that reads the rows of many keys, whose values may be large. In the order
+	// of the keys, it returns the first rows until their values have $2 bytes together.
 	someRows = `SELECT k, v FROM (
 			SELECT k, v, sum(octet_length(v)) OVER (ORDER BY n) - octet_length(v) AS before
 			FROM unnest($1::bytea[]) WITH ORDINALITY AS wanted(k, n) JOIN mayfly_kv USING (k)) AS found
 		WHERE before < $2`
-	// withTime adds a row without a key that has the time at which the transaction began, which is not
-	// after the snapshot.
+	// withTime is appended to a statement that reads rows. It adds a row with a NULL key whose value is
+	// the time at which the database transaction began (not later than its snapshot), in microseconds
+	// since 1970.
 	withTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// withLockedTime is withTime in a transaction that has locked the scopes of the keys. It adds the
-	// current time, since nothing in the scopes can change any more.
+	// withLockedTime is appended, instead of withTime, in a transaction that has locked the scopes of the
+	// keys. It adds a row with the current time of the database, at which the rows read are still the
+	// newest.
 	withLockedTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
@@ -74,7 +76,7 @@ func covered(keys [][]byte, rows []keyValue, room int) (n int) {
 	return n
 }
 
-// querier is a connection on which a statement can be run.
+// querier is a database connection or transaction on which a SQL statement can be run.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
@@ -95,7 +97,8 @@ type cachedReader struct {
 	open   map[*iterator]bool
 }
 
-// find reads the keys that are not in the cache yet. It stops when the values reach ManyBytes.
+// find reads those of the keys that are not in the cache yet into the cache. It stops when it has read
+// values of engine.ManyBytes bytes together.
 func (s *cachedReader) find(keys [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +142,7 @@ func (s *cachedReader) readLocked(keys [][]byte, room int) (read, bytes int, err
 	return read, bytes, nil
 }
 
-// rows runs a statement whose rows consist of a key and a value.
+// rows runs a statement that returns rows of a key and a value, and returns them.
 func (s *cachedReader) rows(sql string, args ...any) ([]keyValue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -280,8 +283,9 @@ func (s *cachedReader) finish() (leak bool) {
 	return len(open) > 0
 }
 
-// position returns the position of a scope from two stored values: the scope's ceiling, below which are all
-// of its LSNs, and its mark.
+// position returns the position of a scope (a set of keys with a common prefix) from two stored values:
+// its ceiling, which is the next LSN to be issued, and its mark, a number by which servers tell each other
+// to discard cached data.
 func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	at.Settled = true
 	if ceiling != nil {

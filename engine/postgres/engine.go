@@ -194,7 +194,8 @@ func (v *viewTxn) end() {
 	v.e.ending.Go(func() { abandon(c) })
 }
 
-// Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
+// Get returns the newest committed value of a key, outside any snapshot, and the position of its scope:
+// the last LSN and the mark. It implements engine.Getter.
 func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, engine.ScopePosition{}, err
@@ -284,7 +285,8 @@ func (e *Engine) Horizon(scope []byte) uint64 {
 	return at.LSN
 }
 
-// Settle returns at once, because everything that is visible is durable.
+// Settle waits until everything that was read of a scope is durable. It returns at once, because
+// PostgreSQL shows only durable commits.
 func (e *Engine) Settle(ctx context.Context, _ []byte, _ uint64) error {
 	if err := e.calls.Begin(); err != nil {
 		return err

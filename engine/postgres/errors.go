@@ -23,16 +23,17 @@ const (
 	// outageLimit is the time for which operations are retried while the database is unavailable, and for
 	// which the outcome of a commit whose response was lost is searched.
 	outageLimit = 10 * time.Second
-	// commitBytes is the number of written bytes for each of which a commit gets one second in addition to
-	// commitLimit.
+	// commitBytes extends the time limit of large commits: a commit gets one second in addition to
+	// commitLimit for each commitBytes bytes that it writes.
 	commitBytes = 4 << 20
 )
 
 // reruns is the maximum number of times that a transaction is run again after conflicts with others.
 const reruns = 20
 
-// withLimit runs fn until limit has passed or ctx ends. fn's own context is not derived from ctx, since the
-// caller's context may be of a kind from which none can be derived.
+// withLimit runs fn with a context that ends when limit has passed or ctx ends, and returns its error, or
+// that of ctx if ctx has ended. fn's context is not derived from ctx, since ctx may be of a kind from
+// which no context can be derived.
 func withLimit(ctx context.Context, limit time.Duration, fn func(own context.Context) error) error {
 	own, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -59,7 +60,7 @@ func withLimit(ctx context.Context, limit time.Duration, fn func(own context.Con
 	return err
 }
 
-// pause waits for a while, or until ctx ends.
+// pause waits for the duration d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	own, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -69,7 +70,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errorReaction is what to do after an error of the database.
+// errorReaction says what must be done after an error of the database: report it, run the transaction
+// again, or run it again on another connection.
 type errorReaction int
 
 const (
@@ -140,7 +142,8 @@ func toEngine(err error) error {
 	return fmt.Errorf("%w: %w", engine.ErrRead, err)
 }
 
-// opening converts an error of Open to an error of package engine, unless it already is one.
+// opening converts an error that occurred in Open to an error of package engine, unless it already is an
+// error that Open may return.
 func opening(err error) error {
 	for _, own := range []error{engine.ErrNewerFormat, engine.ErrOlderFormat, ErrUnsafe, context.Canceled} {
 		if errors.Is(err, own) {

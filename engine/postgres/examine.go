@@ -106,7 +106,8 @@ func (x *examineRun) trip(now func() time.Time) Finding {
 	return Finding{"trip", Fine, found, ""}
 }
 
-// oldest is the oldest version of PostgreSQL with which Mayfly is tested.
+// oldest is the oldest version of PostgreSQL with which Mayfly is tested, as in PostgreSQL's setting
+// server_version_num: 150000 is version 15.
 const oldest = 150000
 
 func (x *examineRun) version() Finding {

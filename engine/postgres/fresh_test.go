@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestFresh writes keys that are expected to be new, of which some are not.
+// TestFresh checks SetFresh, which sets keys that the caller expects to be absent. If a key is stored
+// nevertheless, its value is replaced as by Set, at the price of more round trips.
 func TestFresh(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)

@@ -68,7 +68,8 @@ func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
 func (i *iterator) Prefetch(keys [][]byte) { _ = i.s.find(keys) }
 
-// rest returns the condition for the rows of the table that follow the page, and its arguments.
+// rest returns the SQL condition for the rows of the iterator's range that follow the current page, and
+// the arguments of the condition.
 func (i *iterator) rest() (condition string, args []any) {
 	lower, after := lowest(i.r.Start), ">="
 	if i.from != nil {
@@ -120,7 +121,8 @@ func (i *iterator) fetch() {
 	i.page, i.at = rows, 0
 }
 
-// row returns the next visible row of the table.
+// row returns the next row of the table in the iterator's range that the transaction has not overwritten
+// or deleted. It fetches pages as needed, and returns false at the end.
 func (i *iterator) row() (keyValue, bool) {
 	for {
 		for i.at < len(i.page) {
@@ -139,7 +141,8 @@ func (i *iterator) row() (keyValue, bool) {
 	}
 }
 
-// gather collects the keys that the transaction has set, beginning at from.
+// gather collects the transaction's own writes in the iterator's range, in the direction of the iterator,
+// beginning at the key from.
 func (i *iterator) gather(from []byte) {
 	i.wrote = i.wrote[:0]
 	if !i.written {

@@ -11,7 +11,8 @@ import (
 
 const (
 	longKeyPrefix = 2560 // number of bytes of a long key that are stored unchanged
-	// longKey is the stored length of a long key. Keys of at least this length are long keys.
+	// longKey is the length in bytes from which keys are shortened in the table. It is also the length of
+	// a shortened key: its first bytes, a separator and a hash.
 	longKey = longKeyPrefix + 1 + sha256.Size
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestManyKeys reads more keys than one statement reads, and values that are too large to be read together.
+// TestManyKeys checks that GetMany needs several statements for many keys and for values that are too
+// large to be read together, and returns the right values.
 func TestManyKeys(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
@@ -61,7 +62,8 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeysAhead knows in advance many keys, of which only the first values are read ahead.
+// TestManyKeysAhead passes many keys to Update to be read in advance, whose values are too large together,
+// so that only the first ones are. It checks all values and the number of round trips.
 func TestManyKeysAhead(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)

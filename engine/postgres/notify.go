@@ -41,7 +41,8 @@ func channelOf(schema string) string {
 	return "mayfly_" + strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.CommitNotifier.
+// Await requests that commits in the scopes be reported to all Engines of this schema (see Listen), for
+// the duration engine.AwaitTime. It implements engine.CommitNotifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.calls.Begin(); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	return toEngine(err)
 }
 
-// Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
+// Listen calls fn with the scope of each commit that is reported, in scopes for which an Engine of this
+// schema has called Await, until ctx ends. It implements engine.CommitNotifier.
 func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 	for ctx.Err() == nil {
 		err := e.listen(ctx, fn)

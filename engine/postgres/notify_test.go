@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A commit in an awaited scope is reported to all that listen, and no other commit is.
+// TestNotifications checks that a commit in a scope for which Await was called is reported to all Engines
+// that listen, and that no other commit is reported.
 func TestNotifications(t *testing.T) {
 	d := newTestSchema(t)
 	a, b := d.open(Options{}), d.open(Options{})

@@ -65,7 +65,7 @@ func IsURL(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
-// config returns the configuration of one of the two pools.
+// config returns the configuration of a pool with at most size connections.
 func (o *Options) config(size int) (*pgxpool.Config, error) {
 	url := o.URL
 	if !IsURL(url) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Each statement is planned once for a connection, and reads the table of keys by its primary key even if the
-// planner knows the table to be small.
+// TestPlans checks that PostgreSQL plans each prepared statement only once for a connection, and that the
+// plans read the table of keys by its primary key even if the table is small.
 func TestPlans(t *testing.T) {
 	d := newTestSchema(t)
 	e := d.open(Options{Writers: 1, Readers: 1})
@@ -60,7 +60,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// readInAllWays runs each statement that reads.
+// readInAllWays reads keys with each method of r, so that each reading statement is run.
 func readInAllWays(r engine.Reader, keys [][]byte) error {
 	if _, err := r.GetMany(keys[:3]); err != nil {
 		return err
@@ -89,7 +89,7 @@ func readInAllWays(r engine.Reader, keys [][]byte) error {
 	return nil
 }
 
-// checkPlans checks the statements that a connection has prepared.
+// checkPlans checks the query plans of the statements that the connection c has prepared.
 func checkPlans(t *testing.T, c *pgxpool.Conn) {
 	t.Helper()
 	rows, err := c.Query(ctx, `SELECT name, statement, custom_plans, cardinality(parameter_types)

@@ -14,7 +14,7 @@ import (
 
 var ctx = context.Background()
 
-// testSchema is a schema of its own, which is removed with the test.
+// testSchema is a PostgreSQL schema for one test, which is removed at the end of the test.
 type testSchema struct {
 	t      *testing.T
 	url    string
@@ -51,7 +51,8 @@ func (d *testSchema) open(o Options) *Engine {
 	return e
 }
 
-// cut goes on with a copy of what is committed now.
+// cut copies the committed rows to a new schema, which d stands for from now on. It simulates a crash of
+// the server.
 func (d *testSchema) cut() {
 	d.t.Helper()
 	d.schema = pgschema.Copy(d.t, d.schema)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// proxy passes connections on to a server, and cuts some: before it passes on what the client sent, instead
-// of the server's answer, or so that the server gets what was sent only later, when the client has asked by
-// another connection.
+// proxy is a TCP proxy in front of PostgreSQL that breaks random connections: before it forwards a
+// request, after it has forwarded the request but not the response, or in a way that the server gets the
+// request only later, after the client has noticed the break.
 type proxy struct {
 	to       string
 	listener net.Listener
@@ -44,7 +44,8 @@ func (p *proxy) close() {
 	p.all.Wait()
 }
 
-// cut decides about a piece: 0 is passed on.
+// cut decides at random how the proxy treats a request: 0 forwards it, 1 breaks the connection before it,
+// 2 forwards it without the response, and 3 does so after a delay.
 func (p *proxy) cut() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

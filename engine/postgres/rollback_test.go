@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
-// TestRollback holds back each ROLLBACK on its way to the server: nothing waits for it but its connection.
+// TestRollback delays each ROLLBACK on its way to the server, and checks that neither Update nor View
+// waits for it.
 func TestRollback(t *testing.T) {
 	d := newTestSchema(t)
 	at, err := url.Parse(d.url)

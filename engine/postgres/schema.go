@@ -135,14 +135,15 @@ func version(ctx context.Context, c *pgx.Conn) (current bool, err error) {
 	return v == schemaVersion, nil
 }
 
-// durable are the settings on which durability depends.
+// durable lists the settings of PostgreSQL that decide whether acknowledged commits survive a crash.
 var durable = []string{"synchronous_commit", "fsync", "full_page_writes"}
 
-// unsafe reports whether the database may lose acknowledged commits with this value of a durable setting.
+// unsafe reports whether value, the value of one of the settings in durable, means that the database may
+// lose acknowledged commits.
 func unsafe(value string) bool { return value == "off" || value == "local" }
 
-// safe checks the settings on which durability depends. It skips settings that the database does not
-// support.
+// safe returns ErrUnsafe if the database may lose acknowledged commits because of its settings, unless o
+// allows that. It ignores settings that the database does not have.
 func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 	for _, setting := range durable {
 		var value string

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Each operation has its exchanges with the database, and no more.
+// TestTrips checks that each operation needs no more than a given number of round trips to the database.
 func TestTrips(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)

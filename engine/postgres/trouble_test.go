@@ -18,15 +18,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// operationRecorder counts operations in scopes: each adds one to its scope's sum and leaves a key that bears
-// its LSN.
+// operationRecorder runs test operations and records which were acknowledged and which have an unknown
+// outcome. Each operation adds one to a sum in its scope and stores a key of its own with the LSN that it
+// got.
 type operationRecorder struct {
 	mu           sync.Mutex
 	acknowledged map[string]uint64 // keys of operations, and their LSNs
 	unknown      map[string]bool
 }
 
-// run runs one operation in a scope.
+// run runs one operation in a scope of e and records its outcome. name is the name of its key.
 func (a *operationRecorder) run(e *Engine, scope, name string) {
 	key := scope + "/" + name
 	var lsn uint64
@@ -54,8 +55,8 @@ func (a *operationRecorder) run(e *Engine, scope, name string) {
 	}
 }
 
-// check looks at what the database has: nothing acknowledged is lost, nothing is done twice, no LSN is
-// missing or comes twice.
+// check compares the keys and sums in the database with the recorded outcomes: no acknowledged operation
+// is lost, none was carried out twice, and no LSN is missing or used twice.
 func (a *operationRecorder) check(t *testing.T, e *Engine, scopes []string) {
 	t.Helper()
 	for _, scope := range scopes {
@@ -94,7 +95,8 @@ func (a *operationRecorder) check(t *testing.T, e *Engine, scopes []string) {
 	t.Logf("%d acknowledged, %d unknown", len(a.acknowledged), len(a.unknown))
 }
 
-// play has writers run operations over some engines.
+// play runs operations by several concurrent writers, spread over the engines and over three scopes. Each
+// writer runs the given number of rounds. It returns the recorded outcomes and the scopes.
 func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []string) {
 	t.Helper()
 	a := &operationRecorder{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
@@ -111,7 +113,8 @@ func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []st
 	return a, scopes
 }
 
-// A quarter of all commits fails, and the functions run again.
+// TestRunsAgain makes a quarter of all commits fail, and checks that the functions of the Updates run
+// again and no operation is lost or carried out twice.
 func TestRunsAgain(t *testing.T) {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -128,7 +131,8 @@ func TestRunsAgain(t *testing.T) {
 	}
 }
 
-// Two engines over one schema, as two servers.
+// TestTwoEngines runs operations on two Engines over one schema, as two servers would, and checks that
+// none is lost or carried out twice.
 func TestTwoEngines(t *testing.T) {
 	d := newTestSchema(t)
 	e, f := d.open(Options{}), d.open(Options{})
@@ -141,7 +145,8 @@ func TestTwoEngines(t *testing.T) {
 	}
 }
 
-// Many open one new database at the same moment.
+// TestFirstStartTogether opens a new database by several Engines at the same moment, and checks that all
+// succeed.
 func TestFirstStartTogether(t *testing.T) {
 	d := newTestSchema(t)
 	var all sync.WaitGroup
@@ -159,7 +164,8 @@ func TestFirstStartTogether(t *testing.T) {
 	all.Wait()
 }
 
-// With one connection in each pool a View may contain an Update that contains a View.
+// TestViewInsideUpdate checks that a View may contain an Update that contains a View, even with the fewest
+// possible connections, without a deadlock.
 func TestViewInsideUpdate(t *testing.T) {
 	e := newTestSchema(t).open(Options{Writers: 1, Readers: 2})
 	defer closing(t, e)
@@ -183,7 +189,8 @@ func TestViewInsideUpdate(t *testing.T) {
 	}
 }
 
-// Connections are ended by the server, again and again, while writers write.
+// TestEndedConnections makes the server end all connections repeatedly while writers write, and checks
+// that no operation is lost or carried out twice.
 func TestEndedConnections(t *testing.T) {
 	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
@@ -232,8 +239,9 @@ func separator(url string) string {
 	return "?"
 }
 
-// Answers are lost in every way that a network has, also so that the server commits only when the client has
-// asked already what has become of it.
+// TestLostAnswers runs writers through a proxy that loses requests and responses, and checks that no
+// operation is lost or carried out twice. In one case the server commits only after the client has asked
+// for the outcome.
 func TestLostAnswers(t *testing.T) {
 	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
@@ -271,8 +279,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// A database that is not there, a user that it does not know, what is no URL, and unsafe settings are told
-// apart.
+// TestOpenRefuses checks that Open returns different errors for a database that does not exist, an unknown
+// user, an invalid URL, and unsafe settings.
 func TestOpenRefuses(t *testing.T) {
 	d := newTestSchema(t)
 	for url, want := range map[string]error{

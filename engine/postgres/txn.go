@@ -12,7 +12,8 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txn is the transaction of one function within its group's database transaction.
+// txn is the transaction that the function of one Update gets. The functions of several Updates, a group,
+// run one after the other in one database transaction, each with its own txn.
 type txn struct {
 	overlayReader
 	a      *txnAttempt
@@ -40,8 +41,9 @@ func newTxn(a *txnAttempt, ctx context.Context) *txn {
 	return t
 }
 
-// end keeps the function's writes if it succeeded and otherwise undoes them. It reports whether the function
-// wrote. ran is false if the function's goroutine ended.
+// end is called after the Update's function has run. It keeps the function's writes if the function
+// succeeded and otherwise undoes them, and reports whether the function wrote. ran is false if the
+// function ended its goroutine.
 func (t *txn) end(r *updateRequest, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())
@@ -136,7 +138,8 @@ func (t *txn) DeleteRange(r engine.Range) {
 // Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax does nothing: another server must not read a commit that may be lost.
+// Relax would let Update return before the commit is durable. It does nothing here, since another server
+// could read such a commit before it is lost.
 func (t *txn) Relax() {}
 
 // scope returns the scope with this key. If the Update does not name the scope, it returns nil, and the
@@ -204,7 +207,8 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	}
 }
 
-// Mark returns the mark of a scope, including one that this transaction has set: see engine.TxnControl.
+// Mark returns the mark of a scope, a number stored by SetMark, including one that this transaction has
+// set. It implements engine.TxnControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

@@ -127,8 +127,8 @@ func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends a batch whose last two statements lock the rows with the next LSN of scopes, and read
-// keys. first reads the other results. unmade are the keys of those rows that do not exist yet.
+// lockCeilings sends batch, whose last two statements lock the rows with the next LSN of scopes, and read
+// keys. first reads the earlier results. unmade are the keys of those rows that do not exist yet.
 func (a *txnAttempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()
@@ -149,7 +149,7 @@ func began(results pgx.BatchResults) error {
 	return err
 }
 
-// lockedUnmade reads the results of the statements that lock scopes without a stored ceiling; it sets isNew.
+// lockedUnmade reads the results of the statements that lock scopes without a stored LSN, and sets isNew.
 func (a *txnAttempt) lockedUnmade(results pgx.BatchResults) error {
 	if _, err := results.Exec(); err != nil {
 		return err

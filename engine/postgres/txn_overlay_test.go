@@ -11,7 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// The overlay decides about a key as a map does that every write goes to.
+// TestOverlay applies random writes to a txnOverlay and to a map, and checks that both return the same for
+// each key, also copies of an earlier state.
 func TestOverlay(t *testing.T) {
 	const keys = 40
 	key := func(n int) []byte { return fmt.Appendf(nil, "%02d", n) }
@@ -71,7 +72,8 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// A long key comes back as it was, and is never taken for another one.
+// TestLongKeys checks that a key longer than PostgreSQL's index allows is decoded unchanged from its
+// stored form, and that an invalid stored form is rejected.
 func TestLongKeys(t *testing.T) {
 	for _, n := range []int{1, longKey - 1, longKey, longKey + 1, 5000} {
 		key := bytes.Repeat([]byte{0xFE}, n)
@@ -91,7 +93,8 @@ func TestLongKeys(t *testing.T) {
 	}
 }
 
-// Long keys in a database: reads, walks in both directions, ranges that begin and end at them.
+// TestLongKeysStored checks long keys in a database: reads, scans in both directions, and ranges that
+// begin and end at long keys.
 func TestLongKeysStored(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)

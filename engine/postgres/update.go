@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// maxGroup is the maximum number of functions that run in one transaction.
+// maxGroup is the maximum number of Updates whose functions run in one database transaction.
 const maxGroup = 64
 
 // updateRequest is the state of one running Update.
@@ -26,7 +26,7 @@ type updateRequest struct {
 	ran    chan struct{} // receives when the function has run in the leader's transaction
 	done   chan struct{} // closed when the outcome is set
 
-	// The outcome.
+	// err and at are the outcome of the Update: its error, and the positions of its scopes after it.
 	err      error
 	at       []engine.ScopePosition
 	started  bool // fn has run or is running
@@ -151,7 +151,8 @@ func (r *updateRequest) run(t *txn) {
 	done = true
 }
 
-// ended reports whether r must not run again.
+// ended reports whether the function of r has panicked or ended its goroutine, so that it must not run
+// again.
 func (r *updateRequest) ended() bool { return r.panicked || r.exited }
 
 // updateGroup is an Update that holds a scope, the leader, together with the Updates that run in its database

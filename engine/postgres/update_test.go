@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// A request that has joined a group gets the group's error also if its function has never run, whether its
-// context has ended or not.
+// TestJoinedRequestOfFailedGroup checks that an Update that has joined a group, whose Updates share a
+// database transaction, gets the group's error even if its function has not run, whether or not its
+// context has ended.
 func TestJoinedRequestOfFailedGroup(t *testing.T) {
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

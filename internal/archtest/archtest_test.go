@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// rules are all of them, by name.
+// rules lists all rules that check one package at a time, with their names.
 var rules = []struct {
 	name  string
 	check func(*goModule, *pkg) []violation
@@ -26,14 +26,16 @@ var rules = []struct {
 	{"wires", wires},
 }
 
-// TestModule loads the module once for all that is asked of it.
+// TestModule checks the module against all rules, and checks that each rule reports code that breaks it.
+// It loads the module only once for both.
 func TestModule(t *testing.T) {
 	h := load(t)
 	t.Run("House", h.keepsRules)
 	t.Run("RulesFire", h.rulesFire)
 }
 
-// keepsRules holds the module to all rules.
+// keepsRules fails the test for each place in the module that breaks a rule, and for code that does not
+// compile.
 func (h *goModule) keepsRules(t *testing.T) {
 	for _, b := range h.broken {
 		t.Errorf("does not compile: %s", b)
@@ -51,7 +53,8 @@ func (h *goModule) keepsRules(t *testing.T) {
 	t.Run("sizes", h.sizes)
 }
 
-// rulesFire feeds each rule code with the breaches marked by "// bad".
+// rulesFire applies each rule to example code that breaks it, and fails the test unless the rule reports
+// exactly the lines marked with "// bad".
 func (h *goModule) rulesFire(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.rule+" in "+c.file, func(t *testing.T) {
@@ -79,7 +82,7 @@ func (h *goModule) rulesFire(t *testing.T) {
 	}
 }
 
-// snippet makes a package of one file.
+// snippet returns a type-checked package that consists of one file with the path name and the source src.
 func (h *goModule) snippet(t *testing.T, name, src string) *pkg {
 	t.Helper()
 	f, err := parser.ParseFile(h.fset, filepath.Join(h.root, name), src, parser.ParseComments|parser.SkipObjectResolution)
@@ -202,7 +205,8 @@ const ( A = 1; B = 2 )
 `},
 }
 
-// place must name lines as editors do: file below the module, then the line.
+// TestPlace checks that place returns a position as the path of the file below the module, a colon, and
+// the line.
 func TestPlace(t *testing.T) {
 	h := &goModule{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
 	f := h.fset.AddFile(filepath.Join(h.root, "a", "b.go"), -1, 10)

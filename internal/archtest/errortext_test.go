@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// errorText reports decisions that are made on the text of an error: comparing it, switching on it or handing
-// it to a function that searches.
+// errorText reports code that decides by the text of an error: it compares the text, switches on it, or
+// passes it to a function that searches strings.
 func errorText(_ *goModule, p *pkg) (bad []violation) {
 	texts := map[types.Object]bool{} // variables that hold the text of an error
 	isText := func(e ast.Expr) bool {
@@ -65,7 +65,7 @@ func (p *pkg) isErrorCall(e ast.Expr) bool {
 	return t != nil && (types.Implements(t, errorType) || types.Implements(types.NewPointer(t), errorType))
 }
 
-// searches reports whether fun belongs to a package that looks into strings.
+// searches reports whether fun is a function of a package that searches strings, such as strings.
 func (p *pkg) searches(fun ast.Expr) bool {
 	sel, ok := fun.(*ast.SelectorExpr)
 	if !ok {

@@ -22,7 +22,8 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// goModule is the module as the rules see it.
+// goModule is the Go module with all its packages, parsed and type-checked, to which the rules are
+// applied.
 type goModule struct {
 	root    string // the module's folder
 	fset    *token.FileSet
@@ -31,14 +32,14 @@ type goModule struct {
 	broken  []string // what does not compile
 }
 
-// pkg is one folder with Go files.
+// pkg is one folder of the module with its Go files, including test files.
 type pkg struct {
 	path  string // below the module, "" for its root: "store", "engine/pebble"
 	files []*file
 	info  *types.Info // of the files that this platform builds, tests excepted
 }
 
-// file is one Go file, built on this platform or not.
+// file is one Go file. It may be excluded from builds on this platform.
 type file struct {
 	name  string // below the module, with slashes
 	ast   *ast.File
@@ -46,13 +47,13 @@ type file struct {
 	typed bool // covered by pkg.info
 }
 
-// violation is one broken rule.
+// violation is one place in the code that breaks a rule.
 type violation struct {
 	pos token.Pos
 	msg string
 }
 
-// listedPackage is what "go list" tells about a package.
+// listedPackage is the description of a package in the JSON output of "go list".
 type listedPackage struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -60,7 +61,7 @@ type listedPackage struct {
 	Error                   *struct{ Err string }
 }
 
-// load reads, parses and type-checks the module.
+// load reads, parses and type-checks all packages of the module.
 func load(t *testing.T) *goModule {
 	t.Helper()
 	root, err := filepath.Abs("../..")
@@ -91,8 +92,8 @@ func load(t *testing.T) *goModule {
 	return h
 }
 
-// golist runs "go list" with the arguments in a folder, and returns what it prints in JSON. env is added to the
-// environment.
+// golist runs "go list" with args in the folder root, and returns the decoded JSON values that it prints.
+// env is added to the environment of the command.
 func golist[T any](t *testing.T, root string, env []string, args ...string) (all []T) {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
@@ -114,7 +115,8 @@ func golist[T any](t *testing.T, root string, env []string, args ...string) (all
 	}
 }
 
-// parse fills h.pkgs with every Go file of the module, other platforms' included.
+// parse parses every Go file of the module into h.pkgs, including files for other platforms. built has the
+// paths of the files that are built on this platform.
 func (h *goModule) parse(built map[string]bool) error {
 	byDir := map[string]*pkg{}
 	return filepath.WalkDir(h.root, func(path string, d fs.DirEntry, err error) error {
@@ -143,7 +145,8 @@ func (h *goModule) parse(built map[string]bool) error {
 	})
 }
 
-// enter refuses the folders that are not part of the module.
+// enter returns fs.SkipDir for folders that are not part of the module, such as testdata and other
+// modules, and nil otherwise.
 func (h *goModule) enter(path string) error {
 	name := filepath.Base(path)
 	if path == h.root {
@@ -158,7 +161,7 @@ func (h *goModule) enter(path string) error {
 	return nil
 }
 
-// rel names a path below the module with slashes, "" for the module's root.
+// rel returns path relative to the module's folder, with slashes; "" is the module's folder itself.
 func (h *goModule) rel(path string) string {
 	rel, err := filepath.Rel(h.root, path)
 	if err != nil || rel == "." {
@@ -167,7 +170,8 @@ func (h *goModule) rel(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// check type-checks the typed files of p and returns what does not compile.
+// check type-checks those files of p that are built on this platform and are not tests. It returns the
+// compilation errors.
 func (h *goModule) check(p *pkg) (broken []string) {
 	var files []*ast.File
 	for _, f := range p.files {
@@ -195,13 +199,14 @@ func (h *goModule) export(path string) (io.ReadCloser, error) {
 	return os.Open(f)
 }
 
-// place prints a position as the compiler does, below the module.
+// place returns a position as text, like "store/item.go:12".
 func (h *goModule) place(pos token.Pos) string {
 	p := h.fset.Position(pos)
 	return fmt.Sprintf("%s:%d", h.rel(p.Filename), p.Line)
 }
 
-// importName is the name under which a file knows a package, "" where it does not import it.
+// importName returns the name by which the file refers to the package with that import path, or "" if it
+// does not import it.
 func (f *file) importName(path string) string {
 	for _, s := range f.ast.Imports {
 		if strings.Trim(s.Path.Value, `"`) != path {
@@ -230,7 +235,7 @@ func (p *pkg) inspect(f func(ast.Node)) {
 	}
 }
 
-// object is what id declares or means.
+// object returns the object that the identifier id declares or refers to, or nil.
 func (p *pkg) object(id *ast.Ident) types.Object {
 	if o := p.info.Defs[id]; o != nil {
 		return o

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestPlatforms type-checks the module and its tests, from source, for each platform of a release. A compiler
-// would need minutes, since it also compiles what the module imports.
+// TestPlatforms type-checks the module and its tests for each platform of a release. It checks source
+// instead of compiling, which would take minutes, since a compiler also compiles all dependencies.
 func TestPlatforms(t *testing.T) {
 	for _, platform := range []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64",
 		"windows/amd64", "windows/arm64"} {
@@ -37,7 +37,8 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// platformPackage is what "go list -test" tells about a package, or about its variant for a test.
+// platformPackage is the description of a package, or of its variant that includes test files, in the JSON
+// output of "go list -test".
 type platformPackage struct {
 	ImportPath, Name, Dir, ForTest string
 	GoFiles                        []string
@@ -48,8 +49,8 @@ type platformPackage struct {
 	}
 }
 
-// listFor returns the packages of the module, of its tests, and all that they import, in the order in which
-// they can be checked.
+// listFor returns the packages of the module and its tests for a platform, with all their dependencies.
+// Each package comes after those that it imports.
 func listFor(t *testing.T, system, arch string) (list []*platformPackage) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -70,8 +71,9 @@ type platformChecker struct {
 	tested  []string // import paths of packages that have a variant with their tests
 }
 
-// check type-checks a package after those that it imports. Only in the module does it look into functions,
-// and there in each once: in the variant of a package that has its tests, if there is one.
+// check type-checks a package whose imports have been checked already. It checks function bodies only in
+// packages of this module, and only once each: in the variant of the package that includes its tests, if
+// there is one.
 func (c *platformChecker) check(p *platformPackage) {
 	if p.ImportPath == "unsafe" {
 		return

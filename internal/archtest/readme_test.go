@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// page reads one of the project's pages.
+// page returns the text of a Markdown page of the project.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
@@ -31,8 +31,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestPages: README.md and the pages in docs lead to files and headings that are there, and docs/README.md
-// has every page in a list.
+// TestPages checks that the links in README.md and in the pages in docs lead to existing files and
+// headings, and that docs/README.md lists every page.
 func TestPages(t *testing.T) {
 	pages := []string{"README.md", "CONTRIBUTING.md"}
 	docs := filepath.Join("..", "..", "docs")
@@ -91,8 +91,8 @@ func checkPage(t *testing.T, name string) {
 	}
 }
 
-// TestLibraryExample runs the first program of the page about the store as a library. An overlay puts it into
-// the module without writing into its folder.
+// TestLibraryExample runs the first program in the documentation page about the store as a Go library. It
+// uses a build overlay, so that no file is written into the module's folder.
 func TestLibraryExample(t *testing.T) {
 	first := regexp.MustCompile("(?ms)^```go\n(.*?)^```")
 	program := first.FindStringSubmatch(page(t, "docs/embedding.md"))[1]

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// allowedImports is what a package may import besides the standard library.
+// allowedImports lists what a package may import besides the standard library.
 type allowedImports struct {
 	own   []string // packages of this module; "store/..." means the package and all below it
 	third []string // other modules' packages, by prefix
 	tests []string // more of this module, for test files alone
 }
 
-// rooms is the table of the allowed arrows. A package that is not in it has no place in the house yet: decide
-// what it may know, then give it a row.
+// rooms is the table of allowed imports, by the path of the importing package in the module. Each package
+// needs a row: a new package is reported until it has one.
 var rooms = map[string]allowedImports{
 	"": { // the module's root: the door for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",
@@ -433,13 +433,14 @@ var rooms = map[string]allowedImports{
 	},
 }
 
-// testLibraries may be imported by every test file and by the packages that exist for tests.
+// testLibraries are the third-party packages that every test file, and the packages that exist only for
+// tests, may import.
 var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "go.uber.org/goleak",
 	"github.com/google/go-cmp/", "github.com/cockroachdb/pebble/v2", "golang.org/x/net/http2",
 	"github.com/getkin/kin-openapi/openapi3", "github.com/tetratelabs/wazero",
 	"github.com/santhosh-tekuri/jsonschema/v6"}
 
-// arrows reports imports that the table of rooms does not allow.
+// arrows reports imports that the table rooms does not allow.
 func arrows(_ *goModule, p *pkg) (bad []violation) {
 	if _, product := rooms[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
 		return nil // shared by tests; who may import it is decided in allowed
@@ -460,7 +461,8 @@ func arrows(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// allows decides one import of a package that lives at self.
+// allows reports whether the package at self, a path in the module, may import path. test is set for
+// imports of test files.
 func (r allowedImports) allows(path, self string, test bool) bool {
 	first, _, _ := strings.Cut(path, "/")
 	below, own := strings.CutPrefix(path+"/", module+"/")

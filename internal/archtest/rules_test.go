@@ -44,9 +44,9 @@ func initFuncs(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// views reports snapshots of an engine that the store takes elsewhere than in
-// store/internal/work/scan_limiter.go: that one watches their walks, which end with the context of who waits
-// for them.
+// views reports code of the store that takes a snapshot of an engine outside of
+// store/internal/work/scan_limiter.go. The snapshots taken there end their scans when the context of the
+// caller ends.
 func views(_ *goModule, p *pkg) (bad []violation) {
 	if p.path != "store" {
 		return nil
@@ -70,12 +70,11 @@ func views(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// writers are the files whose transactions write keys.
+// writers matches the paths of the files that may write keys in transactions of an engine.
 var writers = regexp.MustCompile(`^((store|queue|store/internal/(split|resource|transaction|upgrade))/(tx|catalog)[^/]*|internal/host/catalog[^/]*|store/internal/record/[^/]*)\.go$`)
 
-// keys reports transactions that write keys where they must not: in the tenants only tx*.go write keys of
-// data and catalog*.go catalog records, as in the host; the engines keep their own, and so does what tests
-// share.
+// keys reports code that writes keys in a transaction of an engine outside of the files matched by
+// writers. Engines and packages that exist only for tests are exempt.
 func keys(_ *goModule, p *pkg) (bad []violation) {
 	if p.path == "engine" || strings.HasPrefix(p.path, "engine/") || strings.HasPrefix(p.path, "internal/") && p.path != "internal/host" ||
 		p.path == "store/internal/viewtest" {
@@ -100,8 +99,8 @@ func keys(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// writesKeys reports whether a selector's method is a transaction's, be it called on one or on what has one
-// embedded.
+// writesKeys reports whether a selector calls a method of an engine's transaction that writes keys, on the
+// transaction itself or on a type that embeds it.
 func writesKeys(info *types.Info, sel *ast.SelectorExpr) bool {
 	m, ok := info.Selections[sel]
 	if !ok || m.Kind() == types.FieldVal {
@@ -136,7 +135,7 @@ func comments(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// wellKnown are methods whose meaning the standard library has fixed.
+// wellKnown are methods that need no comment, because the standard library defines their meaning.
 var wellKnown = map[string]bool{"Error": true, "Unwrap": true}
 
 func undocumented(d ast.Decl) (bad []violation) {
@@ -162,7 +161,7 @@ func undocumented(d ast.Decl) (bad []violation) {
 	return bad
 }
 
-// receiver names the type of a method.
+// receiver returns the name of the type to which a method belongs.
 func receiver(d *ast.FuncDecl) string {
 	t := d.Recv.List[0].Type
 	for {

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// What is too big today. These numbers are lowered when the code allows it, and never raised.
+// The accepted numbers of places that exceed a size limit at present. They may only be lowered.
 const (
 	storeCycle = 39   // files of package store in its largest cycle
 	wideLines  = 1624 // lines of more than maxColumns in the module
@@ -29,15 +29,15 @@ const (
 	tabWidth   = 4
 )
 
-// cycleLimits are how many files the largest cycle of a package may have: files each of which needs each
-// other one. Packages that are not named are not measured.
+// cycleLimits limits, for some packages, the number of files in the largest cycle of references: a set of
+// files each of which refers, directly or indirectly, to declarations in each other one.
 var cycleLimits = map[string]int{
 	"store":                     storeCycle,
 	"internal/laboratory":       0,
 	"internal/laboratory/route": 0,
 }
 
-// cycle measures the largest cycles of the packages in cycleLimits.
+// cycle fails the test if the largest cycle of files of a package exceeds its number in cycleLimits.
 func (h *goModule) cycle(t *testing.T) {
 	measured := 0
 	for _, p := range h.pkgs {
@@ -69,7 +69,7 @@ func TestLargestCycle(t *testing.T) {
 	}
 }
 
-// TestSizesSee feeds the measures one function and one line that are a little too big.
+// TestSizesSee checks that a function and a line that are slightly too long are reported.
 func TestSizesSee(t *testing.T) {
 	h := &goModule{root: "/m", fset: token.NewFileSet()}
 	src := "package a\nfunc fits() {" + strings.Repeat("\n", maxFunc-1) + "}\n" +
@@ -86,7 +86,8 @@ func TestSizesSee(t *testing.T) {
 	}
 }
 
-// uses tells for each product file of a package which others declare what it names.
+// uses returns, for each file of a package that is not a test, the other files of the package that declare
+// what the file refers to.
 func (h *goModule) uses(p *pkg) map[string][]string {
 	uses := map[string][]string{}
 	for _, f := range p.files {
@@ -113,13 +114,14 @@ func (h *goModule) uses(p *pkg) map[string][]string {
 	return uses
 }
 
-// local reports whether an object belongs to a function's body.
+// local reports whether an object is declared inside of a function.
 func local(o types.Object) bool {
 	v, ok := o.(*types.Var)
 	return ok && !v.IsField() && o.Parent() != o.Pkg().Scope()
 }
 
-// largestCycle is the largest set of names that reach each other, in order.
+// largestCycle returns the sorted names of the largest strongly connected component of the graph uses, in
+// which each name refers to others.
 func largestCycle(uses map[string][]string) (largest []string) {
 	reach := map[string]map[string]bool{}
 	for from := range uses {
@@ -150,7 +152,8 @@ func largestCycle(uses map[string][]string) (largest []string) {
 	return largest
 }
 
-// sizes counts what is wider or longer than it should be.
+// sizes counts the lines, files and functions of the module that are too long, and fails the test if there
+// are more than accepted.
 func (h *goModule) sizes(t *testing.T) {
 	var wide, long, funcs []string
 	for _, p := range h.pkgs {
@@ -184,7 +187,7 @@ func (h *goModule) sizes(t *testing.T) {
 	}
 }
 
-// longFuncs names the functions of a file that have more than maxFunc lines.
+// longFuncs returns the names of the functions of a file that have more than maxFunc lines.
 func (h *goModule) longFuncs(f *file) (long []string) {
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
@@ -195,7 +198,7 @@ func (h *goModule) longFuncs(f *file) (long []string) {
 	return long
 }
 
-// width is how many columns a line takes.
+// width returns the number of columns that a line takes, with tabs of tabWidth columns.
 func width(line string) int {
 	return utf8.RuneCountInString(line) + strings.Count(line, "\t")*(tabWidth-1)
 }

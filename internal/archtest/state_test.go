@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// state reports package variables that change: assigned to, deleted from or cleared in a function, or made of
-// locks and atomics. A sync.Pool is a cache without a meaning and is let through.
+// state reports package variables that can change: those that a function assigns to, deletes from or
+// clears, and those that contain locks or atomics. A sync.Pool is allowed, since it is only a cache.
 func state(_ *goModule, p *pkg) (bad []violation) {
 	p.inspect(func(n ast.Node) {
 		var targets []ast.Expr
@@ -37,7 +37,8 @@ func state(_ *goModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// root is the variable that an assignable expression reaches into, nil where there is none.
+// root returns the variable that an assignment to the expression e changes, such as x for x.y[0], or nil
+// if there is none.
 func (p *pkg) root(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {
@@ -64,7 +65,7 @@ func (p *pkg) root(e ast.Expr) *ast.Ident {
 	}
 }
 
-// packageVar is the package variable that id means, nil where it means something else.
+// packageVar returns the package variable that id refers to, or nil if it refers to something else.
 func (p *pkg) packageVar(id *ast.Ident) types.Object {
 	if id == nil || id.Name == "_" {
 		return nil
@@ -76,7 +77,7 @@ func (p *pkg) packageVar(id *ast.Ident) types.Object {
 	return v
 }
 
-// locks reports whether a value of type t has a lock or an atomic in it.
+// locks reports whether a value of type t contains a lock or an atomic.
 func locks(t types.Type, depth int) bool {
 	if depth > 4 {
 		return false

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// wires reports what the operations of Cosmos DB know of a wire, and what the wire over HTTP does itself with
-// what lies in the store.
+// wires keeps the operations of Cosmos DB apart from HTTP: it reports imports of HTTP in package
+// internal/cosmos, and calls in package httpapi that access databases, containers and other resources of
+// the store directly.
 func wires(h *goModule, p *pkg) (bad []violation) {
 	switch p.path {
 	case "internal/cosmos":
@@ -20,8 +21,8 @@ func wires(h *goModule, p *pkg) (bad []violation) {
 	return nil
 }
 
-// protocols reports imports of a protocol, be it by the package itself or by one of the module that it
-// imports.
+// protocols reports imports of p by which it depends on HTTP, directly or through other packages of the
+// module.
 func (h *goModule) protocols(p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		if f.test {
@@ -65,15 +66,17 @@ func (h *goModule) reaches(path string, seen map[string]bool) bool {
 	return false
 }
 
-// resourceTypes are the types of the store by which one gets at what lies in it.
+// resourceTypes are the types of the store whose methods access databases, containers and the resources in
+// them.
 var resourceTypes = map[string]bool{"Database": true, "Container": true, "Resources": true}
 
-// ownSurface are the files of httpapi that answer what is no operation of Cosmos DB's: they call the store.
+// ownSurface lists the files of httpapi that serve Mayfly's own API instead of operations of Cosmos DB.
+// They may call the store directly.
 var ownSurface = []string{"clock.go", "events.go", "explain.go", "import.go", "laboratory.go",
 	"laboratory_reports.go", "lease.go",
 	"reaper.go", "settings.go", "snapshot.go", "split.go"}
 
-// resourceCalls reports calls of the store for databases, containers and what lies in them.
+// resourceCalls reports calls of methods of the resourceTypes of the store.
 func resourceCalls(p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		if !f.typed || slices.Contains(ownSurface, strings.TrimPrefix(f.name, "httpapi/")) {

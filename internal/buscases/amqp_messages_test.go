@@ -13,14 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// deliveryOrigin is where a delivery came from.
+// deliveryOrigin identifies the AMQP delivery by which a message was received: its client and its delivery
+// id.
 type deliveryOrigin struct {
 	p       *amqpClient
 	id      uint32
 	settled bool
 }
 
-// tokenOf is the token of a delivery's tag, whose first three groups are the other way round.
+// tokenOf returns the lock token in a delivery tag, which is a UUID whose first three groups are
+// little-endian.
 func tokenOf(tag []byte) (u message.UUID) {
 	for i, from := range []int{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15} {
 		u[i] = tag[from]
@@ -28,7 +30,7 @@ func tokenOf(tag []byte) (u message.UUID) {
 	return u
 }
 
-// conditions are what the codes are called here.
+// conditionOf returns the AMQP error condition that the service sends for an error code.
 func conditionOf(code entity.ErrorCode) wire.Symbol {
 	switch code {
 	case entity.CodeEntityNotFound:
@@ -52,7 +54,7 @@ func (*amqpClient) refused(err error, code entity.ErrorCode) bool {
 	return errors.As(err, &e) && e.Condition == conditionOf(code)
 }
 
-// send sends all before it awaits the first outcome.
+// send sends messages to an address: all of them first, and then it waits for their outcomes.
 func (p *amqpClient) send(address string, list ...*message.Message) error {
 	var payloads [][]byte
 	for _, m := range list {
@@ -61,7 +63,7 @@ func (p *amqpClient) send(address string, list ...*message.Message) error {
 	return p.transmit(address, 0, payloads...)
 }
 
-// encode writes a message as a sender does.
+// encode returns the AMQP encoding of a message as a sender writes it.
 func encode(m *message.Message) []byte {
 	var b []byte
 	if own := m.OwnTTL(); own != message.Absent && m.Header.TTL != message.Absent {
@@ -91,7 +93,8 @@ func (p *amqpClient) batch(address string, list ...*message.Message) error {
 	return p.transmit(address, message.BatchFormat, envelope)
 }
 
-// transmit sends deliveries and awaits their outcomes.
+// transmit sends each payload as one delivery with the message format, and waits for the outcomes. It
+// returns the error of the first rejected delivery.
 func (p *amqpClient) transmit(address string, format uint32, payloads ...[]byte) error {
 	p.b.Helper()
 	l, err := p.attach("to "+address, address, false)
@@ -115,7 +118,8 @@ func (p *amqpClient) transmit(address string, format uint32, payloads ...[]byte)
 	return nil
 }
 
-// deliver writes one delivery, in frames of at most 32 KB.
+// deliver sends one delivery on a link, in frames of at most 32,000 bytes. If done is set it is sent
+// settled, so that the server does not answer it.
 func (p *amqpClient) deliver(l *link, format uint32, done bool, payload []byte) {
 	p.b.Helper()
 	id := p.sent
@@ -141,7 +145,8 @@ func (p *amqpClient) receive(address string, mode queue.ReceiveMode, most int) (
 	return p.drain(l, most)
 }
 
-// drain takes what there is on a link.
+// drain receives the messages that are available on a link, at most most of them, without waiting for
+// further ones.
 func (p *amqpClient) drain(l *link, most int) ([]receivedMessage, error) {
 	l.drained, l.inbox = false, nil
 	p.flow(l, uint32(most), true)
@@ -158,12 +163,13 @@ func (p *amqpClient) flow(l *link, credit uint32, drain bool) {
 		LinkCredit: frame.Some(credit), Drain: drain})
 }
 
-// credit is what is left of it on the link that receives from a queue.
+// credit returns the remaining credit of the link that receives from a queue in peek-lock mode.
 func (p *amqpClient) credit(address string) int {
 	return int(p.links[fmt.Sprint("from ", address, queue.PeekLock)].credit)
 }
 
-// settle goes by the delivery where that is still open, and else by the token, as the SDKs do.
+// settle settles a message: by its delivery if that is still unsettled on this connection, otherwise by
+// its lock token in a management request, as the SDKs do.
 func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
 	r, ok := m.reference.(deliveryOrigin)
 	if _, twice := p.states[deliveryID{false, r.id}]; !ok || r.p != p || r.settled || twice {
@@ -213,7 +219,7 @@ func stateOf(s queue.Settlement) frame.State {
 	return &frame.Accepted{}
 }
 
-// listen implements listener.
+// listen attaches a receiving link with credit for one message, and implements waitingReceiver.
 func (p *amqpClient) listen(address string) (stop func()) {
 	l, err := p.attach("wait "+address, address, true)
 	p.b.must(err)
@@ -224,7 +230,7 @@ func (p *amqpClient) listen(address string) (stop func()) {
 	}
 }
 
-// read takes a message apart as a receiver gets it.
+// read decodes the AMQP encoding of a message as a receiver gets it.
 func (p *amqpClient) read(payload []byte) receivedMessage {
 	m := receivedMessage{values: map[string]string{}}
 	for len(payload) > 0 {

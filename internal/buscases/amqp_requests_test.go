@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// ask asks the node of an entity, and returns the body of the answer: nil where there is nothing.
+// ask sends a management request, such as renew-lock, to the $management node of an entity. It returns the
+// body of the response, or nil if the response is that there are no messages.
 func (p *amqpClient) ask(address, operation string, body wire.Map) (wire.Map, error) {
 	p.b.Helper()
 	node := address + "/$management"
@@ -70,7 +71,7 @@ func (p *amqpClient) renew(address string, m receivedMessage) (until time.Time, 
 	return moment(int64(v.(wire.Array).Elements[0].(wire.Timestamp))), nil
 }
 
-// messagesOf are the messages of an answer.
+// messagesOf decodes the messages in the body of a management response.
 func (p *amqpClient) messagesOf(body wire.Map) (list []receivedMessage) {
 	v, _ := body.Get("messages")
 	all, _ := v.(wire.List)
@@ -135,7 +136,7 @@ func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ..
 	return p.messagesOf(body), err
 }
 
-// linkSession is a session whose lock a link holds.
+// linkSession is a Service Bus session that the client has locked by attaching a link to it.
 type linkSession struct {
 	p       *amqpClient
 	l       *link
@@ -185,7 +186,8 @@ func (t *linkSession) close() {
 	t.p.reach(func() bool { return t.l.detached })
 }
 
-// settledTransfers sends what nobody answers, to a queue that takes it and to one that does not.
+// settledTransfers is a case: it sends messages as settled deliveries, to a queue that accepts them and to
+// a disabled one, and checks that the server answers neither.
 func settledTransfers(b *caseFixture) {
 	b.queue("q")
 	b.queue("off")
@@ -207,7 +209,8 @@ func settledTransfers(b *caseFixture) {
 	b.shows("off", "")
 }
 
-// smallFrames takes a large message in frames of 512 bytes, each when the one before has been taken.
+// smallFrames is a case: it receives a large message in frames of 512 bytes, with a session window of one
+// frame.
 func smallFrames(b *caseFixture) {
 	b.queue("q")
 	text := strings.Repeat("0123456789", 20_000)

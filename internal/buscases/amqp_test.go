@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// amqpClient is a client of bare frames with one session. It does one thing after the other: what comes
-// meanwhile is noted.
+// amqpClient is an AMQP client for tests that sends and receives single frames, with one connection and
+// one session. It is not concurrent: frames that arrive during an operation are recorded for later ones.
 type amqpClient struct {
 	b        *caseFixture
 	conn     net.Conn
@@ -29,19 +29,20 @@ type amqpClient struct {
 	states   map[deliveryID]frame.State
 }
 
-// deliveryID names a delivery: of ours, or of theirs.
+// deliveryID identifies an AMQP delivery on a session: its number, and whether the client (ours) or the
+// server has sent it.
 type deliveryID struct {
 	ours bool
 	id   uint32
 }
 
-// receivedFrame is a frame that has come.
+// receivedFrame is a frame that the client has received: its performative and its payload.
 type receivedFrame struct {
 	body    frame.Body
 	payload []byte
 }
 
-// link is one of the client's links.
+// link is the client's state of one AMQP link.
 type link struct {
 	name     string
 	handle   uint32
@@ -61,7 +62,8 @@ func connectAMQP(b *caseFixture) {
 	b.peer, b.messages, b.look, b.plan, b.talk, b.wait, b.bulk = p, p, p, p, p, p, p
 }
 
-// dial connects with frames of at most size bytes, and a window of so many transfers.
+// dial connects a client to a new AMQP server on the queues of b. The client accepts frames of at most
+// size bytes and has a session window of the given number of transfers.
 func dial(b *caseFixture, size, window uint32) *amqpClient {
 	b.Helper()
 	near, far := net.Pipe()
@@ -101,7 +103,7 @@ func (p *amqpClient) listenFrames(r *frame.Reader) {
 	}
 }
 
-// hangUp breaks off and waits until the server has noticed.
+// hangUp closes the connection without a farewell and waits until the server has ended it.
 func (p *amqpClient) hangUp() {
 	p.conn.Close()
 	if p.served != nil {
@@ -121,7 +123,7 @@ func (p *amqpClient) say(body frame.Body, payload ...byte) {
 	p.write(frame.Append(nil, 0, body, payload))
 }
 
-// step takes the next frame in.
+// step waits for the next frame, updates the client's state by it, and returns it.
 func (p *amqpClient) step() receivedFrame {
 	p.b.Helper()
 	late, stop := ttl.SystemClock{}.After(20 * time.Second)
@@ -139,7 +141,7 @@ func (p *amqpClient) step() receivedFrame {
 	return receivedFrame{}
 }
 
-// until steps until a frame is what is wanted.
+// until processes frames until done returns true for one.
 func (p *amqpClient) until(done func(receivedFrame) bool) {
 	p.b.Helper()
 	for !done(p.step()) {
@@ -147,7 +149,7 @@ func (p *amqpClient) until(done func(receivedFrame) bool) {
 	}
 }
 
-// reach steps until something is so.
+// reach processes frames until done returns true.
 func (p *amqpClient) reach(done func() bool) {
 	p.b.Helper()
 	for !done() {
@@ -210,7 +212,8 @@ func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
 	l.inbox, l.first = append(l.inbox, m), nil
 }
 
-// attach attaches a link, or finds it attached. change makes it another one than a plain one.
+// attach returns the link with that name, and attaches it if it is not attached yet. change modifies the
+// Attach frame.
 func (p *amqpClient) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link,
 	error) {
 	p.b.Helper()
@@ -246,7 +249,8 @@ func (p *amqpClient) attach(name, address string, receiver bool, change ...func(
 	return l, nil
 }
 
-// fail is the error of a link or of a delivery.
+// fail returns e, the error with which the server detached a link or rejected a delivery, as an error that
+// is not nil.
 func fail(e *frame.Error) error {
 	if e == nil {
 		return fmt.Errorf("refused without a word")

@@ -18,17 +18,17 @@ func connectATOM(b *caseFixture) {
 	b.entities = &atomClient{w}
 }
 
-// atomClient makes entities by entries, in as few elements as the cases need.
+// atomClient manages entities by ATOM entries over HTTP, with no more elements than the cases need.
 type atomClient struct{ *httpClient }
 
-// xmlElement is any element of XML.
+// xmlElement is an XML element of any name, with its content.
 type xmlElement struct {
 	XMLName xml.Name
 	Text    string       `xml:",chardata"`
 	Nodes   []xmlElement `xml:",any"`
 }
 
-// find is the first element of a name, below or in this one.
+// find returns the first element with that name: e itself or one inside of it, or nil.
 func (e *xmlElement) find(name string) *xmlElement {
 	if e.XMLName.Local == name {
 		return e
@@ -57,7 +57,7 @@ func (a *atomClient) put(path, kind, elements string, headers ...string) error {
 	return err
 }
 
-// elements are the properties that the cases set.
+// elements returns the XML elements of an entity's description with the properties that the cases set.
 func elements(kind entity.Kind, p entity.Properties) string {
 	var text strings.Builder
 	add := func(name string, value any) { fmt.Fprintf(&text, "<%s>%v</%s>", name, value, name) }
@@ -104,7 +104,7 @@ func (a *atomClient) get(path string) (e entity.Entity, err error) {
 	return e, errors.New("no description")
 }
 
-// readEntity reads what the cases look at.
+// readEntity decodes into e those properties in the description d that the cases check.
 func readEntity(d *xmlElement, e *entity.Entity) (err error) {
 	p := &e.Properties
 	for name, to := range map[string]*time.Duration{"LockDuration": &p.LockDuration,

@@ -21,12 +21,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// start is when the clock of each case begins: a whole second, since HTTP's dates have no smaller parts.
+// start is the time of the clock at the beginning of each case. It is a whole second, since dates in HTTP
+// headers have no fractions.
 var start = time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// caseFixture is where one case runs on one surface.
+// caseFixture is the environment of one case on one surface (an interface for clients): the queues, their
+// clock and disk, and the clients by which the case uses them.
 type caseFixture struct {
 	*testing.T
 	ctx  context.Context
@@ -48,7 +50,7 @@ type caseFixture struct {
 	web      *httpClient // that of REST or ATOM, likewise
 }
 
-// connectFunc makes the surfaces of a server that is open.
+// connectFunc sets the clients of a caseFixture for one surface, when its queues have been opened.
 type connectFunc func(b *caseFixture)
 
 func newCaseFixture(t *testing.T, o queue.Options, fn connectFunc) *caseFixture {
@@ -77,7 +79,7 @@ func (b *caseFixture) open() {
 	b.connectFunc(b)
 }
 
-// restart stops the server and starts it again.
+// restart closes the queues and opens them again with the same data.
 func (b *caseFixture) restart() {
 	b.Helper()
 	b.hangUp()
@@ -85,14 +87,14 @@ func (b *caseFixture) restart() {
 	b.open()
 }
 
-// hangUp breaks the client's connection off, where it has one.
+// hangUp breaks the AMQP client's connection, if there is one.
 func (b *caseFixture) hangUp() {
 	if b.peer != nil {
 		b.peer.hangUp()
 	}
 }
 
-// cut is hangUp and a new connection.
+// cut breaks the AMQP client's connection, if there is one, and connects again.
 func (b *caseFixture) cut() {
 	b.Helper()
 	b.hangUp()
@@ -108,7 +110,7 @@ func (b *caseFixture) must(err error) {
 	}
 }
 
-// refuses expects an error of a code, as the surface tells it.
+// refuses fails the test unless err is what the surface returns for the error code.
 func (b *caseFixture) refuses(err error, code entity.ErrorCode) {
 	b.Helper()
 	if err == nil || !b.messages.refused(err, code) {
@@ -116,7 +118,8 @@ func (b *caseFixture) refuses(err error, code entity.ErrorCode) {
 	}
 }
 
-// at moves the clock to so long after the start, and not the reaper: receivers must not depend on it.
+// at sets the clock to the time d after start. It does not run the reaper, since receivers must not depend
+// on it.
 func (b *caseFixture) at(d time.Duration) {
 	b.Helper()
 	to := start.Add(d)
@@ -124,7 +127,7 @@ func (b *caseFixture) at(d time.Duration) {
 	b.must(err)
 }
 
-// swept moves the clock and lets the reaper go round.
+// swept sets the clock to the time d after start and runs the reaper, which purges what has expired, once.
 func (b *caseFixture) swept(d time.Duration) {
 	b.Helper()
 	b.at(d)
@@ -147,7 +150,7 @@ func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...propertie
 	return b.entities.create(kind, path, p)
 }
 
-// queue makes a queue, topic a topic "t" with subscriptions.
+// queue creates a queue with the default properties, changed by list.
 func (b *caseFixture) queue(name string, list ...propertiesChange) {
 	b.Helper()
 	b.create(entity.Queue, name, list...)
@@ -160,7 +163,7 @@ func (b *caseFixture) subscription(name string, list ...propertiesChange) string
 	return path
 }
 
-// update changes what an entity has.
+// update changes the properties of the entity at path.
 func (b *caseFixture) update(path string, list ...propertiesChange) {
 	b.Helper()
 	e, err := b.entities.get(path)
@@ -179,7 +182,7 @@ func (b *caseFixture) get(path string) entity.Entity {
 	return e
 }
 
-// exists expects that an entity is there, or is not.
+// exists fails the test unless there is an entity at path, or none if want is false.
 func (b *caseFixture) exists(path string, want bool) {
 	b.Helper()
 	_, err := b.entities.get(path)
@@ -208,7 +211,7 @@ func deduplicates(d time.Duration) propertiesChange {
 	return func(p *entity.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
 }
 
-// msg makes a message: its text is its id, too.
+// msg returns a message whose body and message id are both text.
 func msg(text string, set ...func(*message.Message)) *message.Message {
 	m := message.New([]byte(text))
 	m.SetText(message.MessageID, text)
@@ -243,7 +246,8 @@ func (b *caseFixture) send(address string, list ...*message.Message) {
 	b.must(b.messages.send(address, list...))
 }
 
-// texts are messages in short: "A" or, with failed deliveries, "A+1".
+// texts returns the bodies of messages in one line, like "A B+1". The number after the plus is that of
+// failed deliveries, if there were any.
 func texts(list []receivedMessage) string {
 	var words []string
 	for _, m := range list {
@@ -256,7 +260,8 @@ func texts(list []receivedMessage) string {
 	return strings.Join(words, " ")
 }
 
-// expect locks all that there is and compares.
+// expect receives and locks all available messages, and fails the test unless they are want, in the form
+// of texts.
 func (b *caseFixture) expect(address, want string) []receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 100, want)
@@ -273,13 +278,13 @@ func (b *caseFixture) expectOf(address string, mode queue.ReceiveMode, most int,
 	return list
 }
 
-// locked locks the one message that there is.
+// locked receives and locks one message, and fails the test unless it is want, in the form of texts.
 func (b *caseFixture) locked(address, want string) receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 1, want)[0]
 }
 
-// shows compares what a peek shows.
+// shows peeks at the messages of an entity, and fails the test unless they are want, in the form of texts.
 func (b *caseFixture) shows(address, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.look.peek(address)
@@ -296,13 +301,13 @@ func (b *caseFixture) settle(address string, m receivedMessage, o queue.Settleme
 	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: o, Modify: modify}))
 }
 
-// loses expects that a lock is lost.
+// loses tries to settle a message and fails the test unless the error is that its lock is lost.
 func (b *caseFixture) loses(address string, m receivedMessage, o queue.SettlementOutcome) {
 	b.Helper()
 	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), entity.CodeMessageLockLost)
 }
 
-// kill dead-letters a message with a reason.
+// kill moves a locked message to the dead-letter queue with a reason and a description.
 func (b *caseFixture) kill(address string, m receivedMessage, reason, description string,
 	modify ...message.ApplicationProperty) {
 	b.Helper()
@@ -310,7 +315,8 @@ func (b *caseFixture) kill(address string, m receivedMessage, reason, descriptio
 		Description: &description, Modify: modify}))
 }
 
-// dead takes the dead letters and compares them with their reasons: "A:TTLExpiredException".
+// dead receives and deletes all dead-lettered messages of the entity at path, and fails the test unless
+// they are want: bodies with their reasons, like "A:TTLExpiredException".
 func (b *caseFixture) dead(path, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.messages.receive(path+"/$DeadLetterQueue", queue.ReceiveAndDelete, 2000)
@@ -325,7 +331,7 @@ func (b *caseFixture) dead(path, want string) []receivedMessage {
 	return list
 }
 
-// equal compares two things.
+// equal fails the test unless have equals want; what is the name of the value in the message.
 func equal[T comparable](b *caseFixture, what string, have, want T) {
 	b.Helper()
 	if have != want {
@@ -337,10 +343,10 @@ func property(name, value string) message.ApplicationProperty {
 	return message.ApplicationProperty{Name: name, Value: wire.AppendString(nil, value)}
 }
 
-// after is a moment of the case.
+// after returns the time d after the start of the case.
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-// invalid expects that an entity is refused for what is wanted of it.
+// invalid fails the test unless err says that a property of an entity has an invalid value.
 func (b *caseFixture) invalid(err error) {
 	b.Helper()
 	var web *statusError

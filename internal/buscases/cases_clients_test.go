@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// clientCases are about what clients need beside.
+// clientCases returns the cases about sessions, rules and the details of protocols.
 func clientCases() []conformanceCase {
 	return slices.Concat(sessionCases(), ruleCases(), wireCases())
 }
@@ -62,7 +62,7 @@ func sessionCases() []conformanceCase {
 	}
 }
 
-// heldSession is a session that a case holds.
+// heldSession is a Service Bus session that a case has locked, with methods that fail the test on errors.
 type heldSession struct{ lockedSession }
 
 func (b *caseFixture) accept(address, id string) heldSession {

@@ -2,7 +2,8 @@ package buscases
 
 import "github.com/mayflydb/mayfly/queue"
 
-// documentCases are those of documents, which another package keeps.
+// documentCases returns the cases about the expiry of documents. Some are only listed here, because tests
+// of package store run them.
 func documentCases() []conformanceCase {
 	const why = "package store plays it with its reaper, its charges and a large container"
 	list := []conformanceCase{

@@ -17,12 +17,12 @@ const (
 	year   = 365 * day
 )
 
-// expiryCases are about the time to live of messages.
+// expiryCases returns the cases about the time to live of messages.
 func expiryCases() []conformanceCase {
 	return slices.Concat(ownCases(), defaultCases(), lateCases(), topicCases())
 }
 
-// ownCases: a message's own time to live.
+// ownCases returns the cases about messages with a time to live of their own.
 func ownCases() []conformanceCase {
 	return []conformanceCase{
 		{number: 1, title: "a message is there before its time", via: "RA", steps: func(b *caseFixture) {
@@ -58,7 +58,7 @@ func ownCases() []conformanceCase {
 	}
 }
 
-// defaultCases: what an entity gives its messages.
+// defaultCases returns the cases about the default time to live that an entity gives to its messages.
 func defaultCases() []conformanceCase {
 	return []conformanceCase{
 		{number: 5, title: "the default of the queue", via: "RA", steps: func(b *caseFixture) {
@@ -138,7 +138,7 @@ func defaultCases() []conformanceCase {
 	}
 }
 
-// lateCases: what has expired and is not purged yet.
+// lateCases returns the cases about messages that have expired and are not purged yet.
 func lateCases() []conformanceCase {
 	lazy := queue.Options{LazyExpiry: true}
 	return []conformanceCase{
@@ -199,7 +199,7 @@ func lateCases() []conformanceCase {
 	}
 }
 
-// topicCases: times of topics and their subscriptions.
+// topicCases returns the cases about the times to live of topics and of their subscriptions.
 func topicCases() []conformanceCase {
 	return []conformanceCase{
 		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *caseFixture) {
@@ -233,7 +233,7 @@ func topicCases() []conformanceCase {
 	}
 }
 
-// scheduledCases are about messages for later.
+// scheduledCases returns the cases about messages that are scheduled for a later time.
 func scheduledCases() []conformanceCase {
 	later := func(b *caseFixture, ttl time.Duration) {
 		b.queue("q")

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// used plays a use of a queue at 4 minutes, which keeps it until 9.
+// used returns the steps of a case: a queue that deletes itself after 5 idle minutes is used by use at
+// minute 4, and must therefore exist until minute 9.
 func used(use func(b *caseFixture)) func(b *caseFixture) {
 	return func(b *caseFixture) {
 		b.queue("q", idle(5*minute))
@@ -21,7 +22,8 @@ func used(use func(b *caseFixture)) func(b *caseFixture) {
 	}
 }
 
-// usedBelow is used of a subscription whose topic stays.
+// usedBelow returns the steps of a case: a subscription that deletes itself after 5 idle minutes is used
+// by use at minute 4, and must therefore exist until minute 9. s is its path.
 func usedBelow(use func(b *caseFixture, s string)) func(b *caseFixture) {
 	return func(b *caseFixture) {
 		b.create(entity.Topic, "t")
@@ -35,7 +37,8 @@ func usedBelow(use func(b *caseFixture, s string)) func(b *caseFixture) {
 	}
 }
 
-// idleCases are about entities that delete themselves.
+// idleCases returns the cases about entities that delete themselves when they have not been used for some
+// time.
 func idleCases() []conformanceCase { return slices.Concat(unusedCases(), usedCases(), lastingCases()) }
 
 func unusedCases() []conformanceCase {
@@ -201,8 +204,8 @@ func lastingCases() []conformanceCase {
 	}
 }
 
-// listen is back when somebody waits. A receiver uses its entity before it waits, and then as long as it
-// does: so the second use that is seen reports that.
+// listen starts a receiver and returns when the receiver waits for messages. It detects that by the
+// entity's last access time, which a waiting receiver renews at each step of the clock.
 func (b *caseFixture) listen(address string) (stop func()) {
 	b.Helper()
 	stop = b.wait.listen(address)

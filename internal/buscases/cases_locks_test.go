@@ -13,7 +13,8 @@ import (
 
 const expired = "TTLExpiredException"
 
-// lateLock has a message of 10 seconds that was locked at 5 seconds, in a queue with locks of a minute.
+// lateLock creates the queue "q", sends a message that expires after 10 seconds, and returns it locked at
+// second 5.
 func lateLock(b *caseFixture, list ...propertiesChange) receivedMessage {
 	b.Helper()
 	b.queue("q", list...)
@@ -22,7 +23,8 @@ func lateLock(b *caseFixture, list ...propertiesChange) receivedMessage {
 	return b.locked("q", "A")
 }
 
-// lockCases are about expiry and locks.
+// lockCases returns the cases about messages that expire while they are locked, and about dead-lettered
+// expired messages.
 func lockCases() []conformanceCase {
 	return append(heldCases(), deadCases()...)
 }
@@ -160,7 +162,8 @@ func deadCases() []conformanceCase {
 	}
 }
 
-// crashes breaks the server off a hundred times while messages become dead letters.
+// crashes is a case: it simulates a hundred crashes of the server while expired messages are
+// dead-lettered, and checks that none is lost or duplicated.
 func crashes(b *caseFixture) {
 	b.queue("q", deadLetters)
 	var want []string

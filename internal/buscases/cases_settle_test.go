@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// settleCases are about transfers and settlement.
+// settleCases returns the cases about sending, locking and settling messages.
 func settleCases() []conformanceCase {
 	return slices.Concat(transferCases(), modeCases(), outcomeCases(), brokenCases())
 }
@@ -265,7 +265,7 @@ func brokenCases() []conformanceCase {
 	}
 }
 
-// crash goes on with what a loss of power leaves.
+// crash simulates a loss of power: it opens the queues again with the data that were durable.
 func (b *caseFixture) crash() {
 	b.Helper()
 	disk := b.fs.CrashClone(vfs.CrashCloneCfg{})
@@ -275,5 +275,5 @@ func (b *caseFixture) crash() {
 	b.open()
 }
 
-// large is a message that no queue of the standard size takes.
+// large returns a message that exceeds the maximum message size of the standard tier.
 func large() *message.Message { return msg(strings.Repeat("x", 300_000), named("L")) }

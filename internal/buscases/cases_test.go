@@ -9,8 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 )
 
-// conformanceCase is one case. via names the surfaces that it runs on beside the engine: A is AMQP, R REST, M
-// ATOM, C the documents' API.
+// conformanceCase is one row of the table of cases. via has a letter for each surface (interface for
+// clients) on which the case runs in addition to the Go API: A is AMQP, R REST, M ATOM, C the API of
+// documents.
 type conformanceCase struct {
 	number  int
 	title   string
@@ -21,13 +22,13 @@ type conformanceCase struct {
 	skip    string // why it cannot be played here
 }
 
-// cases are all of them.
+// cases returns all conformance cases in the order of their numbers.
 func cases() []conformanceCase {
 	return slices.Concat(expiryCases(), scheduledCases(), lockCases(), settleCases(), idleCases(),
 		documentCases(), clientCases())
 }
 
-// TestCases plays each case on each of its surfaces.
+// TestCases runs each conformance case on each of its surfaces.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	surfaces := []struct {
@@ -54,7 +55,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestTable: no case is missing, none is there twice.
+// TestTable checks that the numbers of the cases are consecutive, and that each case has either steps or a
+// reason why it is skipped.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	for i, c := range cases() {

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// documentContainer is a container of documents behind HTTP.
+// documentContainer is a container of documents on a server that is used over HTTP.
 type documentContainer struct {
 	b *caseFixture
 	m *mayflytest.Mayfly
@@ -26,7 +26,8 @@ func newDocumentContainer(b *caseFixture, settings string) *documentContainer {
 	return d
 }
 
-// do sends a request, about the document "1" where it is one of documents.
+// do sends a request and fails the test unless the response has the status. Requests about documents get
+// the partition key "1".
 func (d *documentContainer) do(status int, method, path, body string) {
 	d.b.Helper()
 	r, err := http.NewRequestWithContext(d.b.ctx, method, d.m.URL()+path, strings.NewReader(body))
@@ -61,7 +62,8 @@ func (d *documentContainer) replace(status int, more string) {
 	d.do(status, "PUT", "/dbs/d/colls/c/docs/1", `{"id":"1"`+more+`}`)
 }
 
-// there looks whether the document is there so much later.
+// there advances the clock by later, and fails the test unless the document "1" exists then, or does not
+// if want is false.
 func (d *documentContainer) there(later time.Duration, want bool) {
 	d.b.Helper()
 	d.m.Advance(later)
@@ -72,7 +74,8 @@ func (d *documentContainer) there(later time.Duration, want bool) {
 func defaults(n int) string { return fmt.Sprintf(`,"defaultTtl":%d`, n) }
 func own(n int) string      { return fmt.Sprintf(`,"ttl":%d`, n) }
 
-// lasts is a document that lives so long under settings; 0 is for ever.
+// lasts returns the steps of a case: in a container with the given settings, a document with the members
+// more must exist for exactly the duration life, or forever if life is 0.
 func lasts(settings, more string, life time.Duration) func(b *caseFixture) {
 	return func(b *caseFixture) {
 		d := newDocumentContainer(b, settings)

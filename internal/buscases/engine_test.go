@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// patience is how long the next session is waited for, in real time: long enough to find one that is there
-// on a machine that does other things.
+// patience limits the wait for the next available session, in real time. It is long enough for a session
+// that is available, even on a busy machine.
 const patience = 2 * sec
 
-// goAPIClient is package queue itself.
+// goAPIClient is the surface of the Go API: it calls package queue directly.
 type goAPIClient struct{ b *caseFixture }
 
 func (e *goAPIClient) send(address string, list ...*message.Message) error {
@@ -194,7 +194,7 @@ func (e *goAPIClient) batch(address string, list ...*message.Message) error {
 	return e.send(address, list...)
 }
 
-// listen implements listener: a receiver that is open waits.
+// listen starts a receiver that waits for messages, and implements waitingReceiver.
 func (e *goAPIClient) listen(address string) (stop func()) {
 	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{})
 	e.b.must(err)

@@ -23,14 +23,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// httpClient is a client of HTTP: requests and answers in memory.
+// httpClient is a client of the REST API. It calls the HTTP handler in memory, without a connection.
 type httpClient struct {
 	b       *caseFixture
 	handler http.Handler
 	token   string
 }
 
-// statusError is an answer that refuses.
+// statusError is a response with an error status.
 type statusError struct {
 	status int
 	body   string
@@ -49,7 +49,7 @@ func connectREST(b *caseFixture) {
 	b.messages, b.bulk = b.web, b.web
 }
 
-// do sends a request; headers are names and values in turns.
+// do sends a request and returns the response, or a statusError. headers are pairs of a name and a value.
 func (w *httpClient) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
 	r := httptest.NewRequestWithContext(w.b.ctx, method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", w.token)
@@ -70,7 +70,8 @@ func (w *httpClient) do(method, path, body string, headers ...string) (*httptest
 	return res, nil
 }
 
-// refused implements messenger: the service has one status for several codes.
+// refused implements messenger: it compares HTTP statuses, of which the service has one for several error
+// codes.
 func (*httpClient) refused(err error, code entity.ErrorCode) bool {
 	e, ok := err.(*statusError)
 	if !ok {
@@ -89,7 +90,8 @@ func (*httpClient) refused(err error, code entity.ErrorCode) bool {
 	return e.status == http.StatusBadRequest
 }
 
-// brokerProperties is the header with what is the broker's.
+// brokerProperties is the content of the HTTP header BrokerProperties: the properties that the service
+// manages, such as the lock token.
 type brokerProperties struct {
 	MessageId               string   `json:",omitempty"`
 	SessionId               string   `json:",omitempty"`
@@ -172,7 +174,7 @@ func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (
 	return list, nil
 }
 
-// read reads a message out of an answer.
+// read decodes the message in a response.
 func (w *httpClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	var p brokerProperties
 	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
@@ -205,7 +207,8 @@ func (w *httpClient) settle(address string, m receivedMessage, s queue.Settlemen
 	return err
 }
 
-// place is where the lock of a message is; of one without a lock it is a place where none is.
+// place returns the URL path by which the lock of a message is used. For a message without a lock it is a
+// path at which no lock exists.
 func (w *httpClient) place(address string, m receivedMessage) string {
 	if place, _ := m.reference.(string); place != "" {
 		return place
@@ -218,7 +221,7 @@ func (w *httpClient) renew(address string, m receivedMessage) (until time.Time, 
 	return until, err
 }
 
-// signatures sends with tokens of all kinds.
+// signatures is a case: it sends a message with valid, expired and wrongly signed tokens.
 func signatures(b *caseFixture) {
 	b.queue("q")
 	now := ttl.SystemClock{}.Now()
@@ -242,7 +245,8 @@ func signatures(b *caseFixture) {
 	}
 }
 
-// signedIn is a token whose resource has the digits of its escapes in one case.
+// signedIn returns a shared access signature that signs resource as it is written, so that its percent
+// escapes can have upper-case or lower-case digits.
 func signedIn(resource string, now time.Time) string {
 	k := access.EmulatorKey()
 	expiry := fmt.Sprint(now.Add(time.Hour).Unix())

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// receivedMessage is a message as a surface shows it.
+// receivedMessage is a message as one of the surfaces (interfaces for clients) returns it.
 type receivedMessage struct {
 	text, id  string
 	number    int64
@@ -30,39 +30,40 @@ type receivedMessage struct {
 	body      wire.Map // of an answer
 }
 
-// property is an application property; names have no case, since HTTP's headers have none.
+// property returns an application property. Names are case-insensitive, like those of HTTP headers.
 func (g receivedMessage) property(name string) string { return g.values[strings.ToLower(name)] }
 
-// messenger sends, receives and settles.
+// messenger is the part of a surface that sends, receives and settles messages.
 type messenger interface {
 	send(address string, list ...*message.Message) error
-	// receive takes up to most of the messages that there are, and does not wait.
+	// receive returns up to most of the available messages, without waiting.
 	receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error)
 	settle(address string, m receivedMessage, s queue.Settlement) error
 	renew(address string, m receivedMessage) (time.Time, error)
-	// refused reports whether an error is what the surface says for a code.
+	// refused reports whether err is what the surface returns for the error code.
 	refused(err error, code entity.ErrorCode) bool
 }
 
-// messagePeeker peeks.
+// messagePeeker is the part of a surface that peeks at messages without locking them.
 type messagePeeker interface {
 	peek(address string) ([]receivedMessage, error)
 }
 
-// messageScheduler sends for later, and takes what was deferred.
+// messageScheduler is the part of a surface that schedules messages and receives deferred ones.
 type messageScheduler interface {
 	schedule(address string, list ...*message.Message) ([]int64, error)
 	cancel(address string, numbers ...int64) error
 	deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage, error)
 }
 
-// sessionAcceptor accepts sessions.
+// sessionAcceptor is the part of a surface that accepts (locks) Service Bus sessions.
 type sessionAcceptor interface {
-	// accept locks a session; "" is the next one, for which it does not wait.
+	// accept locks the session with that id, or with "" the next available session, without waiting for
+	// one.
 	accept(address, id string) (lockedSession, error)
 }
 
-// lockedSession is a session that is locked.
+// lockedSession is a Service Bus session that a client has locked.
 type lockedSession interface {
 	id() string
 	receive(most int) ([]receivedMessage, error)
@@ -71,27 +72,28 @@ type lockedSession interface {
 	close()
 }
 
-// entityManager makes and deletes entities.
+// entityManager is the part of a surface that creates, changes and lists queues, topics and subscriptions.
 type entityManager interface {
 	create(kind entity.Kind, path string, p entity.Properties) error
 	update(kind entity.Kind, path string, p entity.Properties) error
 	get(path string) (entity.Entity, error)
 	addRule(subscription, name, filter, action string) error
-	// list is the names of queues: top of them behind skip.
+	// list returns the names of at most top queues, without the first skip ones.
 	list(skip, top int) ([]string, error)
 }
 
-// batchSender sends messages at one go, all or none.
+// batchSender is the part of a surface that sends several messages as one batch: all are stored or none.
 type batchSender interface {
 	batch(address string, list ...*message.Message) error
 }
 
-// waitingReceiver waits for messages that do not come, until stop.
+// waitingReceiver is the part of a surface that starts a receiver, which waits for messages until stop is
+// called.
 type waitingReceiver interface {
 	listen(address string) (stop func())
 }
 
-// set puts an application property into what was received.
+// set sets an application property of the received message to the text of value.
 func (g *receivedMessage) set(name string, value any) {
 	g.values[strings.ToLower(name)] = fmt.Sprint(value)
 }

@@ -17,7 +17,7 @@ const (
 	lineEvery = 10 * time.Second
 	// drawEvery is the minimal time between two updates on a terminal.
 	drawEvery = 100 * time.Millisecond
-	// minElapsed is the minimal duration of a task from which a rate is computed.
+	// minElapsed is how long a task must have run before its rate is shown.
 	minElapsed = 3 * time.Second
 	// maxColumns is the maximal length of a line on a terminal. A longer line would wrap, and could not be
 	// redrawn.
@@ -121,7 +121,8 @@ func (p *Bar) erase() {
 	}
 }
 
-// line describes the progress after the elapsed time.
+// line returns the text that shows the progress of the running task. elapsed is the time since the task
+// began.
 func (p *Bar) line(elapsed time.Duration) string {
 	t := &p.task
 	text := t.Name + ": " + p.amount(p.done)

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// run shows a task of 40 seconds, in steps of a second.
+// run runs the task t with p by the test clock for 40 seconds. Each second adds the given steps and count.
 func run(p *Bar, clock *ttl.VirtualClock, t Task, steps, count int) {
 	p.StartTask(t)
 	for range 40 {
@@ -92,7 +92,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestSpeed checks that only work of some length has a rate.
+// TestSpeed checks that Speed returns a rate only for work that took long enough.
 func TestSpeed(t *testing.T) {
 	if got := Speed(200000, "documents", 62*time.Second); got != " (1m 2s, 3226 documents/s)" {
 		t.Error(got)

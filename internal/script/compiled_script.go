@@ -28,12 +28,12 @@ type ScriptCache struct {
 	stuck atomic.Int64
 }
 
-// Stuck returns the number of abandoned scripts that have not ended yet, because a built-in function that
-// they have called has not returned.
+// Stuck returns the number of abandoned scripts: those that were stopped but have not ended, because a
+// built-in function that they have called has not returned.
 func (p *ScriptCache) Stuck() int { return int(p.stuck.Load()) }
 
-// maxStuck is the number of abandoned scripts at which no further script is started. Each of them uses a
-// processor and memory.
+// maxStuck is the number of abandoned scripts, which were stopped but have not ended, at which no further
+// script is started. Each of them uses a processor and memory.
 const maxStuck = 8
 
 // maxPrograms is the number of compiled scripts that are cached.
@@ -169,7 +169,8 @@ const (
 	maxSource  = 512 << 10
 	maxNesting = 500  // of brackets
 	maxArrows  = 2000 // for the end of each, the parser searches all arrow functions nested in it
-	// maximal depth of the tree: a chain of operators is not nested in the source, but it is in the tree
+	// maximum depth of the syntax tree. A chain of operators such as 1+1+1 is flat in the source, but deep
+	// in the tree.
 	maxTree = 5000
 )
 

@@ -11,10 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNothingIsEndless runs, by the real clock, single calls of built-in functions and single instructions
-// that took minutes or gigabytes by themselves. Each must end of its own accord, or be noticed soon after it
-// was stopped: well within a second where the machine has nothing else to do, and in any case in a time that
-// none of them took.
+// TestNothingIsEndless runs single instructions and calls of built-in functions that would take minutes or
+// gigabytes without limits. Each must end by itself or within a short time after it was stopped, measured
+// by the real clock.
 func TestNothingIsEndless(t *testing.T) {
 	const limit, slack = 100 * time.Millisecond, 30 * time.Second
 	for i, body := range []string{
@@ -110,7 +109,8 @@ func TestNothingIsEndless(t *testing.T) {
 	}
 }
 
-// TestAddition: what bounds additions changes nothing about what they are.
+// TestAddition checks that the size checks inserted into scripts, for example around string additions, do
+// not change the results of expressions.
 func TestAddition(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

@@ -72,7 +72,8 @@ func (e *InterpreterPanicError) Error() string {
 	return fmt.Sprint("the interpreter failed: ", e.Panic)
 }
 
-// interruptReason passes the reason why a script was stopped through goja, the interpreter.
+// interruptReason is the value with which the interpreter goja is told to stop a script. It wraps the
+// reason.
 type interruptReason struct{ err error }
 
 // failure converts an error returned by goja to an error of this package.
@@ -94,7 +95,8 @@ func (r *Runtime) failure(err error) error {
 	return err
 }
 
-// thrown describes a value that a script threw. It may call code of the script, which may throw again.
+// thrown returns the *Error for a value that a script threw. It may call code of the script, which may
+// throw again.
 func (r *Runtime) thrown(v goja.Value, stack []goja.StackFrame) *Error {
 	e := &Error{Stack: stackText(stack), Exception: "an object that cannot be printed"}
 	r.ignoreFailures(func() {

@@ -208,7 +208,7 @@ func (r *Runtime) runTime() time.Duration {
 	return time.Duration(taken)
 }
 
-// watchEvery is the interval of the limit checks.
+// watchEvery is the interval at which the time and memory limits of a running script are checked.
 const watchEvery = 5 * time.Millisecond
 
 // limitError returns the reason why the script must end, or nil if it need not.

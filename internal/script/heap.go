@@ -52,6 +52,6 @@ func (m *heapMeter) over(limit int64) bool {
 	return live-m.base > limit
 }
 
-// hardFactor is a multiple of the limit. If the heap, including garbage, exceeds twice its size at the start
-// by more than this, over returns true without a garbage collection.
+// hardFactor limits the heap including garbage: if it exceeds twice the heap at the start plus hardFactor
+// times the memory limit, over returns true without a garbage collection.
 const hardFactor = 3

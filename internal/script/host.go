@@ -15,8 +15,8 @@ type Host interface {
 	// Do carries out one operation. An error ends the script. If the operation fails, Do returns an
 	// OperationResult with its status instead. ctx ends at the time limit of the script.
 	Do(context.Context, Operation) (OperationResult, error)
-	// Quota returns the limits and the usage of the container in KB, as names and values. A post-trigger can
-	// read them.
+	// Quota returns the limits and the usage of the container in KB, as texts like "collectionSize=10;". A
+	// post-trigger can read them.
 	Quota() (limits, usage string)
 	// Full reports whether the transaction is full, so that it does not accept further operations.
 	Full() bool
@@ -25,7 +25,7 @@ type Host interface {
 // OperationKind says what an Operation does with documents: create, read, query and so on.
 type OperationKind string
 
-// The kinds of operations.
+// The values of OperationKind: what a script can do with documents.
 const (
 	Create  OperationKind = "create"
 	Upsert  OperationKind = "upsert"
@@ -59,7 +59,7 @@ type OperationResult struct {
 // TriggerType says whether a ProcedureCall is a trigger, and whether it runs before or after the write.
 type TriggerType uint8
 
-// The kinds of Procedures: stored procedures, and triggers before or after a write.
+// The values of ProcedureCall.Trigger: a stored procedure, or a trigger before or after a write.
 const (
 	NoTrigger TriggerType = iota // a stored procedure
 	PreTrigger

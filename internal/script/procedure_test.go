@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// echoHost is a Host that answers each operation with what it was asked for.
+// echoHost is a Host for tests. It records the operations that a script requests, and answers each with
+// status 200 and the body of the operation.
 type echoHost struct {
 	asked []Operation
 	room  int // operations until it is full; negative: no end

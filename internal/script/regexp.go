@@ -16,7 +16,7 @@ import (
 // matchTime is the time limit of one match.
 const matchTime = 500 * time.Millisecond
 
-// maxTrack is the maximal size of the backtracking stack of one match. It corresponds to 32 MB.
+// maxTrack is the maximal size of the backtracking stack of one match, in entries of 8 bytes: 32 MB.
 const maxTrack = 4 << 20
 
 // maxMatchers is the number of compiled regular expressions that a Runtime caches.

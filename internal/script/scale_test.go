@@ -2,5 +2,5 @@
 
 package script
 
-// deepSource is how long the texts of TestDeepTexts are.
+// deepSource is the length in bytes of the scripts that TestDeepTexts compiles.
 const deepSource = maxSource / 8

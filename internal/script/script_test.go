@@ -17,14 +17,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// The library for regular expressions has a clock that ends by itself, a second after the last match could
-// have. The tests create much garbage and keep little.
+// TestMain runs the tests and checks that no goroutine is left, except the clock of the regular expression
+// library, which ends by itself. The tests collect garbage less often, because they create much and keep
+// little.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// never is a clock by which no time passes: the watch does not look.
+// never is an Env.After whose timers never fire, so that the limits of a script are not checked.
 func never(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
 func still() Env {
@@ -36,7 +37,8 @@ func still() Env {
 	}
 }
 
-// evaluate calls a function once in a Runtime of its own.
+// evaluate calls the JavaScript function in source once, in a new Runtime, with args as JSON. It returns
+// the result as JSON.
 func evaluate(t *testing.T, env Env, limits Limits, source string, args ...string) (string, error) {
 	t.Helper()
 	var p ScriptCache
@@ -157,7 +159,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestStopped runs what must be stopped: for some of it, time goes by as fast as the watch looks.
+// TestStopped checks that scripts that run forever or need too much memory are stopped, each with the
+// right error. For some of them the clock advances at each check of the limits.
 func TestStopped(t *testing.T) {
 	var timeout *TimeoutError
 	var large *TooLargeError
@@ -211,13 +214,13 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// passed is a watch that has just been started.
+// passed returns a function that returns the real time since the call of passed.
 func passed() func() time.Duration {
 	began := ttl.SystemClock{}.Now()
 	return func() time.Duration { return ttl.SystemClock{}.Now().Sub(began) }
 }
 
-// steppingClock is a clock that goes on by a quarter of a second whenever it is looked at.
+// steppingClock is a clock that advances by a quarter of a second each time it is read.
 type steppingClock struct{ n chan time.Duration }
 
 func (s *steppingClock) next() time.Duration {
@@ -307,7 +310,8 @@ func TestProgramsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepTexts compiles what makes parsers recurse: none may bring the process down.
+// TestDeepTexts compiles deeply nested scripts, and checks that the recursion of the parser does not crash
+// the process.
 func TestDeepTexts(t *testing.T) {
 	racetest.Sequential(t)
 	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",

@@ -25,7 +25,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 // the time, and to open a connection takes longer than to wait for one.
 const connections = 3
 
-// Engine is an engine that a Disk opens.
+// Engine is the interface of the engines, Pebble or PostgreSQL, that a Disk opens.
 type Engine = sharedengine.GetterEngine
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.

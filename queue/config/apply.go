@@ -136,8 +136,8 @@ func (c *Config) ruleDifferences(ctx context.Context, queues *queue.Queues, e *d
 	return list, nil
 }
 
-// same reports whether properties are equal. Forwarding targets are equal if they name the same entity, with
-// or without scheme and host.
+// same reports whether the properties of two entities are equal. Forwarding targets are equal if they name
+// the same entity, in any case, with or without scheme and host.
 func same(a, b entity.Properties) bool {
 	for _, p := range []*entity.Properties{&a, &b} {
 		for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {

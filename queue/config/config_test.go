@@ -15,7 +15,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// example is a file such as users of the emulator have.
+// example is a Config.json as users of Microsoft's Service Bus emulator have it.
 const example = "\xEF\xBB\xBF" + `{
   "UserConfig": {
     "Namespaces": [
@@ -159,7 +159,8 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestErrors: an error names the line and the reason, and nothing is made of a file that cannot be read.
+// TestErrors checks that the error for an invalid file names the line and the reason, and that no entity
+// is created from the file.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"UserConfig"`, `"UserConfigs"`, `Config.json:2:3: 'UserConfigs' is not known here`},

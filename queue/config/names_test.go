@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestNames: a file has the names that frameworks make, and a rule $Default in any case.
+// TestNames checks that a file can have the entity names that messaging frameworks generate, and the rule
+// $Default in any case.
 func TestNames(t *testing.T) {
 	ctx, q := open(t)
 	for range 2 { // a second start finds them

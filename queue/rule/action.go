@@ -94,7 +94,7 @@ type ActionError struct {
 func (e *ActionError) Error() string { return e.Message }
 
 // IsInvalid reports whether an error describes a mistake in a client's filter or action: a *SyntaxError or
-// an *Error.
+// an *ActionError.
 func IsInvalid(err error) bool {
 	var syntax *SyntaxError
 	var own *ActionError
@@ -104,8 +104,8 @@ func IsInvalid(err error) bool {
 // actionException is the dead-letter reason of a message on which an action failed.
 const actionException = "RuleActionException"
 
-// Run changes a message. It fails with an *Error if a value cannot be converted to the type of the existing
-// property. The message may then be partly changed.
+// Run changes a message. It fails with an *ActionError if a value cannot be converted to the type of the
+// existing property. The message may then be partly changed.
 func (a Action) Run(m EditableMessage) error {
 	s := &evalScope{m}
 	for _, st := range a.statements {

@@ -78,7 +78,8 @@ func (n binaryNode) eval(s *evalScope) Value {
 	return Value{}
 }
 
-// integers computes with integers. The result is Missing on overflow and on division by zero.
+// integers returns the result of the arithmetic operator op on a and b. The result is Missing on overflow
+// and on division by zero.
 func integers(op byte, a, b int64) Value {
 	switch op {
 	case '+':

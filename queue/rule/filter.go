@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// FilterKind is a kind of filter.
+// FilterKind is the kind of a filter: true, false, SQL or correlation.
 type FilterKind uint8
 
 // The kinds of filters.

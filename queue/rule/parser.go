@@ -14,7 +14,8 @@ const (
 	maxDepth      = 100 // nested parentheses and signs
 )
 
-// Parameter is the value of an @name in an expression.
+// Parameter is a name with a value: that of an @name in an expression, or that of an application property
+// in a correlation filter.
 type Parameter struct {
 	Name  string // without the @
 	Value Value

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/metamorphic"
 )
 
-// testMessage is a message of these tests.
+// testMessage is a Message, with system and application properties in maps, on which tests evaluate rules.
 type testMessage struct {
 	system map[SystemProperty]Value
 	user   map[string]Value
@@ -235,7 +235,8 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// naive is LIKE as it is defined.
+// naive reports whether a text matches a LIKE pattern, by the simplest algorithm, with which matches is
+// compared.
 func naive(text []rune, pattern []likePatternPiece) bool {
 	if len(pattern) == 0 {
 		return len(text) == 0
@@ -269,7 +270,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// FuzzRule: nothing makes the parser or the evaluation panic, and what is written reads the same.
+// FuzzRule checks that fuzzed expressions make neither the parser nor the evaluation panic, and that the
+// printed form of an expression is parsed to the same expression.
 func FuzzRule(f *testing.F) {
 	for _, seed := range []string{"color = 'x' AND NOT (price + 1 > -2) OR a IN (1, @p)",
 		"SET a = -(-1); REMOVE b", "-(5) = 1"} {

@@ -87,7 +87,7 @@ func (v Value) Plain() Value { return v.WithType(Untyped, "") }
 // NullValue returns null.
 func NullValue() Value { return Value{Kind: Null} }
 
-// Bool returns a Boolean.
+// Bool returns a Value of the kind Boolean.
 func Bool(v bool) Value {
 	if v {
 		return Value{Kind: Boolean, number: 1}
@@ -95,25 +95,25 @@ func Bool(v bool) Value {
 	return Value{Kind: Boolean}
 }
 
-// Int returns an Integer.
+// Int returns a Value of the kind Integer.
 func Int(v int64) Value { return Value{Kind: Integer, number: v} }
 
-// Number returns a Float.
+// Number returns a Value of the kind Float.
 func Number(v float64) Value { return Value{Kind: Float, number: int64(math.Float64bits(v))} }
 
-// String returns a Text.
+// String returns a Value of the kind Text.
 func String(v string) Value { return Value{Kind: Text, text: v} }
 
-// Time returns a Moment. ms is in milliseconds since 1970.
+// Time returns a Value of the kind Moment, a point in time. ms is in milliseconds since 1970.
 func Time(ms int64) Value { return Value{Kind: Moment, number: ms * 10_000} }
 
-// Duration returns a Span of ticks of 100 nanoseconds.
+// Duration returns a Value of the kind Span, a duration. A tick is 100 nanoseconds.
 func Duration(ticks int64) Value { return Value{Kind: Span, number: ticks} }
 
 // UUID returns a GUID for its textual form, in which 8-4-4-4-12 hexadecimal digits are separated by hyphens.
 func UUID(text string) Value { return Value{Kind: GUID, text: strings.ToLower(text)} }
 
-// Bytes returns a Binary.
+// Bytes returns a Value of the kind Binary.
 func Bytes(v []byte) Value { return Value{Kind: Binary, text: string(v)} }
 
 // Opaque returns a value of an unknown type, which expressions cannot compute with.

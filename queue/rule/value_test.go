@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTypes: a value keeps the type and the text in which it was given where it is stored, and both have no
-// effect on what it is equal to.
+// TestTypes checks that a stored filter keeps the number type and the text with which a client gave each
+// value, and that these have no effect on comparisons.
 func TestTypes(t *testing.T) {
 	given := []Parameter{{"a", Int(5).WithType(Int64, "5")}, {"b", Number(1.5).WithType(Float32, "1.50")},
 		{"c", Time(1000).WithType(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d",

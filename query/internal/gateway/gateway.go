@@ -35,11 +35,11 @@ import (
 type GatewayOptions struct {
 	// Features lists the features that the client can merge, by Cosmos DB's names. Nil: all.
 	Features []string
-	// OnePartition reports whether the request has a full partition key.
+	// OnePartition is set if the request names a full partition key.
 	OnePartition bool
-	// Continued reports whether the client will ask for more than one page. If it is set, a query whose
-	// conditions name one partition key is sent unchanged to the range of that key. If it is not set, the
-	// client merges such a query like any other, except for OFFSET and LIMIT.
+	// Continued is set if the client will ask for more than one page. Then a query whose conditions name
+	// one partition key is sent unchanged to the range of that key. If it is not set, the client merges
+	// such a query like any other, except for OFFSET and LIMIT.
 	Continued bool
 }
 
@@ -77,7 +77,8 @@ type queryInfo struct {
 	HasNonStreamingOrderBy      bool               `json:"hasNonStreamingOrderBy"`
 }
 
-// dcountInfo tells the client to count the distinct rows. The alias is empty if the count is the whole row.
+// dcountInfo makes the client count the distinct rows. Its alias is the name of the member that holds the
+// count in the result row, or empty if the row is the count itself.
 type dcountInfo struct {
 	Alias string `json:"dCountAlias"`
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// TestGatewayPlans pins the plans of queries: first the rewritten query, then what of the plan is not as in
-// that of SELECT *.
+// TestGatewayPlans compares the plans of queries with the golden file testdata/gateway.txt. A plan is
+// printed as its rewritten query, followed by what differs from the plan of SELECT *.
 func TestGatewayPlans(t *testing.T) {
 	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
 		o := GatewayOptions{OnePartition: c.KV["scope"] == "one",
@@ -42,9 +42,9 @@ func TestGatewayPlans(t *testing.T) {
 	})
 }
 
-// checkOf checks that a plan for a container with indexes tells clients the same as one that was made for
-// this
-// alone, and that it tells so any number of times, to many at once: nothing of it is changed.
+// checkOf checks that Of, which makes the plan from a query that is already planned, gives the same plan
+// (printed as want) as Prepare, also when called by several goroutines, and does not change the planned
+// query.
 func checkOf(
 	t *testing.T,
 	pos, want, text string,
@@ -76,7 +76,7 @@ func checkOf(
 	}
 }
 
-// described prints a plan, or its refusal.
+// described returns a function that prints a plan, or the error if there is one.
 func described(t *testing.T) func(p *GatewayPlan, err error) string {
 	return func(p *GatewayPlan, err error) string {
 		if err != nil {
@@ -141,8 +141,8 @@ func describeInfo(out *strings.Builder, info jsondoc.Value, indent string) {
 	})
 }
 
-// TestRankLimit: what a range is asked for fits into 32 bits with a sign, as clients keep it, however much
-// the client asks for.
+// TestRankLimit checks that the number of rows that a plan for ORDER BY RANK requests from each range fits
+// into 31 bits, as clients store it, even for a larger OFFSET and LIMIT.
 func TestRankLimit(t *testing.T) {
 	for tail, most := range map[string]string{
 		"OFFSET 1 LIMIT 2147483647": "2147483647", "OFFSET 0 LIMIT 1073741823": "2147483646",

@@ -38,8 +38,8 @@ func (w fractionalJSONNumber) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
-// The names of the placeholders that a client replaces by the statistics; the last two end with the number of
-// the text.
+// The names of the placeholders in the queries of an ORDER BY RANK that a client replaces by the
+// statistics of all ranges. The last two end with the number of the text.
 const (
 	placeDocuments = "documentdb-formattablehybridsearchquery-totaldocumentcount"
 	placeWords     = "documentdb-formattablehybridsearchquery-totalwordcount-"

@@ -46,9 +46,9 @@ func (g *rewriter) takeLimit() {
 	g.info.Offset, g.info.Limit = &g.top.Offset, &taken
 }
 
-// limit sets OFFSET and LIMIT of the client, and makes each range return so many rows that they suffice even
-// if all rows come from one range. If not every row of a range becomes a row of the result, that number is
-// unknown.
+// limit sets OFFSET and LIMIT of the client, and limits each range to OFFSET+LIMIT rows, which suffice
+// even if all rows come from one range. It does not limit the ranges of a DISTINCT query, since a client
+// drops duplicates of different ranges, or if the number is too large.
 func (g *rewriter) limit(q *syntax.Query) {
 	g.takeLimit()
 	q.Select.Top = nil

@@ -5,7 +5,9 @@ import (
 	"math"
 )
 
-// BinaryReader reads numbers and byte strings from bytes. ok is false after the bytes have ended too early.
+// BinaryReader reads numbers and byte strings from the bytes in Rest, and advances Rest past them. A read
+// that needs more bytes than there are, or finds an invalid value, returns zero and sets Ok, which must be
+// true at first, to false.
 type BinaryReader struct {
 	Rest []byte
 	Ok   bool

@@ -77,7 +77,7 @@ func (w *benchServer) must(err error) {
 	}
 }
 
-// fill stores messages in the queue.
+// fill stores n messages in the queue of the benchmark.
 func (w *benchServer) fill(n int) {
 	for ; n > 0; n -= 500 {
 		list := make([]*message.Message, min(n, 500))
@@ -95,7 +95,7 @@ func benchMessage(i int) *message.Message {
 	return m
 }
 
-// benchClient is a connection with one session.
+// benchClient is an AMQP client for benchmarks, with one connection and one session.
 type benchClient struct {
 	w    *benchServer
 	conn net.Conn
@@ -121,7 +121,8 @@ func (w *benchServer) dial() *benchClient {
 	return c
 }
 
-// bufferedReader reads as much as there is.
+// bufferedReader reads from a connection through a buffer of 64 KB, so that one system call reads many
+// frames.
 type bufferedReader struct {
 	from net.Conn
 	buf  [64 << 10]byte
@@ -150,7 +151,7 @@ func (c *benchClient) flush() {
 	}
 }
 
-// next returns the next frame, after everything has been sent if there is none yet.
+// next returns the next frame that arrives. Before it waits for one, it sends everything that is buffered.
 func (c *benchClient) next() (frame.Body, []byte) {
 	if len(c.in.at) == 0 {
 		c.flush()
@@ -162,7 +163,7 @@ func (c *benchClient) next() (frame.Body, []byte) {
 	return body, payload
 }
 
-// measure runs a benchmark and reports the processor time of each message.
+// measure runs a benchmark and reports the processor time of the process per message.
 func (w *benchServer) measure(run func()) {
 	w.b.ReportAllocs()
 	w.b.ResetTimer()
@@ -172,7 +173,7 @@ func (w *benchServer) measure(run func()) {
 	w.b.ReportMetric(float64(processorTime()-before)/float64(w.b.N), "cpu-us/op")
 }
 
-// processorTime returns the microseconds that this process has used.
+// processorTime returns the processor time that this process has used, in microseconds.
 func processorTime() int64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -301,7 +302,7 @@ func benchReceive(b *testing.B, memory bool, links, ahead int) {
 	c.conn.Close()
 }
 
-// first returns a frame as a body of one type.
+// first returns the frame body as the type B; ok is false if it has another type.
 func first[B frame.Body](body frame.Body, _ []byte) (B, bool) {
 	b, ok := body.(B)
 	return b, ok

@@ -68,7 +68,7 @@ func (b *Bus) warnClock(path string, lasts time.Duration) {
 		"ahead", ahead.Round(time.Second), "entity", path, "lock", lasts)
 }
 
-// containerID is the server's container id.
+// containerID is the AMQP container id that the server sends in its open frames.
 const containerID = "mayfly"
 
 // Options returns the options to serve a connection with.

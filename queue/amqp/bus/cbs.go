@@ -20,10 +20,11 @@ type cbsTokenNode struct {
 	link *amqp.Link
 }
 
-// Detached implements amqp.MessageSink.
+// Detached does nothing when the link has ended. It implements amqp.MessageSink.
 func (*cbsTokenNode) Detached() {}
 
-// Transfer implements amqp.MessageSink.
+// Transfer processes put-token requests and sends their responses. It rejects a message that is not a
+// valid request. It implements amqp.MessageSink.
 func (t *cbsTokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testServer is queues in memory whose clock stands, and who serves them.
+// testServer is a Bus for tests, with queues in memory whose clock moves only when a test moves it.
 type testServer struct {
 	t   *testing.T
 	ctx context.Context // outlives the test's, for what ends it
@@ -87,7 +87,7 @@ func (w *testServer) create(kind entity.Kind, path string, change ...func(*entit
 	w.must(err)
 }
 
-// advance moves the clock and lets the reaper go round.
+// advance moves the clock forward and runs the reaper, which purges what has expired, once.
 func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Advance: &d})
@@ -98,7 +98,8 @@ func (w *testServer) advance(d time.Duration) {
 
 func withSessions(p *entity.Properties) { p.RequiresSession = true }
 
-// send stores messages, by their texts; "s:text" is one of a session.
+// send stores messages with these texts in the entity at path. A text "s:text" makes a message of the
+// Service Bus session s.
 func (w *testServer) send(path string, texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {
@@ -110,7 +111,7 @@ func (w *testServer) send(path string, texts ...string) {
 	}
 }
 
-// client is a connection as bare as it can be: it sends and receives frames.
+// client is an AMQP client for tests that sends and receives single frames on one connection.
 type client struct {
 	t      *testing.T
 	conn   net.Conn
@@ -118,7 +119,7 @@ type client struct {
 	served chan error
 }
 
-// receivedFrame is a frame that has come, with its bytes.
+// receivedFrame is a frame that the client has received, decoded and as bytes.
 type receivedFrame struct {
 	channel uint16
 	body    frame.Body // nil: a heartbeat
@@ -126,13 +127,14 @@ type receivedFrame struct {
 	raw     []byte
 }
 
-// pipe begins a connection on which nothing has been said.
+// pipe connects a new client to the server. The client has not sent anything yet.
 func (w *testServer) pipe() *client {
 	w.t.Helper()
 	return w.pipeWith(w.ctx, w.bus.Options())
 }
 
-// pipeWith is pipe for a server that ends with ctx.
+// pipeWith connects a new client to a server with the options o, which ends with ctx. The client has not
+// sent anything yet.
 func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *client {
 	w.t.Helper()
 	near, far := net.Pipe()
@@ -142,7 +144,7 @@ func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *client {
 	return c
 }
 
-// hangUp breaks the connection off and waits for its end.
+// hangUp closes the connection without a close frame and waits until the server has ended it.
 func (c *client) hangUp() {
 	c.t.Helper()
 	c.conn.Close()
@@ -155,7 +157,7 @@ func (c *client) hangUp() {
 	c.served = nil
 }
 
-// listen takes in what comes, from here on frames.
+// listen starts to read frames from the connection, for next and await.
 func (c *client) listen() {
 	r := frame.NewReader(c.conn, 1<<20)
 	go func() {
@@ -189,10 +191,10 @@ func (c *client) say(channel uint16, body frame.Body, payload ...byte) {
 	c.write(frame.Append(nil, channel, body, payload))
 }
 
-// someTime is how long anything may take.
+// someTime is the time limit of a wait in these tests. It is long, since it only matters if a test fails.
 const someTime = 20 * time.Second
 
-// next is the next frame; ok is false where the connection has ended.
+// next waits for the next frame; ok is false if the connection has ended.
 func (c *client) next() (f receivedFrame, ok bool) {
 	c.t.Helper()
 	late, stop := ttl.SystemClock{}.After(someTime)
@@ -205,7 +207,7 @@ func (c *client) next() (f receivedFrame, ok bool) {
 	return f, ok
 }
 
-// await is the next body of a type; what comes before it is passed over.
+// await waits for the next frame body of the type B. It skips other frames.
 func await[B frame.Body](c *client) B {
 	c.t.Helper()
 	b, _ := awaitFrame[B](c)
@@ -225,13 +227,15 @@ func awaitFrame[B frame.Body](c *client) (B, receivedFrame) {
 	}
 }
 
-// dial opens a connection with one session, on channel 0. size is the largest frame that the client reads.
+// dial connects a new client and opens its connection and one session, on channel 0. size is the maximum
+// frame size of the client in bytes.
 func (w *testServer) dial(size uint32) *client {
 	w.t.Helper()
 	return w.greet(w.pipe(), size)
 }
 
-// greet opens a connection on which nothing has been said.
+// greet opens the connection of a client that has not sent anything yet, and one session on channel 0.
+// size is the maximum frame size of the client in bytes.
 func (w *testServer) greet(c *client, size uint32) *client {
 	w.t.Helper()
 	header := frame.HeaderAMQP()
@@ -250,7 +254,7 @@ func (c *client) begin(channel uint16, window uint32) *frame.Begin {
 	return await[*frame.Begin](c)
 }
 
-// read reads bytes that are known.
+// read reads as many bytes as want has, and fails the test unless they are equal.
 func (c *client) read(want []byte) {
 	c.t.Helper()
 	got := make([]byte, len(want))
@@ -269,7 +273,7 @@ func source(address string) *frame.Source { return &frame.Source{Address: addres
 
 func target(address string) *frame.Target { return &frame.Target{Address: address, HasAddress: true} }
 
-// sender attaches a link to send on.
+// sender attaches a link on which the client sends to an address, and returns the server's attach frame.
 func (c *client) sender(handle uint32, address string) *frame.Attach {
 	c.t.Helper()
 	c.say(0, &frame.Attach{Name: address, Handle: handle, SndSettleMode: frame.SenderMixed,
@@ -278,7 +282,8 @@ func (c *client) sender(handle uint32, address string) *frame.Attach {
 	return await[*frame.Attach](c)
 }
 
-// receiver attaches a link to receive on, without credit.
+// receiver attaches a link on which the client receives from an address, without credit, and returns the
+// server's attach frame. change modifies the client's frame.
 func (c *client) receiver(handle uint32, address string, change ...func(*frame.Attach)) *frame.Attach {
 	c.t.Helper()
 	a := &frame.Attach{Name: address, Handle: handle, Receiver: true, SndSettleMode: frame.SenderUnsettled,
@@ -290,7 +295,7 @@ func (c *client) receiver(handle uint32, address string, change ...func(*frame.A
 	return await[*frame.Attach](c)
 }
 
-// credit gives credit on a link that has got so many deliveries.
+// credit grants credit on a link on which the client has received got deliveries so far.
 func (c *client) credit(handle, got, credit uint32, drain bool) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1000, OutgoingWindow: 1000,
@@ -298,7 +303,7 @@ func (c *client) credit(handle, got, credit uint32, drain bool) {
 			credit), Drain: drain})
 }
 
-// delivered takes the frames of one delivery.
+// delivered waits for one delivery, in one or more frames, and returns its first frame and its message.
 func (c *client) delivered() (*frame.Transfer, *message.Message) {
 	c.t.Helper()
 	first, f := awaitFrame[*frame.Transfer](c)
@@ -319,15 +324,15 @@ func textOf(m *message.Message) string {
 	return string(data)
 }
 
-// transfer sends a message in one frame.
+// transfer sends a message on a link, in one frame. id is the delivery id.
 func (c *client) transfer(handle, id uint32, m *message.Message) {
 	c.t.Helper()
 	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		MessageFormat: frame.Some(0)}, m.AppendBare(nil)...)
 }
 
-// ask sends a request to a node and returns its answer. Both links are attached by it, handle and the next
-// one.
+// ask sends a request to a node such as $cbs and returns the response. It attaches two links for that:
+// handle to receive, and handle+1 to send. change modifies the request.
 func (c *client) ask(handle uint32, node, operation string, body wire.Map,
 	change ...func(*message.Message)) *message.Message {
 	c.t.Helper()

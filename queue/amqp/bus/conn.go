@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// conn is the amqp.Handler of one connection.
+// conn is the state of one client connection: its grants, links and transactions. It implements
+// amqp.Handler.
 type conn struct {
 	bus           *Bus
 	number        uint64 // the number of the connection in log messages
@@ -38,7 +39,8 @@ type conn struct {
 
 const cbsNode = "$cbs"
 
-// Attach implements amqp.Handler.
+// Attach creates the node for a link that the client requests, or refuses the link. It implements
+// amqp.Handler.
 func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.AcceptedLink, error) {
 	address, _ := addressOf(a)
 	operation := "open receiver"
@@ -183,13 +185,15 @@ func pathOf(address string) string {
 	return address
 }
 
-// Authorized implements amqp.Handler.
+// Authorized reports whether the client has authenticated, by SASL or by a token, or need not do so. It
+// implements amqp.Handler.
 func (c *conn) Authorized() bool { return c.authenticated.Load() }
 
-// MayWait implements amqp.Handler.
+// MayWait reports whether there are fault rules, which can delay operations. It implements amqp.Handler.
 func (c *conn) MayWait() bool { return c.bus.o.Faults.Armed() }
 
-// Closed implements amqp.Handler.
+// Closed is called when the connection has ended. It rolls back the connection's undischarged transactions
+// and stops its timer. It implements amqp.Handler.
 func (c *conn) Closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

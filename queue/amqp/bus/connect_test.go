@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestSecurityLayer: each mechanism lets in whom it should; a client may send its first two parts at once.
+// TestSecurityLayer checks which SASL mechanisms and credentials are accepted, also if the client sends
+// its header and its first frame in one packet.
 func TestSecurityLayer(t *testing.T) {
 	for _, c := range []struct {
 		mechanism wire.Symbol
@@ -44,7 +45,8 @@ func TestSecurityLayer(t *testing.T) {
 	}
 }
 
-// TestForeignHeader: what is no AMQP is told what is spoken here.
+// TestForeignHeader checks that the server answers a client that sends another protocol header with the
+// header that it supports.
 func TestForeignHeader(t *testing.T) {
 	for _, header := range []string{"AMQP\x00\x00\x09\x01", "GET / HT"} {
 		c := newTestServer(t).pipe()
@@ -54,7 +56,8 @@ func TestForeignHeader(t *testing.T) {
 	}
 }
 
-// put puts a token.
+// put sends a token for an audience (the address of an entity) to $cbs and returns the response. It uses
+// the handles handle and handle+1.
 func (c *client) put(handle uint32, audience, token string) *message.Message {
 	c.t.Helper()
 	return c.ask(handle, "$cbs", "put-token", nil, func(m *message.Message) {
@@ -78,7 +81,8 @@ func number(t *testing.T, m *message.Message, name string) int64 {
 	return n
 }
 
-// TestClaims: tokens let links in, and their absence, their end and other keys' keep them out.
+// TestClaims checks that links are accepted only with a valid token: not without one, not with one that
+// has expired, and not with one for another key.
 func TestClaims(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -132,7 +136,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestKeysOfEntities: the key of a queue's own rule opens that queue.
+// TestKeysOfEntities checks that a key of a queue gives the rights of its rule, on that queue only.
 func TestKeysOfEntities(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "other")
@@ -162,8 +166,8 @@ func TestKeysOfEntities(t *testing.T) {
 	}
 }
 
-// TestRefusedRights: texts of refusals are the service's, and that an entity is missing is told before
-// rights are.
+// TestRefusedRights checks that a refusal for missing rights has the text of Service Bus, and that a
+// missing entity is reported before missing rights.
 func TestRefusedRights(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -198,7 +202,8 @@ func TestRefusedRights(t *testing.T) {
 	m.do(401, "peek-message", pairs("message-count", int32(1)))
 }
 
-// TestAudience: a token for an entity that is not there is answered with 404, in the service's words.
+// TestAudience checks that a token for an entity that does not exist is answered with status 404 and the
+// text of Service Bus.
 func TestAudience(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "some.q/x")
@@ -229,7 +234,7 @@ func TestAudience(t *testing.T) {
 	}
 }
 
-// TestAttach: what cannot be attached is detached with the service's words.
+// TestAttach checks that a link that cannot be attached is detached with the error of Service Bus.
 func TestAttach(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -283,8 +288,8 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// TestStrayFrames: what some clients send too much does no harm, and what nobody may send ends no more than
-// the connection.
+// TestStrayFrames checks that superfluous frames of some clients, such as a second detach, are ignored,
+// and that malformed frames end only the connection.
 func TestStrayFrames(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -323,8 +328,8 @@ func TestStrayFrames(t *testing.T) {
 	}
 }
 
-// FuzzConnection: whatever a client sends, there is no defect, and its end is the end of all that was made
-// for it.
+// FuzzConnection sends fuzzed bytes on a connection, and checks that the server does not report a bug and
+// releases everything at the end of the connection.
 func FuzzConnection(f *testing.F) {
 	seed := func(bodies ...frame.Body) {
 		var b []byte
@@ -373,8 +378,9 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// TestTokenNodeHasOneLink: a connection has one link to the node of tokens in each direction; when that has
-// ended the next one is let in, also where the client does not wait for the answer.
+// TestTokenNodeHasOneLink checks that a connection can have only one link to $cbs in each direction. When
+// that link has been detached another one is accepted, even before the client has received the answer to
+// the detach.
 func TestTokenNodeHasOneLink(t *testing.T) {
 	c := newTestServer(t).dial(1 << 16)
 	c.sender(0, "$cbs")

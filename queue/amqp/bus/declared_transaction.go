@@ -20,7 +20,8 @@ const maxTransactions = 1000
 // transaction before they send a token.
 const earlyTransactions = 8
 
-// declaredTransaction is a declared transaction. The connection's mutex guards the fields that change.
+// declaredTransaction is a transaction that a client has declared on a connection and not discharged yet.
+// The connection's mutex guards the fields that change.
 type declaredTransaction struct {
 	tx *queue.Transaction
 	by *transactionCoordinator
@@ -195,7 +196,8 @@ func coordination(payload []byte) (frame.Body, error) {
 	return request, nil
 }
 
-// Transfer implements amqp.MessageSink.
+// Transfer declares and discharges transactions, as the messages request, and returns the outcome of each.
+// It implements amqp.MessageSink.
 func (k *transactionCoordinator) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {

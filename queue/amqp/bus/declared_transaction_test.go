@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// coordinate attaches a coordinator.
+// coordinate attaches a link to a transaction coordinator.
 func (c *client) coordinate(handle uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Attach{Name: "coordinator", Handle: handle, Source: source("here"),
@@ -22,7 +22,7 @@ func (c *client) coordinate(handle uint32) {
 	}
 }
 
-// asks sends a declare or discharge to the coordinator.
+// asks sends a Declare or Discharge to the coordinator and returns its outcome. id is the delivery id.
 func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
 	c.t.Helper()
 	m := message.New(nil)
@@ -31,7 +31,7 @@ func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
 	return c.outcome(id)
 }
 
-// puts sends a message in a transaction.
+// puts sends a message in the transaction txn and returns its outcome. id is the delivery id.
 func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
@@ -39,7 +39,8 @@ func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
 	return c.outcome(id)
 }
 
-// TestTransactions: what is sent and settled in one happens at its discharge, or not at all.
+// TestTransactions checks that the sends and settlements in a transaction take effect when the transaction
+// is committed, and have no effect after a rollback.
 func TestTransactions(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "other")
@@ -98,7 +99,7 @@ func TestTransactions(t *testing.T) {
 	w.shows("other", "x")
 }
 
-// outcome awaits what becomes of a transfer of the client's.
+// outcome waits for the outcome of the delivery that the client has sent with this id.
 func (c *client) outcome(id uint32) frame.State {
 	c.t.Helper()
 	for {
@@ -108,7 +109,8 @@ func (c *client) outcome(id uint32) frame.State {
 	}
 }
 
-// declare begins a transaction.
+// declare declares a transaction at the coordinator and returns its id. The parameter id is the delivery
+// id.
 func (c *client) declare(handle, id uint32) []byte {
 	c.t.Helper()
 	d, ok := c.asks(handle, id, &frame.Declare{}).(*frame.Declared)
@@ -118,7 +120,7 @@ func (c *client) declare(handle, id uint32) []byte {
 	return d.TxnID
 }
 
-// post sends a message in a transaction on a channel, and awaits nothing.
+// post sends a message in the transaction txn on a channel, without waiting for the outcome.
 func (c *client) post(channel uint16, handle, id uint32, txn []byte, text string) {
 	c.t.Helper()
 	t := &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)}}
@@ -128,7 +130,7 @@ func (c *client) post(channel uint16, handle, id uint32, txn []byte, text string
 	c.say(channel, t, message.New([]byte(text)).AppendBare(nil)...)
 }
 
-// discharge asks for the end of a transaction on a channel, and awaits nothing.
+// discharge sends a Discharge, which ends a transaction, on a channel, without waiting for the outcome.
 func (c *client) discharge(channel uint16, handle, id uint32, d *frame.Discharge) {
 	c.t.Helper()
 	m := message.New(nil)
@@ -137,8 +139,9 @@ func (c *client) discharge(channel uint16, handle, id uint32, d *frame.Discharge
 		m.AppendBare(nil)...)
 }
 
-// TestPipelinedTransactions: a client need not wait for the outcomes of what it sends and settles before it
-// asks for the end, on one session or on a session for each link.
+// TestPipelinedTransactions checks that a client may send the discharge of a transaction before it has
+// received the outcomes of the sends and settlements in it, with all links on one session or on a session
+// each.
 func TestPipelinedTransactions(t *testing.T) {
 	const rounds = 50
 	for _, apart := range []bool{false, true} {
@@ -196,9 +199,9 @@ func TestPipelinedTransactions(t *testing.T) {
 	}
 }
 
-// TestProvisionalSettlement: a settlement in a transaction leaves its delivery unsettled until the end: a
-// commit settles it, after a rollback it is settled again on its link, by what comes right behind the
-// discharge.
+// TestProvisionalSettlement checks that a delivery that is settled in a transaction stays unsettled until
+// the transaction ends. A commit settles it; after a rollback the client can settle it again, even right
+// after the discharge.
 func TestProvisionalSettlement(t *testing.T) {
 	for _, bySession := range []bool{false, true} {
 		t.Run(fmt.Sprint("session ", bySession), func(t *testing.T) {
@@ -271,7 +274,8 @@ func TestProvisionalSettlement(t *testing.T) {
 	}
 }
 
-// TestIncompleteTransaction: a transaction of which some work was refused or lost is not committed.
+// TestIncompleteTransaction checks that a transaction is rolled back if some of its work was refused or
+// lost.
 func TestIncompleteTransaction(t *testing.T) {
 	const missing = 77 // a delivery that there is not
 	for name, spoil := range map[string]func(w *testServer, c *client, txn []byte){
@@ -337,8 +341,8 @@ func TestIncompleteTransaction(t *testing.T) {
 	}
 }
 
-// TestSettledAfterDetach: what a client settles before it knows that the server has detached the link is
-// answered with the reason, until it has confirmed that.
+// TestSettledAfterDetach checks the answer to settlements on a link that the server has detached, sent
+// before the client has confirmed the detach: each is rejected with the reason of the detach.
 func TestSettledAfterDetach(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a", "b", "c")

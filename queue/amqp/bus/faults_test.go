@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// fault lets the operations of a world fail once.
+// fault adds a fault rule that applies once.
 func (w *testServer) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
@@ -20,8 +20,9 @@ func (w *testServer) fault(r inject.FaultRule) {
 	w.must(err)
 }
 
-// A lock that is lost before a settlement gives the message back, and the delivery counts; behind it the
-// message is settled, and the client is told otherwise.
+// TestFaultLockLost checks the fault that a lock is lost. Before a settlement, the message becomes
+// available again with a delivery counted. After it, the message is settled although the client gets an
+// error.
 func TestFaultLockLost(t *testing.T) {
 	w := newTestServer(t)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",
@@ -45,8 +46,8 @@ func TestFaultLockLost(t *testing.T) {
 	}
 }
 
-// A link that is detached ends with the service's condition; what was sent on it is there where the fault
-// came behind it, and the client does not learn of it.
+// TestFaultDetachOfSender checks the fault that a sender's link is detached, with the condition of Service
+// Bus. A fault after the operation leaves the message stored, although the client gets no outcome.
 func TestFaultDetachOfSender(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -79,7 +80,8 @@ func TestFaultDetachOfSender(t *testing.T) {
 	}
 }
 
-// A receiver that is detached before a message is sent has not had it; behind it the lock is its own.
+// TestFaultDetachOfReceiver checks the fault that a receiver's link is detached. If it comes before a
+// message is sent, the message stays available; after that, it stays locked for the receiver.
 func TestFaultDetachOfReceiver(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -107,7 +109,7 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 	}
 }
 
-// A connection that is dropped ends without a word.
+// TestFaultDrop checks the fault that drops a connection: it ends without a close frame.
 func TestFaultDrop(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a")
@@ -125,7 +127,8 @@ func TestFaultDrop(t *testing.T) {
 	w.shows("q", "")
 }
 
-// Latency is time of the wall.
+// TestFaultLatency checks that the delay of a fault passes by the clock of the machine, not by the virtual
+// clock of the data.
 func TestFaultLatency(t *testing.T) {
 	w := newTestServer(t)
 	// The deadlines of connections are moments of this clock, and must not have passed.
@@ -157,7 +160,7 @@ func TestFaultLatency(t *testing.T) {
 	}
 }
 
-// The loss of a session's lock ends the link that has it.
+// TestFaultSessionLockLost checks that the fault of a lost session lock ends the link that holds the lock.
 func TestFaultSessionLockLost(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
@@ -175,7 +178,7 @@ func TestFaultSessionLockLost(t *testing.T) {
 	w.shows("talks", "s:a")
 }
 
-// Requests to renew locks meet faults, too.
+// TestFaultRenewLock checks that fault rules apply to management requests that renew locks.
 func TestFaultRenewLock(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -191,7 +194,8 @@ func TestFaultRenewLock(t *testing.T) {
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 }
 
-// So do requests to settle messages, and to renew the lock of a session, which is lost with its link.
+// TestFaultOfRequests checks that fault rules apply to management requests that settle messages or renew
+// the lock of a session. A session lock that a fault makes lost ends its link.
 func TestFaultOfRequests(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)

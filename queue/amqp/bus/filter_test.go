@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestFilters: the answer to an attach names the filters that are applied; one of the service's own that is
-// not known is refused in the words that SDKs look for.
+// TestFilters checks that the server's attach frame lists only the filters that are applied, and that an
+// unknown filter with the prefix com.microsoft is refused with the text that SDKs look for.
 func TestFilters(t *testing.T) {
 	const selector = "apache.org:selector-filter:string"
 	selecting := wire.MapEntry{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
@@ -48,8 +48,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestManagementBeforeToken: links to a management node are let in before the token is, each request needs
-// it.
+// TestManagementBeforeToken checks that links to a $management node are accepted before the client has
+// sent its token, but that each request needs the token.
 func TestManagementBeforeToken(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -60,8 +60,8 @@ func TestManagementBeforeToken(t *testing.T) {
 	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
 }
 
-// TestLostSessionEndsLate: who has waited for messages as long as the lock of a session lasted is told that
-// there are none. A little later, or with the next settlement, the link ends with the loss.
+// TestLostSessionEndsLate checks a client that waits for messages when its session lock ends: it is first
+// told that there are none, and the link is detached with the loss of the lock lostSessionTime later.
 func TestLostSessionEndsLate(t *testing.T) {
 	wall, c := lostSession(t)
 	c.credit(0, 1, 4, true)
@@ -83,7 +83,8 @@ func TestLostSessionEndsLate(t *testing.T) {
 	}
 }
 
-// TestLostSessionSettled: a settlement of a session that is lost is refused, behind the end of the link.
+// TestLostSessionSettled checks that a settlement after the session lock is lost is refused, and that the
+// link is detached before.
 func TestLostSessionSettled(t *testing.T) {
 	_, c := lostSession(t)
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})
@@ -93,7 +94,8 @@ func TestLostSessionSettled(t *testing.T) {
 	refused(t, await[*frame.Disposition](c).State, condSessionLockLost)
 }
 
-// lostSession is a client with a delivery of a session whose lock has ended, and the clock of connections.
+// lostSession returns a client with an unsettled delivery of a session whose lock has ended, and the clock
+// by which waits on connections are measured.
 func lostSession(t *testing.T) (*ttl.VirtualClock, *client) {
 	t.Helper()
 	w := newTestServer(t)

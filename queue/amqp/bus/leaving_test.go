@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// endings are the ways in which a client says that it leaves; each waits for the answer.
+// endings returns the ways, by name, in which a client ends its use of a link: detach, end of the session,
+// close of the connection. Each waits for the server's answer.
 func endings() map[string]func(c *client, handle uint32) {
 	return map[string]func(c *client, handle uint32){
 		"detach": func(c *client, handle uint32) {
@@ -26,8 +27,8 @@ func endings() map[string]func(c *client, handle uint32) {
 	}
 }
 
-// TestLastWords: what a client has sent and settled before it leaves is stored and settled when it is
-// answered.
+// TestLastWords checks that messages and settlements that a client has sent before it detaches, ends its
+// session or closes the connection have taken effect when it gets the answer.
 func TestLastWords(t *testing.T) {
 	for name, leave := range endings() {
 		w := newTestServer(t)
@@ -50,7 +51,8 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestHandOver: who was told that a client has left gets what it has held.
+// TestHandOver checks that the lock of a session is free for the next client as soon as the server has
+// answered the end of the previous client's link.
 func TestHandOver(t *testing.T) {
 	for name, leave := range endings() {
 		w := newTestServer(t)
@@ -66,7 +68,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandlesAndChannelsAgain: they can be used again at once, before the answer has come.
+// TestHandlesAndChannelsAgain checks that a client can use a handle or a channel again right after its
+// detach or end, before the answer has arrived.
 func TestHandlesAndChannelsAgain(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

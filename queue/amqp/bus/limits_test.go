@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestLimits: a client that attaches and declares without end is told so, and others go on.
+// TestLimits checks the maximum numbers of links and of open transactions of a connection: a client that
+// exceeds them gets an error.
 func TestLimits(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// logBuffer is a log in memory.
+// logBuffer is a log in memory that is safe for concurrent use.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -34,7 +34,7 @@ func (l *logBuffer) text() string {
 	return l.b.String()
 }
 
-// withLog makes the bus log at a level.
+// withLog makes the Bus log from a level on, and returns the log.
 func (w *testServer) withLog(level slog.Level) *logBuffer {
 	l := &logBuffer{}
 	o := w.bus.o
@@ -43,8 +43,8 @@ func (w *testServer) withLog(level slog.Level) *logBuffer {
 	return l
 }
 
-// TestLog: at level debug the log says what clients do and why they are refused, but no secrets and no
-// bodies.
+// TestLog checks that the log at level debug contains the operations of clients and the reasons of
+// refusals, but neither secrets nor message bodies.
 func TestLog(t *testing.T) {
 	w := newTestServer(t)
 	log := w.withLog(slog.LevelDebug)
@@ -101,7 +101,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// hasLine reports whether one line of a text has all of some words.
+// hasLine reports whether one line of text contains all the words.
 func hasLine(text string, words []string) bool {
 	for line := range strings.Lines(text) {
 		all := true
@@ -115,7 +115,8 @@ func hasLine(text string, words []string) bool {
 	return false
 }
 
-// TestClockWarning: one warning is given when locks are given by a clock far from the machine's.
+// TestClockWarning checks that exactly one warning is logged if messages are locked while the server's
+// clock differs much from the machine's.
 func TestClockWarning(t *testing.T) {
 	w := newTestServer(t)
 	now := ttl.SystemClock{}.Now()

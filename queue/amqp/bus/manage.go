@@ -25,10 +25,12 @@ type managementEndpoint struct {
 	at   entity.Address
 }
 
-// Detached implements amqp.MessageSink.
+// Detached is called when the link has ended, and removes the link from the connection. It implements
+// amqp.MessageSink.
 func (n *managementEndpoint) Detached() { n.c.forget(n.link) }
 
-// Transfer implements amqp.MessageSink.
+// Transfer carries out management requests, sends their responses, and returns the outcome of each request
+// message. It implements amqp.MessageSink.
 func (n *managementEndpoint) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	for i, in := range list {
@@ -147,7 +149,7 @@ func serverTimeout(m *message.Message) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// run runs the operation of the request.
+// run carries out the management operation that the request names and returns its response.
 func (r *managementRequest) run() (managementResponse, error) {
 	operation, _ := wire.Text(r.m.Get("operation"))
 	name, _ := strings.CutPrefix(operation, vendor)

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// managementClient sends requests to a node for management and gets the answers.
+// managementClient sends requests to the $management node of an entity and receives the responses.
 type managementClient struct {
 	c     *client
 	send  uint32 // handle
@@ -21,7 +21,7 @@ type managementClient struct {
 	state frame.State // of a transaction
 }
 
-// manage attaches both links, handle and the next one.
+// manage attaches the two links to an entity's $management node: handle to receive, and handle+1 to send.
 func (c *client) manage(handle uint32, entity string) *managementClient {
 	c.t.Helper()
 	m := &managementClient{c: c, send: handle + 1, reply: "reply-" + entity}
@@ -33,7 +33,8 @@ func (c *client) manage(handle uint32, entity string) *managementClient {
 	return m
 }
 
-// do asks for an operation, which is to be answered with a status. Properties are names and values in turns.
+// do sends a request for an operation, fails the test unless the response has the status, and returns the
+// body of the response. properties are pairs of a name and a value.
 func (m *managementClient) do(status int64, operation string, body wire.Map, properties ...string) wire.Map {
 	m.c.t.Helper()
 	m.id++
@@ -73,7 +74,7 @@ func pairs(list ...any) (m wire.Map) {
 	return m
 }
 
-// field is an entry of an answer; it must have the type that is asked for.
+// field returns the entry of a response with that name. It fails the test unless the entry has the type T.
 func field[T any](t *testing.T, m wire.Map, name string) (v T) {
 	t.Helper()
 	got, _ := m.Get(name)
@@ -84,7 +85,7 @@ func field[T any](t *testing.T, m wire.Map, name string) (v T) {
 	return v
 }
 
-// inside are the texts of messages in an answer.
+// inside returns the texts of the messages in a response.
 func inside(t *testing.T, m wire.Map) (texts []string) {
 	t.Helper()
 	for _, e := range field[wire.List](t, m, "messages") {
@@ -104,7 +105,8 @@ func same(t *testing.T, got, want any) {
 	}
 }
 
-// TestManageMessages: messages are looked at, scheduled, deferred and fetched by requests, and locks renewed.
+// TestManageMessages checks management requests that peek at, schedule and defer messages, receive
+// deferred ones, and renew locks.
 func TestManageMessages(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a", "b", "c")
@@ -172,7 +174,8 @@ func TestManageMessages(t *testing.T) {
 	m.do(400, "renew-lock", nil)
 }
 
-// TestManageSessions: locks and states of sessions belong to the connection that has them.
+// TestManageSessions checks management requests about sessions: only the connection that holds a session's
+// lock can renew it and read or set the session's state.
 func TestManageSessions(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
@@ -226,7 +229,8 @@ func TestManageSessions(t *testing.T) {
 	o.do(410, "set-session-state", append(pairs("session-state", []byte("x")), s1...))
 }
 
-// TestManageRules: rules are added, listed with numbers as descriptors and with an action each, and removed.
+// TestManageRules checks that rules are added, listed and removed by management requests. Listed rules
+// have numeric descriptors and always an action.
 func TestManageRules(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Topic, "t")
@@ -278,8 +282,8 @@ func TestManageRules(t *testing.T) {
 	}
 }
 
-// TestReplyRouting: an answer goes to the link that the request names, by its target or its name, or to the
-// only one; where there is none the request is rejected.
+// TestReplyRouting checks to which link a response is sent: to the one whose target or name is the reply
+// address of the request, or to the only one. If there is none the request is rejected.
 func TestReplyRouting(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

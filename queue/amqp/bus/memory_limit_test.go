@@ -16,7 +16,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testMemoryLimit is the memory that clients share.
+// testMemoryLimit is a memory limit that the clients of a test share.
 type testMemoryLimit struct {
 	mu    sync.Mutex
 	free  int64
@@ -64,14 +64,14 @@ func (r *testMemoryLimit) Give(n int64) {
 func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
 func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }
 
-// left is what is free.
+// left returns the number of bytes that are not in use.
 func (r *testMemoryLimit) left() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.free
 }
 
-// strict makes the bus look at keys: nobody has shown one.
+// strict makes the Bus require a token, and returns the key with which tokens are signed.
 func (w *testServer) strict() access.Key {
 	key := access.Key{Name: "all", Rights: access.All, Text: "secret"}
 	w.bus = New(Options{Queues: w.q, Memory: w.bus.o.Memory,
@@ -79,7 +79,7 @@ func (w *testServer) strict() access.Key {
 	return key
 }
 
-// piece sends a piece of a message of which more is to come.
+// piece sends a frame with a part of a message that is not complete yet.
 func (c *client) piece(handle uint32, payload []byte) error {
 	_, err := c.conn.Write(frame.Append(nil, 0, &frame.Transfer{Handle: handle,
 		DeliveryID: frame.Some(handle), DeliveryTag: []byte{byte(handle)}, MessageFormat: frame.Some(0),
@@ -87,7 +87,7 @@ func (c *client) piece(handle uint32, payload []byte) error {
 	return err
 }
 
-// closes waits for the server's close and returns its condition.
+// closes waits for the server's close frame and returns its error condition.
 func (c *client) closes() string {
 	c.t.Helper()
 	cl := await[*frame.Close](c)
@@ -97,7 +97,8 @@ func (c *client) closes() string {
 	return string(cl.Error.Condition)
 }
 
-// TestBeforeToken: a client that has shown no token has a few links, sessions and kilobytes.
+// TestBeforeToken checks the limits of a client that has not sent a token: a few links, sessions and
+// kilobytes.
 func TestBeforeToken(t *testing.T) {
 	for name, attack := range map[string]func(c *client) error{
 		"unfinished messages": func(c *client) error {
@@ -159,13 +160,14 @@ func TestBeforeToken(t *testing.T) {
 	}
 }
 
-// try is say where the server may hang up.
+// try sends a frame and returns the error, since the server may have closed the connection.
 func (c *client) try(channel uint16, body frame.Body) error {
 	_, err := c.conn.Write(frame.Append(nil, channel, body, nil))
 	return err
 }
 
-// TestTokenTime: a connection without a token ends, one with a token stays.
+// TestTokenTime checks that a connection is closed if the client sends no token in time, and that a client
+// with a token may attach more links than one without.
 func TestTokenTime(t *testing.T) {
 	w := newTestServer(t)
 	key := w.strict()
@@ -187,7 +189,7 @@ func TestTokenTime(t *testing.T) {
 	}
 }
 
-// TestLinkName: names of links are short.
+// TestLinkName checks that the server closes the connection if the name of a link is too long.
 func TestLinkName(t *testing.T) {
 	c := newTestServer(t).dial(1 << 16)
 	_ = c.try(0, &frame.Attach{Name: strings.Repeat("n", 513), Source: source("x"), Target: target("q")})
@@ -196,8 +198,8 @@ func TestLinkName(t *testing.T) {
 	}
 }
 
-// TestUnfinishedMessages: however many messages are unfinished, the connection is read, and what they have
-// of the room is given back with it.
+// TestUnfinishedMessages checks that a connection with many incomplete messages is still read, and that
+// their memory is released at the end of the connection.
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
 	w := newTestServer(t)
@@ -225,7 +227,8 @@ func TestUnfinishedMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesWaitForRoom: a message for which there is no room waits until there is some.
+// TestMessagesWaitForRoom checks that a message for which there is no memory is accepted when memory
+// becomes free.
 func TestMessagesWaitForRoom(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -250,8 +253,8 @@ func TestMessagesWaitForRoom(t *testing.T) {
 	}
 }
 
-// TestMessageOf20MB: a message of 20 MB is sent and received in frames of 64 KB, and has room of its own
-// meanwhile.
+// TestMessageOf20MB sends and receives a message of 20 MB in frames of 64 KB, and checks that its memory
+// is counted meanwhile.
 func TestMessageOf20MB(t *testing.T) {
 	const size = 64 << 20
 	w := newTestServer(t)

@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// look compares what is there with the model.
+// look compares the stored messages with the model of the history.
 func (p *transactionHistory) look() {
 	before := p.committed()
 	p.compare(p.testServer, before, "")
 }
 
-// crash compares what a crash would leave.
+// crash compares the messages that a crash at this moment would leave with the model of the history.
 func (p *transactionHistory) crash() {
 	before := p.committed()
 	fs := p.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
@@ -27,7 +27,7 @@ func (p *transactionHistory) crash() {
 	p.must(w.q.Check(w.ctx, func(err error) bool { p.t.Error(err); return true }))
 }
 
-// committed are the transactions whose commits were answered.
+// committed returns the transactions whose commits the server has confirmed.
 func (p *transactionHistory) committed() []*modelTxn {
 	var list []*modelTxn
 	for _, t := range p.all {
@@ -38,7 +38,8 @@ func (p *transactionHistory) committed() []*modelTxn {
 	return list
 }
 
-// compare expects that each transaction is there as a whole or not at all.
+// compare fails the test unless each transaction is stored either completely or not at all: those in
+// committed completely. when begins the error messages.
 func (p *transactionHistory) compare(w *testServer, committed []*modelTxn, when string) {
 	there := map[string]int{}
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
@@ -97,7 +98,8 @@ func (p *transactionHistory) compare(w *testServer, committed []*modelTxn, when 
 	}
 }
 
-// end ends the history.
+// end waits for all outcomes, closes the connections, and compares the stored messages with the model once
+// more.
 func (p *transactionHistory) end() {
 	for _, k := range p.talkers {
 		k.sync()

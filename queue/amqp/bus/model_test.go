@@ -22,10 +22,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestTransactionHistories plays random transactions on several connections, whose links share a session or
-// have one each, pipelined or not. At any moment, and on what a crash leaves at any moment, a transaction is
-// there as a whole or not at all: as a whole when its commit was answered, not at all before its commit was
-// asked for.
+// TestTransactionHistories runs random transactions on several connections, pipelined or not, with links
+// on one session or on a session each. It checks at any moment, also after a simulated crash, that each
+// transaction is stored completely or not at all: completely after its commit was confirmed, not at all
+// before its commit was requested.
 func TestTransactionHistories(t *testing.T) {
 	const steps = 300
 	first := metamorphic.FirstSeed()
@@ -46,7 +46,8 @@ func TestTransactionHistories(t *testing.T) {
 	}
 }
 
-// transactionHistory is one history.
+// transactionHistory is one random sequence of operations in transactions, with the server, the clients,
+// and a model of what must be stored.
 type transactionHistory struct {
 	*testServer
 	fs      *crashdisk.Disk
@@ -58,7 +59,8 @@ type transactionHistory struct {
 	log     []string
 }
 
-// modelTxn is a transaction as its client knows it.
+// modelTxn is the model of one transaction: what its client has sent and settled in it, and how far its
+// commit has come.
 type modelTxn struct {
 	name      string
 	id        []byte
@@ -86,7 +88,7 @@ func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
 	return p
 }
 
-// worldOn is a world on a disk.
+// worldOn returns a test server whose data are on the disk fs.
 func worldOn(t *testing.T, fs *crashdisk.Disk) *testServer {
 	t.Helper()
 	w := &testServer{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
@@ -100,7 +102,8 @@ func worldOn(t *testing.T, fs *crashdisk.Disk) *testServer {
 	return w
 }
 
-// modelClient is a client of the history, and what it has not been answered yet.
+// modelClient is one client of a transactionHistory, with its open transactions and the operations for
+// which it has no outcome yet.
 type modelClient struct {
 	*client
 	p       *transactionHistory
@@ -120,7 +123,7 @@ type delivery struct {
 	text string
 }
 
-// The handles of a talker's links.
+// The handles of the links of a modelClient.
 const (
 	receiving = iota
 	sending
@@ -129,7 +132,7 @@ const (
 	answering
 )
 
-// channel is the channel of a link.
+// channel returns the channel (the session) of the link with this handle.
 func (k *modelClient) channel(handle uint16) uint16 {
 	if k.apart {
 		return min(handle, requesting)
@@ -192,7 +195,7 @@ func (p *transactionHistory) note(format string, args ...any) {
 	p.log = append(p.log, fmt.Sprintf(format, args...))
 }
 
-// step does one thing.
+// step makes a random client carry out one random operation.
 func (p *transactionHistory) step() {
 	k := p.talkers[p.r.IntN(len(p.talkers))]
 	var txn *modelTxn
@@ -281,7 +284,8 @@ func (k *modelClient) settle(t *modelTxn) {
 	k.p.note("%d completes %s in %s", k.number, d.text, t.name)
 }
 
-// spoil adds to a transaction what is refused.
+// spoil adds an operation to a transaction that the server will refuse, so that the transaction cannot be
+// committed.
 func (k *modelClient) spoil(t *modelTxn) {
 	t.spoiled = true
 	k.say(k.channel(receiving), &frame.Disposition{Receiver: true, First: 1 << 20, State: t.state()})
@@ -309,7 +313,7 @@ func (k *modelClient) discharge(t *modelTxn, commit bool) {
 	}
 }
 
-// until takes frames in until one is what is looked for.
+// until receives frames and updates the model by them, until found returns true for one.
 func (k *modelClient) until(found func(receivedFrame) bool) {
 	for {
 		f, ok := k.client.next()
@@ -324,7 +328,7 @@ func (k *modelClient) until(found func(receivedFrame) bool) {
 	}
 }
 
-// take takes a frame in.
+// take updates the model by a received frame.
 func (k *modelClient) take(f receivedFrame) {
 	switch b := f.body.(type) {
 	case *frame.Transfer:
@@ -382,7 +386,7 @@ func (k *modelClient) answered(id uint32, d *frame.Disposition) {
 	}
 }
 
-// sync awaits all answers.
+// sync waits for the outcomes of everything that the client has sent.
 func (k *modelClient) sync() {
 	for len(k.waiting) > 0 || len(k.sends) > 0 {
 		k.until(func(receivedFrame) bool { return true })

@@ -13,7 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// Who measures is told of each thing that is done with messages, and of what was refused.
+// TestObservations checks that Options.Observe is called for each operation on messages, with the number
+// of refused messages.
 func TestObservations(t *testing.T) {
 	w := newTestServer(t)
 	var mu sync.Mutex

@@ -107,7 +107,8 @@ func (n *receiver) watch() {
 	}
 }
 
-// Detached implements amqp.MessageSource.
+// Detached is called when the link has ended. It releases the queue's receiver and its locks. It
+// implements amqp.MessageSource.
 func (n *receiver) Detached() {
 	n.c.forget(n.link)
 	close(n.detached)
@@ -115,7 +116,8 @@ func (n *receiver) Detached() {
 	n.work.Wait()
 }
 
-// Receive implements amqp.MessageSource.
+// Receive returns up to max messages for the link. If there are none and wait is set, it waits for one
+// until ctx ends. It implements amqp.MessageSource.
 func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
 	take := n.r.TryReceive
 	if wait {
@@ -178,8 +180,8 @@ func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 	}
 }
 
-// Release implements amqp.MessageSource. In ReceiveAndDelete mode the messages are lost if the link has
-// ended, as documented for that mode.
+// Release makes messages that were not sent to the client available again. It implements
+// amqp.MessageSource. In ReceiveAndDelete mode the messages are lost, as documented for that mode.
 func (n *receiver) Release(list []amqp.OutgoingMessage) {
 	if n.mode == queue.ReceiveAndDelete {
 		return

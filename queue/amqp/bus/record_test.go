@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// The log of requests has each link, message, settlement and request for management, with what became of it.
+// TestRecorded checks that the log of requests contains each link, message, settlement and management
+// request, with its outcome.
 func TestRecorded(t *testing.T) {
 	w := newTestServer(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
@@ -63,7 +64,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// The log has that a token was put, and not the token.
+// TestRecordedToken checks that the log of requests contains an entry for a put-token request, but not the
+// token.
 func TestRecordedToken(t *testing.T) {
 	w := newTestServer(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)

@@ -17,10 +17,11 @@ import (
 const maxReplies = 1000
 
 const (
-	// maxReplyBytes is the maximal size in bytes of these responses together. A single response may be
-	// larger.
+	// maxReplyBytes is the maximal size in bytes of the responses that wait on a link without credit. A
+	// single response may be larger.
 	maxReplyBytes = 4 << 20
-	// earlyReplyBytes is the limit in bytes for all such links of a client that is not authorized yet.
+	// earlyReplyBytes is the limit in bytes for the responses that wait on all links of a client that is
+	// not authorized yet.
 	earlyReplyBytes = 16 << 10
 )
 
@@ -53,7 +54,8 @@ func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseS
 	return r
 }
 
-// Detached implements amqp.MessageSource.
+// Detached is called when the link has ended, and removes the link from those that can get responses. It
+// implements amqp.MessageSource.
 func (r *responseSource) Detached() {
 	r.c.forget(r.link)
 	r.c.mu.Lock()
@@ -61,7 +63,8 @@ func (r *responseSource) Detached() {
 	r.c.replies = slices.DeleteFunc(r.c.replies, func(o *responseSource) bool { return o == r })
 }
 
-// Receive implements amqp.MessageSource.
+// Receive returns up to max responses that are waiting for the link. If there are none and wait is set, it
+// waits for one until ctx ends. It implements amqp.MessageSource.
 func (r *responseSource) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
 	for {
 		r.mu.Lock()
@@ -119,7 +122,8 @@ func (c *conn) waitingReplies() (size int) {
 	return size
 }
 
-// Release implements amqp.MessageSource.
+// Release puts responses that were not sent to the client back to the front of those that are waiting. It
+// implements amqp.MessageSource.
 func (r *responseSource) Release(list []amqp.OutgoingMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

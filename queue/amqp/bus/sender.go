@@ -87,7 +87,8 @@ func (s *sender) noRoom() *frame.Error {
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
 }
 
-// Detached implements amqp.MessageSink.
+// Detached is called when the link has ended, and removes the link from the connection. It implements
+// amqp.MessageSink.
 func (s *sender) Detached() { s.c.forget(s.link) }
 
 // Transfer implements amqp.MessageSink. It stores all messages in one transaction. If one of them is refused,

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// next asks for the next session of "talks"; patience is in milliseconds, 0 says nothing of it.
+// next returns an attach frame that requests the next available session of "talks". patience is the
+// client's time limit in milliseconds; 0: none is sent.
 func next(name string, patience uint32) *frame.Attach {
 	a := sessionOf(name, nil)
 	if patience > 0 {
@@ -18,7 +19,8 @@ func next(name string, patience uint32) *frame.Attach {
 	return a
 }
 
-// sessionOf asks for a session of "talks" by a value of its filter.
+// sessionOf returns an attach frame that requests a session of "talks". value is the value of the session
+// filter.
 func sessionOf(name string, value any) *frame.Attach {
 	from := source("talks")
 	from.Filter = wire.Map{{Key: wire.Symbol(sessionFilter), Value: value}}
@@ -26,7 +28,8 @@ func sessionOf(name string, value any) *frame.Attach {
 		RcvSettleMode: frame.ReceiverSecond, Source: from, Target: target("here")}
 }
 
-// TestSessionFilter: sessions are given by name and in turn; the answer has the form of the question.
+// TestSessionFilter checks that a client can lock a session by its id or the next available one, and that
+// the filter in the answer has the form of that in the request.
 func TestSessionFilter(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
@@ -93,7 +96,8 @@ func TestSessionFilter(t *testing.T) {
 	await[*frame.Detach](c)
 }
 
-// TestSessionLost: when the lock lapses the link ends with the service's words.
+// TestSessionLost checks that the link is detached with the error of Service Bus when its session lock
+// expires.
 func TestSessionLost(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)

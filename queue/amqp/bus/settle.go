@@ -19,7 +19,8 @@ const (
 	propDescription = "DeadLetterErrorDescription"
 )
 
-// Settle implements amqp.MessageSource.
+// Settle settles deliveries by the states that the client has sent, and returns the outcome of each. It
+// implements amqp.MessageSource.
 func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	if err := n.r.Err(); entity.ErrorCodeOf(err) == entity.CodeSessionLockLost {
 		// first, since SDKs lock the session again after the detach

@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// settles sends a state of a delivery and returns the server's.
+// settles sends a state for the delivery with this id and returns the state with which the server answers.
 func (c *client) settles(id uint32, s frame.State) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
@@ -22,7 +22,7 @@ func (c *client) settles(id uint32, s frame.State) frame.State {
 	return d.State
 }
 
-// refused expects that a state is a rejection by a condition.
+// refused fails the test unless s is a rejection with this error condition.
 func refused(t *testing.T, s frame.State, condition wire.Symbol) {
 	t.Helper()
 	if r, ok := s.(*frame.Rejected); !ok || r.Error == nil || r.Error.Condition != condition {
@@ -30,7 +30,8 @@ func refused(t *testing.T, s frame.State, condition wire.Symbol) {
 	}
 }
 
-// attached is a client that has a receiver of a queue with messages, and has got all of them.
+// attached creates the queue "q" with messages of these texts, and returns a client that has received all
+// of them, unsettled, on handle 0.
 func (w *testServer) attached(texts ...string) *client {
 	w.t.Helper()
 	w.create(entity.Queue, "q")
@@ -44,7 +45,8 @@ func (w *testServer) attached(texts ...string) *client {
 	return c
 }
 
-// TestOutcomes: each outcome does what it says, and is told again as it was said.
+// TestOutcomes checks each outcome by which a client settles a message: its effect, and that the server
+// confirms it with the same state.
 func TestOutcomes(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a", "b", "c", "d", "e")
@@ -98,7 +100,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// sections are those of the next delivery, as values by their descriptors.
+// sections waits for the next delivery and returns the sections of its message as AMQP values, by their
+// descriptors.
 func (c *client) sections() map[uint64]any {
 	c.t.Helper()
 	_, f := awaitFrame[*frame.Transfer](c)
@@ -116,7 +119,8 @@ func (c *client) sections() map[uint64]any {
 	return list
 }
 
-// TestLockLost: a settlement that comes too late is refused, and so is what is done by who has no lock.
+// TestLockLost checks that a settlement after the lock has expired is refused, and that the message is
+// delivered again with a failed delivery counted.
 func TestLockLost(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a")
@@ -128,7 +132,8 @@ func TestLockLost(t *testing.T) {
 	}
 }
 
-// TestSettledByClient: who settles by himself is told nothing, and it happens all the same.
+// TestSettledByClient checks that a settlement that the client has sent as settled takes effect and is not
+// answered.
 func TestSettledByClient(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a", "b")
@@ -140,7 +145,8 @@ func TestSettledByClient(t *testing.T) {
 	w.shows("q", "")
 }
 
-// TestReceiveAndDelete: what is received is settled and gone.
+// TestReceiveAndDelete checks that messages received in receive-and-delete mode are sent settled and are
+// deleted.
 func TestReceiveAndDelete(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -169,7 +175,8 @@ func TestReceiveAndDelete(t *testing.T) {
 	w.shows("q", "")
 }
 
-// TestMaxDeliveries: a message that fails too often leaves while the receiver stays. K22.
+// TestMaxDeliveries checks that a message that was abandoned MaxDeliveryCount times is dead-lettered while
+// the receiver stays attached.
 func TestMaxDeliveries(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxDeliveryCount = 3 })
@@ -192,8 +199,8 @@ func TestMaxDeliveries(t *testing.T) {
 	w.shows("q/$DeadLetterQueue", "a")
 }
 
-// TestSettlementFails: if the server cannot settle, it detaches the link and rejects nothing, since a client
-// takes a delivery whose settlement was rejected for settled.
+// TestSettlementFails checks that the server detaches the link if it cannot settle a message, and does not
+// reject the settlement, since clients treat a delivery whose settlement was rejected as settled.
 func TestSettlementFails(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a")

@@ -10,13 +10,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// whole is a message with the annotations of its sender.
+// whole returns the encoding of a message with its annotations, as a sender writes it.
 func whole(m *message.Message) []byte {
 	return m.AppendWire(nil, &message.BrokerProperties{TTL: message.Absent, ExpiresAt: message.Absent,
 		LockedUntil: message.Absent})
 }
 
-// inAnHour is a request that schedules messages.
+// inAnHour returns the body of a management request that schedules messages with these texts in an hour.
 func (w *testServer) inAnHour(texts ...string) wire.Map {
 	list := make(wire.List, len(texts))
 	for i, text := range texts {
@@ -29,8 +29,8 @@ func (w *testServer) inAnHour(texts ...string) wire.Map {
 
 func numbersOf(n ...int64) wire.Map { return pairs("sequence-numbers", wire.Longs(n)) }
 
-// TestTransactionOfRequests: requests to a management node join the transaction of their transfer. Nobody
-// sees what they do before it is committed, and a rollback leaves all as it was, at once.
+// TestTransactionOfRequests checks management requests that are sent in a transaction: their effects are
+// visible only after the commit, and a rollback undoes them at once.
 func TestTransactionOfRequests(t *testing.T) {
 	for name, fail := range map[string]bool{"commit": false, "rollback": true} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,8 @@ func TestTransactionOfRequests(t *testing.T) {
 	}
 }
 
-// TestTransactionOfFailedRequest: a request that is refused makes its transaction fail.
+// TestTransactionOfFailedRequest checks that a transaction cannot be committed if a management request in
+// it was refused.
 func TestTransactionOfFailedRequest(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a")
@@ -110,7 +111,8 @@ func TestTransactionOfFailedRequest(t *testing.T) {
 	}
 }
 
-// TestTransactionOfSessionState: the state of a session is set when the transaction is committed.
+// TestTransactionOfSessionState checks that a session state that is set in a transaction is stored at the
+// commit.
 func TestTransactionOfSessionState(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
@@ -141,8 +143,9 @@ func TestTransactionOfSessionState(t *testing.T) {
 	}
 }
 
-// TestTransactionsOverEntities: a transaction belongs to one queue or topic, unless all links and the
-// coordinator are in one session: then senders of others go through the entity of the first link.
+// TestTransactionsOverEntities checks that a transaction can use only one queue or topic. If the
+// coordinator and all links share a session, senders to other entities are allowed: their messages go
+// through the entity of the first link.
 func TestTransactionsOverEntities(t *testing.T) {
 	for _, c := range []struct {
 		name              string
@@ -227,14 +230,15 @@ func TestTransactionsOverEntities(t *testing.T) {
 
 func partitioned(p *entity.Properties) { p.EnablePartitioning = true }
 
-// keyed is a message with a partition key.
+// keyed returns a message with a partition key.
 func keyed(text, key string) *message.Message {
 	m := message.New([]byte(text))
 	m.SetPartitionKey(key)
 	return m
 }
 
-// TestTransactionsOverPartitions: messages of one batch, and of one transaction, are of one partition.
+// TestTransactionsOverPartitions checks that the messages of one batch, and those of one transaction, must
+// have the same partition key.
 func TestTransactionsOverPartitions(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q", partitioned)
@@ -293,8 +297,9 @@ func TestTransactionsOverPartitions(t *testing.T) {
 	}
 }
 
-// TestSendVia: a sender through a queue reaches its destination when the transaction commits. What that does
-// not take is a dead letter of the queue's transfers.
+// TestSendVia checks a sender to one queue through another one: in a transaction the messages reach their
+// destination at the commit. Those that the destination refuses go to the transfer dead-letter queue of
+// the other queue.
 func TestSendVia(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "through")

@@ -15,13 +15,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// window tells the server how many more transfers the client takes, after it has got some.
+// window opens the session's window for more transfers, after the client has received got of them.
 func (c *client) window(got, more uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(got), IncomingWindow: more, OutgoingWindow: 1000})
 }
 
-// flowOf gives credit of a link and room in the session.
+// flowOf sends a flow frame that sets the credit of a link and the window of the session. delivered is the
+// number of deliveries received on the link.
 func (c *client) flowOf(handle, window, delivered, credit uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: window, OutgoingWindow: 1000,
@@ -29,7 +30,7 @@ func (c *client) flowOf(handle, window, delivered, credit uint32) {
 		Echo: true})
 }
 
-// pieces sends a payload in pieces.
+// pieces sends a payload as one delivery in frames of size bytes. t is the first frame.
 func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
 	c.t.Helper()
 	for len(payload) > 0 {
@@ -41,7 +42,8 @@ func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
 	}
 }
 
-// TestLargeMessage: a message goes through small frames and windows both ways, and is the same.
+// TestLargeMessage sends and receives a large message with small frames and session windows, and checks
+// that it is unchanged.
 func TestLargeMessage(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -87,7 +89,8 @@ func TestLargeMessage(t *testing.T) {
 
 func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
 
-// TestTransfers: what is aborted, too large or senseless is not stored; who settles himself is told nothing.
+// TestTransfers checks that messages that are aborted, too large or malformed are not stored, and that
+// messages sent as settled get no outcome.
 func TestTransfers(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -123,7 +126,8 @@ func TestTransfers(t *testing.T) {
 	w.shows("q", "settled b1 b2")
 }
 
-// shows compares the texts of what a store holds.
+// shows peeks at the messages of the entity at path, and fails the test unless want has their texts,
+// separated by blanks.
 func (w *testServer) shows(path, want string) {
 	w.t.Helper()
 	at, _, err := entity.ParseAddress(path)
@@ -139,7 +143,8 @@ func (w *testServer) shows(path, want string) {
 	}
 }
 
-// TestCreditTakenBack: a message that waits for room in the session goes back where its credit does.
+// TestCreditTakenBack checks that a message that waits for the session's window is released if the client
+// withdraws the link's credit, and is delivered when there is credit again.
 func TestCreditTakenBack(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -162,7 +167,8 @@ func TestCreditTakenBack(t *testing.T) {
 	}
 }
 
-// TestDrain: what there is is sent, the rest of the credit is used up, and nothing is lost. Case 127.
+// TestDrain checks that a drain makes the server send the available messages and then use up the rest of
+// the credit, without losing a message.
 func TestDrain(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -196,7 +202,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestEndsTwice: Python ends sessions and detaches links twice; that ends no more than what it names.
+// TestEndsTwice checks that a second end of a session or detach of a link, as the Python client sends it,
+// ends nothing else.
 func TestEndsTwice(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -218,8 +225,8 @@ func TestEndsTwice(t *testing.T) {
 	await[*frame.Close](c)
 }
 
-// TestIdle: who is silent for too long is told and hung up on; who has nothing to say hears a heartbeat.
-// These are two connections, so that neither has to be in time for the other.
+// TestIdle checks idle timeouts with two connections: the server closes one whose client is silent for too
+// long, and sends empty frames as heartbeats on the other.
 func TestIdle(t *testing.T) {
 	w := newTestServer(t)
 	opened := func(server time.Duration, client uint32) *client {
@@ -251,7 +258,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestServerStops: the end of the server closes connections by their protocol, whatever they are about.
+// TestServerStops checks that the server closes connections with close frames when it is stopped, whatever
+// they are doing.
 func TestServerStops(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "talks", withSessions)
@@ -287,14 +295,15 @@ func TestServerStops(t *testing.T) {
 	}
 }
 
-// listenAfter takes in what comes after bytes that are known.
+// listenAfter reads the bytes want from the connection, and then starts to read frames.
 func (c *client) listenAfter(want []byte) {
 	c.t.Helper()
 	c.read(want)
 	c.listen()
 }
 
-// TestRangeOfDeliveries: settlements of a range are done, each by itself, and those that nobody knows pass.
+// TestRangeOfDeliveries checks a settlement of a range of delivery ids: each delivery is settled, and ids
+// that do not exist are ignored.
 func TestRangeOfDeliveries(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -323,8 +332,8 @@ func TestRangeOfDeliveries(t *testing.T) {
 	w.shows("q", "")
 }
 
-// TestCreditTakenBackTooLate: a message that is deleted as it is received is sent although its credit is
-// taken back while it waits for room: it would be lost.
+// TestCreditTakenBackTooLate checks that a message received in receive-and-delete mode is sent even if its
+// credit is withdrawn while it waits for the session's window, since it would be lost otherwise.
 func TestCreditTakenBackTooLate(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestK1K2Performatives: each performative is described by a small ulong and has all of its fields, and no
-// list is the empty one of a single byte; older clients of Python and Go read nothing else.
+// TestK1K2Performatives checks that each performative that the server sends has a small ulong as its
+// descriptor, all of its fields, and no list in the one-byte form for an empty list. Older Python and Go
+// clients can read only this.
 func TestK1K2Performatives(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -65,8 +66,9 @@ func TestK1K2Performatives(t *testing.T) {
 	}
 }
 
-// TestK3K4K5K6K14Attach: modes and addresses come back as they were said; a sender's first count is told, and
-// a receiver of the server's gives credit at once.
+// TestK3K4K5K6K14Attach checks the server's attach frames: settle modes and addresses are returned as the
+// client has sent them, a sending link has an initial delivery count, and a receiving link grants credit
+// at once.
 func TestK3K4K5K6K14Attach(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -103,7 +105,8 @@ func TestK3K4K5K6K14Attach(t *testing.T) {
 	}
 }
 
-// TestK7K12K21Delivery: a delivery has an id, and its annotations have the very types that clients assert.
+// TestK7K12K21Delivery checks that a delivery has a delivery id, and that its annotations have exactly the
+// AMQP types that clients expect.
 func TestK7K12K21Delivery(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
@@ -139,8 +142,9 @@ func TestK7K12K21Delivery(t *testing.T) {
 	}
 }
 
-// TestK9K10K17Claims: an answer to a token has names with hyphens, numbers that are ints, the id in the type
-// that it had, and no condition where all is well; one of management has the others.
+// TestK9K10K17Claims checks the form of responses. Those of $cbs have property names with hyphens, status
+// codes of type int, the correlation id in the type of the message id, and no error condition on success.
+// Those of $management have other property names.
 func TestK9K10K17Claims(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

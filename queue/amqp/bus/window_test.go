@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestWindowsAndCreditsAreUnsigned receives under every window and credit that a client can grant, by its
-// begin, by a flow, and by a flow of the session alone; ids of the client's own begin anywhere.
+// TestWindowsAndCreditsAreUnsigned checks that session windows, link credits and delivery ids of all
+// values up to 2^32-1 work, and wrap around.
 func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 	grants := []uint32{1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 - 1, math.MaxUint32}
 	for _, window := range grants {
@@ -53,7 +53,8 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 	}
 }
 
-// TestWindowZero holds the server back until the session's window opens.
+// TestWindowZero checks that the server sends nothing while the session's window is 0, and continues when
+// the client opens it.
 func TestWindowZero(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")

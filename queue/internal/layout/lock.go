@@ -23,7 +23,7 @@ type Lock struct {
 // lock.
 func (l *Lock) Lapses() int64 { return max(l.Until, l.Busy) }
 
-// Encode returns the stored form.
+// Encode returns the lock in the form in which it is stored.
 func (l *Lock) Encode() []byte {
 	covered := byte(0)
 	if l.Covered {

@@ -41,7 +41,7 @@ const NoTTL = -1
 
 const headerVersion = 1
 
-// Encode returns the stored form.
+// Encode returns the header in the form in which it is stored.
 func (h *MessageHeader) Encode() []byte {
 	b := append(make([]byte, 0, 40+len(h.Session)+len(h.Source)), headerVersion, byte(h.State), h.Hops)
 	for _, v := range []int64{int64(h.Count), h.Enqueued, h.TTL, h.Due, h.Origin, h.Size} {
@@ -146,7 +146,7 @@ func (c *Counters) all() []*int64 {
 	return []*int64{&c.Last, &c.Active, &c.Scheduled, &c.Bytes, &c.Latest, &c.Seen}
 }
 
-// Encode returns the stored form.
+// Encode returns the counters in the form in which they are stored.
 func (c *Counters) Encode() []byte {
 	var b []byte
 	for _, v := range c.all() {

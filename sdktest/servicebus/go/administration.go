@@ -13,8 +13,8 @@ import (
 // never is Service Bus's text for a duration without a limit.
 const never = "P10675199DT2H48M5.4775807S"
 
-// exists ends the scenario unless err says that the entity exists already; missing, unless err says that it
-// does not exist.
+// exists ends the scenario unless err says that the entity exists already (409). missing ends it unless
+// err says that the entity does not exist (404).
 func (t *ScenarioRun) exists(err error)  { t.refused(err, "409") }
 func (t *ScenarioRun) missing(err error) { t.refused(err, "404") }
 

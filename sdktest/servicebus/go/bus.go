@@ -36,7 +36,8 @@ type receiver interface {
 	Close(context.Context) error
 }
 
-// ScenarioReceiver is a receiver in a scenario.
+// ScenarioReceiver is an SDK receiver with methods that end the scenario if something unexpected is
+// received.
 type ScenarioReceiver struct {
 	receiver
 	t *ScenarioRun

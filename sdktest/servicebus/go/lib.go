@@ -222,7 +222,7 @@ func (t *ScenarioRun) administrator(key string) *admin.Client {
 	return c
 }
 
-// own sends a request to Mayfly's own API.
+// own sends a request to Mayfly's own HTTP API, and returns an error unless the response has status 200.
 func own(method, url, body string) error {
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus/admin"
 )
 
-// ScenarioSessionReceiver is a session receiver in a scenario.
+// ScenarioSessionReceiver is an SDK receiver of one session, with methods that end the scenario if
+// something unexpected happens.
 type ScenarioSessionReceiver struct {
 	ScenarioReceiver
 	session *sb.SessionReceiver

@@ -12,10 +12,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Never is a second that no clock reaches.
+// Never is a time in seconds since 1970 that no clock reaches.
 const Never = math.MaxInt64
 
-// ContainerState is one state of a container together with a moment of its clock. It must not be modified.
+// ContainerState describes a container at one moment: its definition, expiry policy, partition ranges and
+// tombstones, and the time of its clock. It must not be modified.
 type ContainerState struct {
 	Database, Name string
 	Identity       ContainerIdentity
@@ -98,7 +99,7 @@ func Tombstoned(tombstones map[string]uint64, h layout.ItemHeader, pk func() []b
 	return ok && h.Sequence.LSN() <= lsn
 }
 
-// Count counts the keys of a key range, up to a limit.
+// Count returns the number of keys in a key range, but at most limit.
 func Count(r engine.Reader, rg engine.Range, limit int64) (n int64, err error) {
 	it := r.Scan(rg, false)
 	n = int64(engine.Skip(it, int(min(limit, math.MaxInt))))

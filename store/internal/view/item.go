@@ -30,8 +30,7 @@ type ItemKeys struct {
 	Unique index.UniqueKeys
 }
 
-// Decode decodes a stored value completely: the header and the values from which the keys of other
-// families are made.
+// Decode decodes the stored value of the item with this rid: its header, body, id and partition key.
 func (k *ItemKeys) Decode(rid uint64, value []byte) (item Item, err error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
@@ -75,8 +74,8 @@ func AppendTimeKey(dst, scope []byte, l ttl.Lifetime, rid uint64) []byte {
 	return layout.AppendTimeKey(dst, scope, family, second, rid)
 }
 
-// TimeEntry returns the family and the second of an item's entry in the expiry index. ok is false for an
-// item that never expires.
+// TimeEntry returns the key family (w or x) and the second of an item's entry in the expiry index. ok is
+// false for an item that never expires.
 func TimeEntry(l ttl.Lifetime) (family byte, second int64, ok bool) {
 	own, second, ok := l.IndexEntry()
 	if own {

@@ -64,8 +64,9 @@ type LifetimeRules struct {
 	Eras  []TTLBasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
-// Of returns the Lifetime of an item: the one in its header or, if the ttlPropertyPath has changed since the
-// item was written, the one by the later paths.
+// Of returns the Lifetime of an item. That is the one in its header unless the ttlPropertyPath, the
+// property from which the time to live counts, has changed since the item was written; then it is computed
+// by the current path.
 func (v *LifetimeRules) Of(h *layout.ItemHeader, body []byte) ttl.Lifetime {
 	if len(v.Eras) == 0 {
 		return h.Life

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestEntries: an item has a point key, one of its partition, one of each unique key, and one in the index of
-// the reaper unless it never expires.
+// TestEntries checks the keys of an item besides its own: one for point reads, one for its partition key,
+// one for each unique key, and one in the expiry index unless the item never expires.
 func TestEntries(t *testing.T) {
 	for own, family := range map[ttl.Seconds]byte{
 		ttl.Absent: layout.FamilyWritten, 60: layout.FamilyDeadline, ttl.Never: 0,
@@ -43,7 +43,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestRanges: an effective partition key lies in the range that begins at or before it.
+// TestRanges checks that RangeOf returns the last range that begins at or before an effective partition
+// key.
 func TestRanges(t *testing.T) {
 	s := view.ContainerState{Ranges: []view.Range{{ID: "0", Max: []byte{8}},
 		{ID: "1", Min: []byte{8}, Max: []byte{9}},
@@ -63,7 +64,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestFenced: the delete of a partition key hides what was written up to its LSN, of that key alone.
+// TestFenced checks that the tombstone of a deleted partition key hides the items of that key with an LSN
+// up to the tombstone's, and no other items.
 func TestFenced(t *testing.T) {
 	c := viewtest.New(t, ttl.Absent)
 	before := c.Put(`{"id":"1","pk":"a","code":1}`, 10, ttl.Absent)
@@ -82,7 +84,7 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// TestDecode: a value that is no item is reported as corrupt.
+// TestDecode checks that Decode reports a value that is not an item as corrupt.
 func TestDecode(t *testing.T) {
 	c := viewtest.New(t, ttl.Absent)
 	if _, err := c.State.Keys.Decode(1, []byte("short")); !errors.Is(err, engine.ErrCorrupt) {
