@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/racetest"
 	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/fault"
@@ -153,7 +154,7 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 		})
 	}
 	up, down := time.Unix(clockStart+1000, 0), time.Unix(clockStart+10, 0)
-	for round := range 2000 {
+	for round := range racetest.Fewer(2000, 10) {
 		for _, at := range []time.Time{up, down} {
 			if _, err := b.db.SetClock(ctx, store.ClockChange{Set: &at}); err != nil {
 				t.Fatal(err)
