@@ -63,8 +63,8 @@ type Options struct {
 	// Wall is the clock of real time, with which the dates of signatures are compared. It must not be the
 	// clock of the data, which can be moved. Default: ttl.SystemClock{}.
 	Wall ttl.Clock
-	// Ready checks whether the store works, for GET /_mayfly/readyz. It returns nil if it does. Default:
-	// always nil.
+	// Ready checks whether the store works, for GET /_mayfly/readyz, and returns nil if it does. If Ready
+	// is nil, the store counts as working.
 	Ready func(context.Context) error
 	// Webhooks returns the state of webhook delivery for the metrics; nil if no webhooks are delivered.
 	Webhooks func() []laboratory.WebhookMetrics

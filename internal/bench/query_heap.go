@@ -17,7 +17,8 @@ import (
 // heapCache is the size of the block cache in this measurement. It is part of the heap, unless cgo is used.
 const heapCache = 64 << 20
 
-// heapPages is the number of pages that are read of a sort without an index. Each page reads all documents.
+// heapPages is the number of result pages that the benchmark reads of a query that sorts without an index.
+// It is small because each page reads all documents.
 const heapPages = 3
 
 // measureHeap measures how much memory is in use during paged queries that read all documents: one that sorts

@@ -64,8 +64,8 @@ type documentVersion struct {
 	seen     bool      // a reader has received it
 	start    time.Time // when the write began
 	settled  time.Time // when it became known that it was stored
-	// gone is the time at which the document was found to be absent; this version must not be read
-	// afterwards. Zero: never.
+	// gone is the time at which a read first found the document absent. No later read may return this
+	// version. Zero: no read has.
 	gone time.Time
 }
 

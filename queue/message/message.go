@@ -110,8 +110,9 @@ func (m *Message) SetRaw(s PropertyField, value []byte) {
 	m.slots[s] = value
 }
 
-// Text returns a field of the properties section as text, or "" if the message does not have it. If the field
-// is an id that is not a string, Text returns the result of Key without its first letter.
+// Text returns a field of the properties section as text, or "" if the message does not have it. AMQP also
+// allows an id that is a number, a UUID or bytes: it is returned in decimal, in the form 8-4-4-4-12 and in
+// hexadecimal.
 func (m *Message) Text(s PropertyField) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {

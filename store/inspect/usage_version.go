@@ -8,11 +8,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Version returns a text that differs whenever the set of stored items differs, or "" if no such text
-// can be given at the moment. It consists of the LSNs of the ranges, which every write changes, and of the
-// purges, which may change no LSN. purged is the number of purges that this server has made, which is enough
-// if it is alone. If the data is shared with other servers, each purge stores its second; while that second
-// lasts, another purge may follow, and Version returns "".
+// Version returns a text that differs whenever the set of stored items differs, or "" if no such text can
+// be given at the moment. It consists of the LSNs of the ranges, which change with every write, and of a
+// number that changes with every purge, since a purge may leave all LSNs as they are. A server that has
+// the data alone passes the number of its purges as purged. In data shared by several servers, a purge
+// stores its time in whole seconds instead. Until that second is over, another purge could store the same
+// time, so Version returns "".
 func Version(state *view.ContainerState, r engine.Reader, shared bool, purged uint64) (version string,
 	err error) {
 	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))

@@ -96,7 +96,7 @@ func (b *Binder) memberIndex(x *syntax.IndexExpr) {
 	}
 }
 
-// uniqueKeys refuses an object literal with two properties of the same name.
+// uniqueKeys reports an error if an object literal has two properties of the same name.
 func (b *Binder) uniqueKeys(o *syntax.ObjectLiteral) {
 	seen := make(map[string]bool, len(o.Keys))
 	for i, key := range o.Keys {

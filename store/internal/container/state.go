@@ -124,7 +124,8 @@ func (st *State) Webhooks() []definition.Webhook {
 // with it.
 const ChangesPrefix = "changes:"
 
-// Subscribers returns the names of the subscriptions whose positions are stored.
+// Subscribers returns the names under which the container stores how far its changes have been delivered:
+// the URLs of its webhooks, and a name for the queue or topic that receives its changes.
 func (st *State) Subscribers() (names []string) {
 	for _, w := range st.Webhooks() {
 		names = append(names, w.URL)

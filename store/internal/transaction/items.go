@@ -158,8 +158,8 @@ func (t *Tx) lowerTTL(item *StoredItem) {
 	item.terms = nil
 }
 
-// Together returns the location of the first operation's item, to which it adds the point keys of the other
-// operations' items, so that a transaction at this location reads all of them ahead.
+// Together returns the location of the first operation's item, extended by the point keys of the other
+// items. A transaction at this location reads all these keys ahead.
 func Together(list []*PreparedOperation) ItemLocation {
 	at := list[0].ItemLocation
 	for _, p := range list[1:] {
