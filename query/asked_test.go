@@ -21,7 +21,7 @@ type expressionCase struct {
 	differs bool   // it is known that this package answers something else
 }
 
-// readAsked reads testdata/expressionCase.txt.
+// readAsked reads the cases in testdata/asked.txt.
 func readAsked(t *testing.T) (list []expressionCase) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/asked.txt")

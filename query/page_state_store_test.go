@@ -129,7 +129,7 @@ func (m *memorySource) Postings(prefix []byte) source.Postings {
 	return m.rids(list)
 }
 
-// SourceSpan returns the entries whose keys, with the rid behind them, lie in [lo, hi).
+// span returns the entries whose keys, with the rid behind them, lie in [lo, hi).
 func (m *memorySource) span(lo, hi []byte) []memoryEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })

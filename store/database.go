@@ -20,7 +20,7 @@ type Database struct {
 	ds         *dataset
 	rec        record.Database
 	containers []*Container          // in order of creation; guarded by dataset.mu
-	byName     map[string]*Container // watchedContainer by dataset.mu
+	byName     map[string]*Container // guarded by dataset.mu
 	spending   work.ThroughputBudget // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's

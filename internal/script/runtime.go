@@ -59,7 +59,7 @@ const (
 	// UTF-16 units of a string that is passed to a function which does much work for each unit
 	maxHard    = 64 << 10
 	maxPattern = 16 << 10 // UTF-16 units of a regular expression
-	// steppingClock of one call of a built-in function that searches in strings
+	// steps of one call of a built-in function that searches in strings
 	maxWork = 100e6
 )
 

@@ -90,7 +90,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		o.TokenTime = defaultTokenTime
 	}
 	if o.Turns == nil {
-		o.Turns = priority.NewTurns(o.Wall)
+		o.Turns = priority.NewProcessTurnLimiter(o.Wall)
 	}
 	c := &conn{o: o, raw: raw, resumes: resumes(raw), since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
