@@ -208,7 +208,8 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
-			ds.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it",
+			ds.opts.Logger.Warn("deleting the data of a dropped container failed; the next start will "+
+				"finish it",
 				"container", c.name, "error", err)
 		}
 	}

@@ -254,9 +254,9 @@ func TestImportOfWrongFolders(t *testing.T) {
 	}{
 		"empty":           {[]string{t.TempDir()}, exitFailed, "there is no seed here"},
 		"not there":       {[]string{filepath.Join(t.TempDir(), "none")}, exitFailed, "none"},
-		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "a database's folder has"},
+		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "the folder of a database must"},
 		"files":           {[]string{files}, exitFailed, "there is no seed here"},
-		"half an export":  {[]string{broken(seed.UnfinishedMarker, "")}, exitFailed, "has not come to its end"},
+		"half an export":  {[]string{broken(seed.UnfinishedMarker, "")}, exitFailed, "was not completed"},
 		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
 		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:6: the text"},
 		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},

@@ -246,7 +246,7 @@ func (p *seedApplier) forward(ctx context.Context, s *Seed) error {
 	if ahead := newest.Sub(p.DB.Now()); ahead <= 0 || ahead > maxForward {
 		return nil
 	}
-	p.Log.Info("the clock goes to the newest document of the seed", "time", newest.UTC())
+	p.Log.Info("the clock is set to the time of the newest document of the seed", "time", newest.UTC())
 	_, err := p.DB.SetClock(ctx, store.ClockChange{Set: &newest})
 	return err
 }

@@ -78,7 +78,7 @@ func (p *seedApplier) handleConflict(ctx context.Context, c *desiredContainer, i
 	case p.made[c]:
 		return d.place.Wrap("another document has the same unique key", conflict)
 	}
-	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place",
+	p.Log.Warn("a document of the seed was not created: another document has the same unique key", "place",
 		d.place.String())
 	return nil
 }

@@ -42,7 +42,8 @@ func TestRecorded(t *testing.T) {
 			t.Errorf("%+v", r.Entry)
 		}
 	}
-	want := "attach open sender  q  \ntransfer send send q  \nattach open receiver  q  \ntransfer receive receive q  \n" +
+	want := "attach open sender  q  \ntransfer send send q  \nattach open receiver  q  \ntransfer receive " +
+		"receive q  \n" +
 		"management renew-lock renewLock q com.microsoft:message-lock-lost \n" +
 		"disposition complete complete q com.microsoft:message-lock-lost f1\n"
 	if got.String() != want {
@@ -63,7 +64,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// The log has that a token was put, and not the token.
+// The log has that a put-token request was answered, and not the token.
 func TestRecordedToken(t *testing.T) {
 	w := newTestServer(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
