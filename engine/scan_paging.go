@@ -6,7 +6,7 @@ type ScanPaging struct {
 	size    int  // rows of the last page; 0: none yet
 	expect  int  // see ReadAheadIterator; 0: not set
 	sought  bool // the next page begins at a seek
-	average int  // average bytes of a row so far
+	average int  // bytes of a row of the last page that had rows, rounded up; 0: there was none
 }
 
 const (

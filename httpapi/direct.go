@@ -89,7 +89,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 			Version: strings.TrimPrefix(serviceVersion, "version="), Logger: s.log,
 			QuickReads: true, Refused: s.recordRefusal, Turns: s.turns})
 		if err != nil {
-			s.log.Debug("a connection of direct mode was given up", "remote", c.RemoteAddr().String(),
+			s.log.Debug("a direct-mode connection was closed because of an error", "remote",
+				c.RemoteAddr().String(),
 				"error", err)
 		}
 	}()

@@ -188,7 +188,7 @@ func TestWaitOverTheWire(t *testing.T) {
 	w.upsertTTL("a", "").want(201)
 	late := wait(of("expired", `,"timeout":1`))
 	w.wall.Advance(time.Second)
-	late().fails(408, 0, "It has not come about in 1s. It expires in 1m")
+	late().fails(408, 0, "The condition was not met within 1s. It expires in 1m")
 
 	for body, text := range map[string]string{
 		`{}`:                              "'until' must be",
@@ -235,8 +235,10 @@ func TestMetrics(t *testing.T) {
 	a := w.raw("/_mayfly/metrics").want(200)
 	check(a, "mayfly_expired_items_total 1", "mayfly_purged_items_total 0", "mayfly_expiry_backlog_items 1",
 		"mayfly_expiry_lag_seconds 5",
-		"mayfly_next_expiry_seconds 50", "mayfly_databases 1", "mayfly_containers 1", "mayfly_stuck_scripts 0",
-		`mayfly_container_expiry_backlog_items{container="c",database="d"} 1`, `mayfly_container_expiry_lag_seconds{container="c",database="d"} 5`,
+		"mayfly_next_expiry_seconds 50", "mayfly_databases 1", "mayfly_containers 1",
+		"mayfly_stuck_scripts 0",
+		`mayfly_container_expiry_backlog_items{container="c",database="d"} 1`,
+		`mayfly_container_expiry_lag_seconds{container="c",database="d"} 5`,
 		`mayfly_container_next_expiry_timestamp_seconds{container="c",database="d"} 1.80390246e+09`)
 	if kind := a.header.Get("Content-Type"); !strings.HasPrefix(kind, "text/plain") {
 		t.Errorf("content type %q", kind)
@@ -246,7 +248,8 @@ func TestMetrics(t *testing.T) {
 	}
 	w.clock.Advance(time.Minute)
 	check(w.raw("/_mayfly/metrics"), "mayfly_expired_items_total 2", "mayfly_purged_items_total 1",
-		`mayfly_container_expired_items_total{container="c",database="d"} 2`, `mayfly_container_purged_items_total{container="c",database="d"} 1`)
+		`mayfly_container_expired_items_total{container="c",database="d"} 2`,
+		`mayfly_container_purged_items_total{container="c",database="d"} 1`)
 
 	// Without the key there is no name of anybody's container in it.
 	r := httptest.NewRequest("GET", "/_mayfly/metrics", nil)
@@ -303,7 +306,8 @@ func TestRandomOfMessages(t *testing.T) {
 	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", "/_mayfly/entities/q/send", `{"text":"{}"}`).want(201)
-	r := w.do("POST", "/_mayfly/entities/q/query", `{"query":"SELECT VALUE [RAND(), RAND()] FROM c"}`).want(200)
+	r := w.do("POST", "/_mayfly/entities/q/query",
+		`{"query":"SELECT VALUE [RAND(), RAND()] FROM c"}`).want(200)
 	if text := string(r.body); strings.Contains(text, "[0,0]") || !strings.Contains(text, "0.") {
 		t.Errorf("by chance: %s", text)
 	}

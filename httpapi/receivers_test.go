@@ -100,7 +100,7 @@ func TestReceiverEnds(t *testing.T) {
 	lines, opened, end := w.openReceiver(base, "q", "")
 	defer end()
 	id := gjson.Get(opened, "receiver").Str
-	w.settle(id, "complete", "", "x").fails(400, 0, "'x' is no lock token")
+	w.settle(id, "complete", "", "x").fails(400, 0, "'x' is not a lock token")
 	w.settle(id, "lose", "", "x").fails(400, 0, "'outcome' must be")
 	w.do("POST", "/_mayfly/receivers/"+id+"/settle", `{"outcome":"complete"}`).fails(400, 0, "lockTokens")
 	w.do("POST", "/_mayfly/receivers/"+id+"/renew", "").fails(400, 0, "lockTokens")

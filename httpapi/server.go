@@ -91,8 +91,8 @@ func New(o Options) (*Server, error) {
 	level, _ := cosmos.ParseConsistency(o.Consistency)
 	base, cancel := context.WithCancel(context.Background())
 	s := &Server{opt: o, db: o.DB, log: o.Logger, auth: auth, origins: near, consistency: level, cancel: cancel,
-		pages: pages, conns: newConns(o.MaxConnections), turns: priority.NewTurns(o.Wall),
-		newConns: priority.NewConnTurns()}
+		pages: pages, conns: newConns(o.MaxConnections), turns: priority.NewProcessTurnLimiter(o.Wall),
+		newConns: priority.NewConnTurnLimiter()}
 	s.ops = cosmos.New(cosmos.Options{
 		DB: o.DB, Wall: o.Wall, Logger: o.Logger, Tokens: auth.tokens, AccountID: o.AccountID, Consistency: level,
 		ServeCrossPartition: o.ServeCrossPartition,

@@ -18,7 +18,7 @@ func TestTripsOfLocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, turn := roundtrips.Over(e), roundtrips.NewCountedTurn()
+	counted, turn := roundtrips.Over(e), roundtrips.NewCountingLock()
 	w := &testHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
 	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())

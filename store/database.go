@@ -20,7 +20,7 @@ type Database struct {
 	ds         *dataset
 	rec        record.Database
 	containers []*Container          // in order of creation; guarded by dataset.mu
-	byName     map[string]*Container // watchedContainer by dataset.mu
+	byName     map[string]*Container // guarded by dataset.mu
 	spending   work.ThroughputBudget // of the throughput that its containers share
 
 	clock *host.Clock // its own, or one that follows the server's
@@ -208,7 +208,8 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
-			ds.opts.Logger.Warn("freeing a dropped container failed; the next start will finish it",
+			ds.opts.Logger.Warn("deleting the data of a dropped container failed; the next start will "+
+				"finish it",
 				"container", c.name, "error", err)
 		}
 	}

@@ -70,7 +70,7 @@ func New(o Options) (*DB, error) {
 	o = o.withDefaults()
 	// Turns limit the use of processors and sockets, so their clock is the system's also in tests.
 	db := &DB{opts: o, memory: NewMemoryBudget(o.Memory), heavy: work.NewHeavy(runtime.GOMAXPROCS(0)),
-		turns: priority.NewTurns(ttl.SystemClock{})}
+		turns: priority.NewProcessTurnLimiter(ttl.SystemClock{})}
 	db.backup.Store(o.ContinuousBackup)
 	if err := o.validate(); err != nil || o.Temp == "" {
 		return db, err

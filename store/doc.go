@@ -10,7 +10,10 @@
 //	db, err := store.Open(ctx, engine, store.Options{})
 //	d, err := db.CreateDatabase(ctx, "app", definition.Throughput{})
 //	c, err := d.CreateContainer(ctx, definition.ContainerSpec{ID: "sessions", DefaultTTL: 1800, ...}, definition.Throughput{})
-//	item, receipt, err := c.Create(ctx, definition.NewPartitionKey(jsondoc.StringValue("u1")), body, store.WriteOptions{})
+//	pk, err := definition.ParsePartitionKey([]byte(`["u1"]`))
+//	item, receipt, err := c.Create(ctx, pk, body, store.WriteOptions{})
+//
+// Package mayfly in the root of the module is a simpler API over this one; its partition keys are Go values.
 //
 // # Guarantees
 //

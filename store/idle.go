@@ -103,7 +103,7 @@ func (c *Container) tendIdle(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		c.ds.opts.Logger.Info("a container that nobody has used was deleted", "database", c.d.ID(),
+		c.ds.opts.Logger.Info("an idle container was deleted", "database", c.d.ID(),
 			"container", c.name, "seconds", limit)
 	}
 	return err

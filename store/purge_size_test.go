@@ -123,7 +123,7 @@ func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
 		}
 	}
 	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten} {
-		if cleared[family] != 2 { // queryCase for each 1,024 items
+		if cleared[family] != 2 { // one range for each 1,024 items
 			t.Errorf("%d ranges of the family %c were deleted, want 2", cleared[family], family)
 		}
 	}

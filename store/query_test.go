@@ -129,7 +129,7 @@ func (b *testStore) cancelEarly(text string) {
 		}
 		cancel()
 	}
-	whole := strings.Contains(text, "DISTINCT") || strings.Contains(text, "GROUP") // queryCase page
+	whole := strings.Contains(text, "DISTINCT") || strings.Contains(text, "GROUP") // all rows on one page
 	if !whole && (!is(failed, fault.CodeCanceled) || n != 3) {
 		b.t.Errorf("%s: cancelled in its first page: %d rows, then %v", text, n, failed)
 	}
@@ -369,7 +369,7 @@ func TestQueryErrors(t *testing.T) {
 		"SELECT * FROM c ORDER BY c.a":                          {"", 0, 25}, // in a composite index alone
 		"SELECT * FROM c ORDER BY c.n, c.o.x":                   {"", 0, 25}, // the directions are others
 		"SELECT * FROM c ORDER BY c.o.x DESC, c.n":              {"", 0, 25}, // the order is another
-		"SELECT * FROM c ORDER BY c.a, c.b, c.n":                {"", 0, 25}, // queryCase more
+		"SELECT * FROM c ORDER BY c.a, c.b, c.n":                {"", 0, 25}, // one path more than the composite index has
 		"SELECT VALUE t FROM c JOIN t IN c.tags ORDER BY t":     {"", 0, 0},
 		"SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c": {"SC2201", 0, 14},
 	} {

@@ -341,7 +341,7 @@ func TestTheDeadStayDead(t *testing.T) {
 		}
 		reads := func() {
 			for last := false; !last; {
-				last = over.Load() // queryCase more round when all is over
+				last = over.Load() // one more round when the writers have ended
 				for i := range items {
 					was := gone[i].Load()
 					_, _, err := b.c.Read(b.ctx, pk(partition(i)), id(i), store.ReadOptions{})

@@ -53,7 +53,7 @@ type storeSweeper struct{ ds *dataset }
 func (w storeSweeper) Ranges(ctx context.Context) ([]ttl.SweepRange, error) {
 	if err := w.ds.tendIdle(ctx); ctx.Err() == nil && err != nil &&
 		fault.ErrorCode(err) != fault.CodeUnavailable {
-		w.ds.opts.Logger.Warn("tending containers that delete themselves when idle failed", "error", err)
+		w.ds.opts.Logger.Warn("checking for idle containers to delete failed", "error", err)
 	}
 	if !w.ds.in.Sweeps(ctx) {
 		return nil, nil

@@ -26,7 +26,7 @@ func TestTripsOfPostgres(t *testing.T) {
 	}
 	for ranges, table := range tripTables(t, "testdata/trips.txt") {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
-			wire, err := roundtrips.NewWire(at.Host)
+			wire, err := roundtrips.NewRecordingProxy(at.Host)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -36,7 +36,7 @@ func TestTripsOfPostgres(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
 			tr := &tripCounter{t: t}
-			turn := roundtrips.NewCountedTurn()
+			turn := roundtrips.NewCountingLock()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)
 				if err != nil {

@@ -65,7 +65,7 @@ type tripCounter struct {
 func newTripCounter(t *testing.T, ranges int) *tripCounter {
 	tr := &tripCounter{t: t, fs: testdisk.New(t)}
 	var e *roundtrips.CountingEngine
-	turn := roundtrips.NewCountedTurn()
+	turn := roundtrips.NewCountingLock()
 	tr.open = func() engine.Engine {
 		p, err := tr.fs.Open(t.Context())
 		if err != nil {

@@ -300,7 +300,7 @@ func (g *observation) batch(partition int, atomic bool) error {
 				Partition: pk(p.partition)})
 		}
 	}
-	if atomic { // queryCase that is missing ends it
+	if atomic { // the first missing item ends an atomic batch
 		ops = ops[:1]
 	}
 	g.begin()

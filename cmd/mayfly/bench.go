@@ -20,24 +20,24 @@ func benchCommand() *cobra.Command {
 	asJSON, engineURL := false, ""
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Measure the speed of this build, beside the bare engine and an empty server",
+		Short: "Measure the speed of this build, relative to the bare engine and an empty server",
 		Args:  cobra.NoArgs,
 	}
 	cmd.Long = benchHelp()
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.IntSliceVar(&o.Docs, "docs", nil,
-		"documents in the data sets, rising, separated by commas: the section query has one\n"+
-			"of each size and tells how the times grow, the sections import, start, ttl and purge\n"+
-			"have one of the last (default 10000 to query, else 1000000)")
+		"numbers of documents in the data sets, ascending, separated by commas: the section query\n"+
+			"uses all of them and prints how the times grow; the sections import, start, ttl and purge\n"+
+			"use the last one (default 10000 for query, else 1000000)")
 	flags.StringVar(&o.Shapes, "shapes", "",
-		"a regular expression: in the section query, the queries that it matches alone")
+		"regular expression: in the section query, run only the queries that match")
 	flags.StringSliceVar(&o.Only, "only", nil, "sections to run, separated by commas (default all)")
 	flags.StringVar(&o.Dir, "dir", "",
 		"folder to work in; it must be empty, and its content stays (default a temporary folder)")
 	flags.Float64Var(&o.Seconds, "seconds", 5, "seconds for each measurement")
 	flags.StringVar(&o.Compare, "compare", "",
-		"file with the --json of an older run: tells which figures have changed significantly")
+		"file with the --json output of an older run: prints which figures have changed significantly")
 	flags.Float64Var(&o.MaxDrop, "max-drop", 0,
 		"with --compare: fail if a figure is significantly worse by more than this share, for example 0.1")
 	flags.StringVar(&engineURL, "engine", "",
@@ -73,14 +73,16 @@ func benchCommand() *cobra.Command {
 // benchHelp returns the long help of bench, with its sections.
 func benchHelp() string {
 	var help strings.Builder
-	help.WriteString("Measure this build on this machine. Each figure is compared with a baseline: the storage engine alone,\n" +
+	help.WriteString("Measure this build on this machine. Each figure is compared with a baseline: the " +
+		"storage engine alone,\n" +
 		"or an empty HTTP server, with the same bytes. Both run alternately for short intervals, so that\n" +
 		"anything else that runs on the machine affects both. Compare the ratios. A figure that exceeds\n" +
 		"its budget is marked; the exit code is 0 even then.\n\nSections:\n")
 	for _, s := range bench.Sections() {
 		fmt.Fprintf(&help, "  %-8s %s\n", s.Name, s.What)
 	}
-	help.WriteString("\nIt takes up to 6 KB of disk a document, in a temporary folder that is removed at the end.")
+	help.WriteString("\nThe data take up to 6 KB of disk per document, in a temporary folder that is " +
+		"removed at the end.")
 	return help.String()
 }
 

@@ -32,9 +32,10 @@ func certCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cert",
 		Short: "Show or export the certificate of a server, and explain how to trust it",
-		Long: "Show or export the certificate of a running server, and tell how to trust it.\n\n" +
-			"It is asked for without a certificate to verify: over a network, compare its fingerprint\n" +
-			"with that of the file that `mayfly serve` names.",
+		Long: "Show or export the certificate of a running server, and explain how to trust it.\n\n" +
+			"The connection to the server is not verified: over a network, compare the fingerprint with " +
+			"that\n" +
+			"of the file that `mayfly serve` names at its start.",
 	}
 	return cli.ParentCommand(cmd, certShowCommand(), certExportCommand(), certTrustCommand())
 }

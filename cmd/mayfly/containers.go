@@ -65,7 +65,8 @@ func containersCreateCommand() *cobra.Command {
 		"path of the partition key, such as /user; required; repeat it for a hierarchical key")
 	flags.StringVar(&life, "ttl", "off", "default time to live of its items")
 	flags.StringVar(&ttlPath, "ttl-path", "",
-		"property of seconds since 1970 from which times to live count (default the last write)")
+		"path of the property, in seconds since 1970, from which a time to live counts (default the last "+
+			"write)")
 	flags.IntVar(&throughput, "throughput", 0, "request units per second (default 400)")
 	flags.IntVar(&ranges, "ranges", 0, "number of partition ranges (default by the throughput)")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {

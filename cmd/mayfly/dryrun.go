@@ -32,9 +32,9 @@ func dryRunCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.Register(flags)
 	c.RegisterJSON(flags)
-	flags.IntVar(&examples, "examples", 5, "items to name for each effect")
+	flags.IntVar(&examples, "examples", 5, "maximum number of examples for each effect")
 	flags.StringVar(&path, "ttl-path", "",
-		"property from which times to live would count, or none (default as it is)")
+		"proposed path of the property from which times to live count, or none (default as it is)")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		ttl, err := cli.ParseTTL(args[0])
 		if err != nil {

@@ -27,8 +27,8 @@ const emulatorConfig = "/ServiceBus_Emulator/ConfigFiles/Config.json"
 
 func registerEmulatorVariables(flags *pflag.FlagSet, on *bool) {
 	flags.BoolVar(on, emulatorVariables, false,
-		"take the variables of the official emulators, too (PORT, KEY_FILE, DATA_PATH, ...); "+
-			"flags and MAYFLY_* win over them")
+		"also read the variables of the official emulators (PORT, KEY_FILE, DATA_PATH, ...); "+
+			"flags and MAYFLY_* take precedence")
 }
 
 // emulatorVariable is an environment variable of one of Microsoft's emulators: the vnext or the classic
@@ -80,7 +80,8 @@ func emulatorTable() []emulatorVariable {
 		{name: "AZURE_COSMOS_EMULATOR_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_DEFAULT_PARTITION_COUNT"},
 		{name: "AZURE_COSMOS_EMULATOR_ENABLE_DATA_EXPLORER"},
-		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT", alternative: "there is the API for NoSQL alone"},
+		{name: "AZURE_COSMOS_EMULATOR_ENABLE_MONGODB_ENDPOINT",
+			alternative: "there is the API for NoSQL alone"},
 		{name: "AZURE_COSMOS_EMULATOR_ARGS", alternative: "mayfly serve --help has the flags"},
 
 		{name: "EMULATOR_HTTP_PORT", flag: "servicebus-admin-port"},
@@ -223,13 +224,15 @@ func logIgnoredVariables(log *slog.Logger, lookup func(string) (string, bool)) {
 		switch value, ok := lookup(v.name); {
 		case !ok || value == "" || v.flag != "":
 		case v.alternative != "":
-			log.Warn("a variable of the emulators is not taken", "variable", v.name, "instead", v.alternative)
+			log.Warn("a variable of the official emulators is not supported", "variable", v.name, "instead",
+				v.alternative)
 		default:
 			idle = append(idle, v.name)
 		}
 	}
 	if len(idle) > 0 {
-		log.Info("variables of the emulators that are not needed here", "variables", strings.Join(idle, " "))
+		log.Info("variables of the official emulators that have no effect", "variables", strings.Join(idle,
+			" "))
 	}
 }
 

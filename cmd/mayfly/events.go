@@ -44,7 +44,7 @@ func eventsCommand() *cobra.Command {
 	c.Register(flags)
 	c.RegisterJSONAnyway(flags)
 	flags.StringVar(&after, "after", "",
-		`position to go on from: of an earlier run, or "now"; without it from the beginning`)
+		`position to begin after: one that an earlier run has printed, or "now" (default the beginning)`)
 	flags.BoolVar(&follow, "follow", false, "continue with new expiries until interrupted")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		for {

@@ -42,7 +42,7 @@ func faultsCall(c *cli.ServerCall, cmd *cobra.Command,
 
 func faultsListCommand() *cobra.Command {
 	var c cli.ServerCall
-	return faultsCall(&c, &cobra.Command{Use: "list", Short: "List the faults, with what they have done",
+	return faultsCall(&c, &cobra.Command{Use: "list", Short: "List the faults, with their numbers of hits",
 		Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
 			return sendAndPrint(cmd, &c, http.MethodGet, faultsPath, nil,
@@ -69,15 +69,18 @@ func faultsAddCommand() *cobra.Command {
 		Use:   "add FAULT",
 		Short: "Add a fault",
 		Args:  cobra.ExactArgs(1),
-		Long: "Let operations fail: with a status of Cosmos DB's (429, 449, 410, 503, 408), by a\n" +
-			"connection that is dropped (drop), by time that passes (latency), by a lock that is\n" +
-			"lost (lockLost) or a link that is detached (detach). A status is for documents;\n" +
-			"lockLost and detach are for messages. The operations are:\n\n  " +
+		Long: "Make operations fail. FAULT is one of these:\n\n" +
+			"  429, 449, 410, 503, 408  respond with this status of Cosmos DB; for documents\n" +
+			"  drop                     close the connection\n" +
+			"  latency                  delay the operation by --latency\n" +
+			"  lockLost                 the lock of the message is lost; for messages\n" +
+			"  detach                   detach the link; for messages\n\n" +
+			"The operations are:\n\n  " +
 			strings.Join(inject.OperationNames(), ", ") + "\n\n" +
-			"Without --operation it is all of them but queryPlan and metadata.",
+			"Without --operation, the fault applies to all of them except queryPlan and metadata.",
 	}, func(cmd *cobra.Command, args []string) error {
 		if args[0] == "latency" && f.latency == 0 {
-			return cli.Misuse("a latency has a length: --latency 200ms")
+			return cli.Misuse("the fault latency requires a duration: --latency 200ms")
 		}
 		return sendAndPrint(cmd, &c, http.MethodPost, faultsPath, f.requestBody(args[0], &c),
 			func(out io.Writer, made laboratory.Fault) error {
@@ -93,16 +96,17 @@ func faultsAddCommand() *cobra.Command {
 	// The flag is not called seed: MAYFLY_SEED is the variable of serve's --seed.
 	flags.Int64Var(&f.seed, "random-seed", 0, "seed of the random choice by --share")
 	flags.Int64Var(&f.skip, "skip", 0, "number of operations to skip first")
-	flags.Int64Var(&f.count, "count", 0, "remove the fault after this number of hits (default never)")
+	flags.Int64Var(&f.count, "count", 0, "end the fault after this number of hits (default never)")
 	cli.DurationFlag(flags, &f.life, "for", 0,
-		"it ends after this time of the data's clock (default never)")
+		"end the fault after this time of the data clock (default never)")
 	flags.BoolVar(&f.after, "after", false,
-		"the operation is carried out first: the client does not learn what became of it")
+		"execute the operation before the fault: the client does not get its result")
 	cli.DurationFlag(flags, &f.latency, "latency", 0,
-		"how long the operation is held up, whatever else happens to it")
-	cli.DurationFlag(flags, &f.retry, "retry-after", 0, "when a 429 tells to come again (default 100ms)")
+		"delay of the operation, in addition to the fault")
+	cli.DurationFlag(flags, &f.retry, "retry-after", 0,
+		"time after which a 429 tells the client to retry (default 100ms)")
 	flags.IntVar(&f.substatus, "substatus", 0,
-		"substatus of the answer (default 3200 for 429, 1002 for 410)")
+		"substatus of the response (default 3200 for 429, 1002 for 410)")
 	return cmd
 }
 
@@ -126,7 +130,7 @@ func (f *faultFlags) requestBody(fault string, c *cli.ServerCall) map[string]any
 
 func faultsDeleteCommand() *cobra.Command {
 	var c cli.ServerCall
-	return faultsCall(&c, &cobra.Command{Use: "delete ID", Short: "End a fault", Args: cobra.ExactArgs(1)},
+	return faultsCall(&c, &cobra.Command{Use: "delete ID", Short: "Delete a fault", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, args []string) error {
 			c.Item = args[0]
 			return sendAndPrint(cmd, &c, http.MethodDelete, faultsPath+"/{id}", nil,
@@ -139,7 +143,7 @@ func faultsDeleteCommand() *cobra.Command {
 
 func faultsClearCommand() *cobra.Command {
 	var c cli.ServerCall
-	return faultsCall(&c, &cobra.Command{Use: "clear", Short: "End all faults", Args: cobra.NoArgs},
+	return faultsCall(&c, &cobra.Command{Use: "clear", Short: "Delete all faults", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
 			return sendAndPrint(cmd, &c, http.MethodDelete, faultsPath, nil, func(out io.Writer,
 				_ struct{}) error {

@@ -24,7 +24,7 @@ func TestFirstFormat(t *testing.T) {
 	f := &oldFormatServer{b, t, ""}
 	f.documents("after")
 	f.histories()
-	if !slices.Contains(f.snapshots(), "before-format-3") || !strings.Contains(f.stderr.String(), "brought up to date") {
+	if !slices.Contains(f.snapshots(), "before-format-3") || !strings.Contains(f.stderr.String(), "upgraded to the current format") {
 		t.Errorf("snapshots %v, log:\n%s", f.snapshots(), f.stderr)
 	}
 	if status, text := f.do(t, "POST", "/_mayfly/snapshots/kept/restore", "{}"); status != 200 {

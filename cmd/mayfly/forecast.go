@@ -26,7 +26,7 @@ func forecastCommand() *cobra.Command {
 	flags.SortFlags = false
 	c.Register(flags)
 	c.RegisterJSON(flags)
-	flags.StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
+	flags.StringVar(&by, "by", "minute", "length of the counted periods: second, minute, hour, day or month")
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
 		path := "_mayfly/forecast"
 		if c.Database != "" || c.Container != "" {

@@ -43,7 +43,7 @@ func TestFormerFolders(t *testing.T) {
 			former.messages()
 			kept := former.snapshots()
 			if upgraded := format < 3; upgraded != slices.Contains(kept, "before-format-3") ||
-				upgraded != strings.Contains(former.stderr.String(), "brought up to date") {
+				upgraded != strings.Contains(former.stderr.String(), "upgraded to the current format") {
 				t.Errorf("snapshots %v, log:\n%s", kept, former.stderr)
 			}
 			if status, text := former.do(t, "POST", "/_mayfly/snapshots/kept/restore", "{}"); status != 200 {

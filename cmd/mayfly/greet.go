@@ -69,9 +69,10 @@ func (s *serveCommandRun) printStart(w io.Writer) {
 	}
 	switch {
 	case s.flags.noAuth:
-		s.log.Warn("no key is asked for: every process on this machine has full access")
+		s.log.Warn("no key is required: every process on this machine has full access")
 	case s.flags.wellKnownKey() && !loopback(s.flags.host):
-		s.log.Warn("the well-known key is in use on an address that other machines can reach: give a --key of your own")
+		s.log.Warn("the well-known key is in use on an address that other machines can reach: give a " +
+			"--key of your own")
 	}
 }
 

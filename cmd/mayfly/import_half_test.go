@@ -26,7 +26,7 @@ func TestHalfOfASeed(t *testing.T) {
 	if err := os.WriteFile(path, []byte(good), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.refuses(t, exitFailed, "'db/b' is there with other settings: ttlCeiling", "import", path)
+	b.refuses(t, exitFailed, "'db/b' exists with different settings: ttlCeiling", "import", path)
 	if out, _ := b.run(t, "import", path, "--continue"); !strings.HasPrefix(out, "1 document imported") {
 		t.Error(out)
 	}

@@ -169,7 +169,7 @@ func TestKilledStoreExport(t *testing.T) {
 			args = append(args, "--continue")
 		}
 		killedExport(t, b, pages, args...)
-		b.refuses(t, exitFailed, "has not come to its end", "import", to)
+		b.refuses(t, exitFailed, "was not completed", "import", to)
 	}
 	b.run(t, "export", "--to", to, "--continue")
 	sameFolders(t, want, to)

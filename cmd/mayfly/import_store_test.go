@@ -123,11 +123,11 @@ queues: [{name: q, maxDeliveryCount: 5}]`
 	b.run(t, "import", path)
 	b.run(t, "import", path)
 	other := func(old, new string) string { return file(t, "seed.yaml", strings.Replace(text, old, new, 1)) }
-	b.refuses(t, exitFailed, "seed.yaml:1:35: the container 'db/c' is there with another defaultTtl",
+	b.refuses(t, exitFailed, "seed.yaml:1:35: the container 'db/c' exists with a different defaultTtl",
 		"import", other("Ttl: 1", "Ttl: 2"))
 	two := strings.NewReplacer("databases: [", "databases: [{id: new}, ", "Count: 5",
 		"Count: 6").Replace(text)
-	b.refuses(t, exitFailed, "seed.yaml:3:11: 'q' is there with another MaxDeliveryCount", "import",
+	b.refuses(t, exitFailed, "seed.yaml:3:11: 'q' exists with a different MaxDeliveryCount", "import",
 		file(t, "seed.yaml", two))
 	b.must(t, 404, "GET", "/dbs/new", "")
 	n, ts := other("n: 1", "n: 2"), other("_ts: 17", "_ts: 16")
@@ -264,9 +264,9 @@ func TestImportOfWrongFolders(t *testing.T) {
 	}{
 		"empty":           {[]string{t.TempDir()}, exitFailed, "there is no seed here"},
 		"not there":       {[]string{filepath.Join(t.TempDir(), "none")}, exitFailed, "none"},
-		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "a database's folder has"},
+		"a database's":    {[]string{filepath.Join(good, "db")}, exitFailed, "the folder of a database must"},
 		"files":           {[]string{files}, exitFailed, "there is no seed here"},
-		"half an export":  {[]string{broken(seed.UnfinishedMarker, "")}, exitFailed, "has not come to its end"},
+		"half an export":  {[]string{broken(seed.UnfinishedMarker, "")}, exitFailed, "was not completed"},
 		"half a file":     {[]string{broken("db/c/container.json", `{"p`)}, exitFailed, "container.json:1:"},
 		"half a line":     {[]string{broken("db/c/items.ndjson", halfLine)}, exitFailed, "2:6: the text"},
 		"stray":           {[]string{broken("db/x.json", `{}`)}, exitFailed, "x.json"},

@@ -22,7 +22,7 @@ func listen(ctx context.Context, f *serveFlags, log *slog.Logger) ([]net.Listene
 	extra := func(host string, port int, level slog.Level) {
 		ln, err := listenOn(ctx, host, port)
 		if err != nil {
-			log.Log(ctx, level, "a further port is not available", "error", err)
+			log.Log(ctx, level, "an additional port is not available", "error", err)
 			return
 		}
 		all = append(all, ln)

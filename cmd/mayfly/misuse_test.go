@@ -34,7 +34,8 @@ func TestPlainErrors(t *testing.T) {
 		{"serve --memory=perhaps", exitUsage, `--memory "perhaps": it must be true or false`},
 		{"clock --rate fast", exitUsage, `--rate "fast": it must be a number`},
 		{"wait quiet --timeout long", exitUsage, `--timeout "long": it must be a duration`},
-		{"queue create q --ttl 14x", exitUsage, `--ttl "14x": it must be a duration such as 90s, 5m, 14d or PT1H, or a number of seconds`},
+		{"queue create q --ttl 14x", exitUsage,
+			`--ttl "14x": it must be a duration such as 90s, 5m, 14d or PT1H, or a number of seconds`},
 		{"containers create c --db d --partition-key /pk --ttl soon", exitUsage,
 			"such as 90s, 12h, 30d or PT1H, never or off, not soon"},
 		{"containers create c --partition-key /pk", exitUsage, "--db must name the database"},
@@ -42,7 +43,7 @@ func TestPlainErrors(t *testing.T) {
 		{"containers create c --db d --partition-key user", exitUsage, "is it --partition-key /user?"},
 		{"containers create c --db d --partition-key /user/", exitUsage, "is it --partition-key /user?"},
 		{"containers list", exitUsage, "--db must name the database"},
-		{"faults add latency", exitUsage, "a latency has a length: --latency 200ms"},
+		{"faults add latency", exitUsage, "the fault latency requires a duration: --latency 200ms"},
 		{"requests --har x --protocol amqp", exitUsage, "an HTTP archive cannot contain AMQP operations"},
 		{"import - ", exitUsage, "--db and --container must name the container"},
 		{"query SELECT --db d --container c --param user", exitUsage, "--param must be NAME=VALUE, not user"},
@@ -52,27 +53,33 @@ func TestPlainErrors(t *testing.T) {
 		{"doctor --url ftp://localhost", exitUsage, `"ftp://localhost" is not like http://localhost:8081`},
 		{"health --url localhost", exitUsage, `"localhost" is not like http://localhost:8081`},
 		{"query", exitUsage, "QUERY is missing: it is called as `mayfly query QUERY`"},
-		{"wait", exitUsage, "expired|purged|feed is missing: it is called as `mayfly wait expired|purged|feed ID | wait quiet`"},
+		{"wait", exitUsage, "expired|purged|feed is missing: it is called as `mayfly wait " +
+			"expired|purged|feed ID | wait quiet`"},
 		{"snapshot restore", exitUsage, "NAME is missing: it is called as `mayfly snapshot restore NAME`"},
 		{"check a b", exitUsage, "\"b\" is too much: it is called as `mayfly check [DIR]`"},
 		{"health now", exitUsage, "\"now\" is too much: it is called as `mayfly health`"},
 		{"put a b", exitUsage, "\"b\" is too much: it is called as `mayfly put [DOCUMENT]`"},
 		{"put {'id':1} --db d --container c", exitUsage,
 			`the document:1:2: this is not JSON: invalid character '\'' looking for beginning of object key`},
-		{"dry-run -1", exitUsage, "-1 is taken for a flag: an argument below zero comes after --, as in -- -1"},
+		{"dry-run -1", exitUsage,
+			"-1 is taken for a flag: an argument below zero comes after --, as in -- -1"},
 		{"lint --dbs d", exitUsage, "unknown flag: --dbs (`mayfly lint --help` lists them all)"},
-		{"get a --db d --container c --partition-key ada", exitUsage, `--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
-		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody + ": is `mayfly serve` running?"},
+		{"get a --db d --container c --partition-key ada", exitUsage,
+			`--partition-key is not JSON: ada; the key of one text is '["ada"]'`},
+		{"clock --url " + nobody, exitFailed, "nothing answers at " + nobody +
+			": is `mayfly serve` running?"},
 		{"lint --db d --container c --url " + nobody, exitFailed, "is `mayfly serve` running?"},
 		{"health --url " + nobody, exitFailed, "not ready: nothing answers at " + nobody},
 	} {
 		code, out, errs := mayfly(t, strings.Fields(c.args)...)
-		if code != c.code || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "strconv") {
+		if code != c.code || out != "" || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 ||
+			strings.Contains(errs, "strconv") {
 			t.Errorf("%s: %d %s%s", c.args, code, out, errs)
 		}
 	}
 	t.Setenv("MAYFLY_PORT", "abc")
-	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs, `MAYFLY_PORT "abc": a port is a number`) {
+	if code, _, errs := mayfly(t, "serve"); code != exitUsage || !strings.Contains(errs,
+		`MAYFLY_PORT "abc": a port is a number`) {
 		t.Errorf("%d %s", code, errs)
 	}
 }
@@ -151,7 +158,8 @@ func TestJSON(t *testing.T) {
 		{append([]string{"export", "--to", filepath.Join(t.TempDir(), "c.ndjson")}, in...), `"items": 3`},
 		{append([]string{"health"}, at...), `"ready": true`},
 		{[]string{"version"}, `"go": "go`},
-		{append([]string{"containers", "delete", "c", "--db", "db", "--yes"}, at...), `"deleted": "container c"`},
+		{append([]string{"containers", "delete", "c", "--db", "db", "--yes"}, at...),
+			`"deleted": "container c"`},
 		{append([]string{"databases", "delete", "db", "--yes"}, at...), `"deleted": "database db"`},
 	} {
 		code, out, errs := mayfly(t, append(c.args, "--json")...)
@@ -160,10 +168,12 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	b.makeContainer(t)
-	if code, out, _ := mayfly(t, append([]string{"snapshot", "list"}, at...)...); code != 0 || !strings.HasPrefix(out, "NAME ") || strings.Count(out, "\n") != 2 {
+	if code, out, _ := mayfly(t, append([]string{"snapshot", "list"}, at...)...); code != 0 ||
+		!strings.HasPrefix(out, "NAME ") || strings.Count(out, "\n") != 2 {
 		t.Errorf("%d %s", code, out)
 	}
-	if code, out, _ := mayfly(t, append([]string{"lint"}, in...)...); code != 0 || !strings.Contains(out, "nothing found") {
+	if code, out, _ := mayfly(t, append([]string{"lint"}, in...)...); code != 0 || !strings.Contains(out,
+		"nothing found") {
 		t.Errorf("%d %s", code, out)
 	}
 }
@@ -176,7 +186,8 @@ func TestJSONOfFailures(t *testing.T) {
 	b := boot(t, "--data", dir)
 	b.makeContainer(t)
 	in := []string{"--db", "db", "--container", "c", "--url", "http://" + b.host, "--json"}
-	code, out, errs := mayfly(t, append([]string{"import", file(t, "docs.ndjson", "{\"id\":\"i\",\"pk\":\"p\"}\n{")}, in...)...)
+	code, out, errs := mayfly(t, append([]string{"import", file(t, "docs.ndjson",
+		"{\"id\":\"i\",\"pk\":\"p\"}\n{")}, in...)...)
 	if code != exitFailed || out != "{\n  \"imported\": 1,\n  \"refused\": 1\n}\n" ||
 		!strings.Contains(errs, "docs.ndjson:2:2: the text ends in the middle of a value") {
 		t.Errorf("import: %d %s%s", code, out, errs)
@@ -199,7 +210,8 @@ func TestJSONOfFailures(t *testing.T) {
 		t.Errorf("check: %d %s%s", code, out, errs)
 	}
 	code, out, errs = mayfly(t, "health", "--url", "http://"+b.host, "--json")
-	if code != exitFailed || !strings.Contains(out, `"ready": false`) || !strings.Contains(out, "mayfly serve") || strings.Count(errs, "\n") != 1 {
+	if code != exitFailed || !strings.Contains(out, `"ready": false`) || !strings.Contains(out,
+		"mayfly serve") || strings.Count(errs, "\n") != 1 {
 		t.Errorf("health: %d %s%s", code, out, errs)
 	}
 }

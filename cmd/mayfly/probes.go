@@ -30,7 +30,7 @@ func (s *serveCommandRun) openProbes(ctx context.Context) error {
 	if s.flags.usesIPv6Loopback() {
 		ln, err := listenOn(ctx, "::1", portOf(first))
 		if err != nil { // the machine may have no IPv6
-			s.log.Debug("a further port is not available", "error", err)
+			s.log.Debug("an additional port is not available", "error", err)
 		} else {
 			all = append(all, ln)
 		}

@@ -24,18 +24,19 @@ func queueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Manage queues, topics and subscriptions, and send and receive messages",
-		Long: "Queues, topics and subscriptions of a running server, and their messages. A subscription " +
-			"is called " +
-			"topic/Subscriptions/name.",
+		Long: "Manage queues, topics and subscriptions of a running server, and send and receive " +
+			"messages.\n" +
+			"The path of a subscription is topic/Subscriptions/name.",
 	}
 	return cli.ParentCommand(cmd, queueListCommand(), queueCreateCommand(), queueSetCommand(),
 		queueShowCommand(),
 		queueDeleteCommand(),
 		queueSendCommand(),
-		queueReceiveCommand(), queuePeekCommand("peek", "Look at messages, which stay where they are", false),
-		queuePeekCommand("dead-letters", "Look at what has died in an entity, and why", true),
-		queueMoveCommand("resubmit", "Send dead letters again to where they died", "resubmit", "sent again"),
-		queueMoveCommand("purge", "Delete the messages that nobody has locked", "purge", "deleted"),
+		queueReceiveCommand(), queuePeekCommand("peek", "Print messages without receiving them", false),
+		queuePeekCommand("dead-letters", "Print the dead letters of an entity, with their reasons", true),
+		queueMoveCommand("resubmit", "Send dead letters again, to their queue or topic", "resubmit",
+			"sent again"),
+		queueMoveCommand("purge", "Delete all messages that are not locked", "purge", "deleted"),
 		queueExplainCommand(), queueForecastCommand(), queueWaitCommand(),
 		queueQueryCommand())
 }
@@ -70,7 +71,8 @@ func sendAndPrint[T any](cmd *cobra.Command, c *cli.ServerCall, method, path str
 
 func queueListCommand() *cobra.Command {
 	var c cli.ServerCall
-	cmd := &cobra.Command{Use: "list", Short: "List all entities with what is in them", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List all entities with their numbers of messages",
+		Args: cobra.NoArgs}
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, _ []string) error {
@@ -102,7 +104,7 @@ func queueShowCommand() *cobra.Command {
 func queueDeleteCommand() *cobra.Command {
 	var c cli.ServerCall
 	var yes bool
-	cmd := queueCall(&c, "delete PATH", "Delete an entity with all that is in it",
+	cmd := queueCall(&c, "delete PATH", "Delete an entity and its messages",
 		func(cmd *cobra.Command, args []string) error {
 			return c.Delete(cmd, entityPath, yes, args[0])
 		})
@@ -152,21 +154,22 @@ func queueSendCommand() *cobra.Command {
 			})
 	})
 	flags := cmd.Flags()
-	cli.DurationFlag(flags, &life, "ttl", 0, "its time to live (default the entity's)")
-	cli.DurationFlag(flags, &delay, "delay", 0, "how long it is to wait before it arrives")
+	cli.DurationFlag(flags, &life, "ttl", 0, "time to live (default the entity's)")
+	cli.DurationFlag(flags, &delay, "delay", 0, "time until the message is enqueued")
 	for _, f := range []struct {
 		flag, name,
 		usage string
-	}{{"id", "id", "its id, by which duplicates are known"},
-		{"session", "session", "its session"}, {"subject", "subject", "its subject"},
-		{"correlation-id", "correlationId", "its correlation id"}, {"content-type", "contentType",
-			"its content type"}, {"to", "to", "its address To"}, {"reply-to", "replyTo", "where to reply to"},
-		{"reply-to-session", "replyToSession", "the session to reply to"},
-		{"partition-key", "partitionKey", "its partition key"}} {
+	}{{"id", "id", "message id, by which duplicates are detected"},
+		{"session", "session", "session id"}, {"subject", "subject", "subject"},
+		{"correlation-id", "correlationId", "correlation id"}, {"content-type", "contentType",
+			"content type of the body"}, {"to", "to", "address To"}, {"reply-to", "replyTo",
+			"address for replies"},
+		{"reply-to-session", "replyToSession", "session for replies"},
+		{"partition-key", "partitionKey", "partition key"}} {
 		texts[f.name] = flags.String(f.flag, "", f.usage)
 	}
 	flags.StringArrayVar(&properties, "property", nil,
-		"NAME=VALUE, a property of its own; VALUE is JSON or a word; repeat as needed")
+		"application property NAME=VALUE; VALUE is JSON, or else text; may be repeated")
 	return cmd
 }
 
@@ -176,7 +179,7 @@ func queueReceiveCommand() *cobra.Command {
 	var wait time.Duration
 	var session string
 	var dead bool
-	cmd := queueCall(&c, "receive PATH", "Take messages out of an entity: they are gone then",
+	cmd := queueCall(&c, "receive PATH", "Receive and delete messages of an entity",
 		func(cmd *cobra.Command, _ []string) error {
 			question := map[string]any{"count": count, "deadLetters": dead, "seconds": wait.Seconds()}
 			if session != "" {
@@ -188,7 +191,7 @@ func queueReceiveCommand() *cobra.Command {
 	flags.IntVar(&count, "count", 1, "how many at most")
 	cli.DurationFlag(flags, &wait, "wait", 0, "how long to wait for the first one")
 	flags.StringVar(&session, "session", "", "receive from this session")
-	flags.BoolVar(&dead, "dead-letters", false, "dead letters")
+	flags.BoolVar(&dead, "dead-letters", false, "receive from the dead-letter queue")
 	return cmd
 }
 
@@ -251,7 +254,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 	})
 	if name == "purge" {
 		cmd.Flags().BoolVar(&yes, "yes", false, "confirm the deletion")
-		cmd.Flags().BoolVar(&dead, "dead-letters", false, "dead letters")
+		cmd.Flags().BoolVar(&dead, "dead-letters", false, "delete dead letters instead")
 	}
 	return cmd
 }
@@ -259,7 +262,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 func queueExplainCommand() *cobra.Command {
 	var c cli.ServerCall
 	var dead bool
-	cmd := queueCall(&c, "explain PATH NUMBER", "Say when a message dies, and why",
+	cmd := queueCall(&c, "explain PATH NUMBER", "Show when a message expires, and why",
 		func(cmd *cobra.Command, args []string) error {
 			var from int64
 			if _, err := fmt.Sscan(args[1], &from); err != nil || from < 1 {
@@ -281,14 +284,14 @@ func queueExplainCommand() *cobra.Command {
 					return err
 				})
 		})
-	cmd.Flags().BoolVar(&dead, "dead-letters", false, "a dead letter")
+	cmd.Flags().BoolVar(&dead, "dead-letters", false, "the message is in the dead-letter queue")
 	return cmd
 }
 
 func queueForecastCommand() *cobra.Command {
 	var c cli.ServerCall
 	var by string
-	cmd := queueCall(&c, "forecast PATH", "Say when messages of an entity expire",
+	cmd := queueCall(&c, "forecast PATH", "Show how many messages of an entity will expire when",
 		func(cmd *cobra.Command, _ []string) error {
 			return sendAndPrint(cmd, &c, http.MethodGet, entityPath+"/forecast", nil,
 				func(out io.Writer, f laboratory.MessageForecast) error {
@@ -312,7 +315,8 @@ func queueForecastCommand() *cobra.Command {
 					return w.Flush()
 				})
 		})
-	cmd.Flags().StringVar(&by, "by", "minute", "what to count by: second, minute, hour, day or month")
+	cmd.Flags().StringVar(&by, "by", "minute",
+		"length of the counted periods: second, minute, hour, day or month")
 	return cmd
 }
 
@@ -336,8 +340,8 @@ func queueWaitCommand() *cobra.Command {
 		})
 	flags := cmd.Flags()
 	flags.StringVar(&until, "until", "messages", "empty or messages")
-	flags.Int64Var(&count, "count", 1, "messages that are enough")
+	flags.Int64Var(&count, "count", 1, "number of messages to wait for")
 	cli.DurationFlag(flags, &timeout, "timeout", 30*time.Second, "how long to wait")
-	flags.BoolVar(&dead, "dead-letters", false, "of the dead letters")
+	flags.BoolVar(&dead, "dead-letters", false, "wait for the number of dead letters instead")
 	return cmd
 }

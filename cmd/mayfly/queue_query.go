@@ -34,7 +34,7 @@ func queueQueryCommand() *cobra.Command {
 				question["continuation"] = page.Continuation
 			}
 		})
-	cmd.Flags().BoolVar(&dead, "dead-letters", false, "of the dead letters")
+	cmd.Flags().BoolVar(&dead, "dead-letters", false, "query the dead-letter queue")
 	return cmd
 }
 

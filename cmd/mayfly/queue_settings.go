@@ -23,14 +23,16 @@ type entitySettings struct {
 
 func newEntitySettings(flags *pflag.FlagSet) *entitySettings {
 	s := &entitySettings{flags, map[string]string{}}
-	s.duration("lock-duration", "lockDuration", "how long a receiver has a message for itself (default 1m)")
-	s.duration("ttl", "defaultTimeToLive", "time to live of messages without a shorter one (default none)")
-	flags.Int("max-delivery-count", 0, "deliveries that may fail before a message is dead (default 10)")
-	flags.Bool("dead-letter-on-expiration", false, "what expires becomes a dead letter")
-	flags.String("forward-to", "", "queue or topic that messages go on to")
-	flags.String("forward-dead-letters-to", "", "queue or topic that dead letters go on to")
+	s.duration("lock-duration", "lockDuration",
+		"how long a receiver holds the lock of a message (default 1m)")
+	s.duration("ttl", "defaultTimeToLive", "default and maximum time to live of messages (default none)")
+	flags.Int("max-delivery-count", 0,
+		"failed deliveries after which a message is dead-lettered (default 10)")
+	flags.Bool("dead-letter-on-expiration", false, "dead-letter expired messages instead of deleting them")
+	flags.String("forward-to", "", "queue or topic to which messages are forwarded")
+	flags.String("forward-dead-letters-to", "", "queue or topic to which dead letters are forwarded")
 	s.duration("auto-delete-on-idle", "autoDeleteOnIdle",
-		"delete it when nobody has used it for so long (default never)")
+		"delete the entity when it has been unused for this long (default never)")
 	s.names["max-delivery-count"], s.names["dead-letter-on-expiration"] = "maxDeliveryCount",
 		"deadLetterOnExpiration"
 	s.names["forward-to"], s.names["forward-dead-letters-to"] = "forwardTo", "forwardDeadLettersTo"
@@ -75,7 +77,7 @@ func queueCreateCommand() *cobra.Command {
 	var c cli.ServerCall
 	var topic, sessions, duplicates bool
 	var settings *entitySettings
-	cmd := queueCall(&c, "create PATH", "Make a queue, a topic or a subscription",
+	cmd := queueCall(&c, "create PATH", "Create a queue, a topic or a subscription",
 		func(cmd *cobra.Command, args []string) error {
 			question := map[string]any{}
 			settings.addTo(question)
@@ -96,8 +98,8 @@ func queueCreateCommand() *cobra.Command {
 	flags.BoolVar(&topic, "topic", false, "create a topic instead of a queue")
 	settings = newEntitySettings(flags)
 	flags.BoolVar(&sessions, "sessions", false, "require sessions")
-	flags.BoolVar(&duplicates, "duplicates", false, "detect duplicates: drop a message whose id was used "+
-		"already")
+	flags.BoolVar(&duplicates, "duplicates", false, "detect duplicates: discard a message whose id was "+
+		"used before")
 	return cmd
 }
 
@@ -117,13 +119,16 @@ func queueSetCommand() *cobra.Command {
 					return err
 				})
 		})
-	cmd.Long = "Change settings of a queue, a topic or a subscription, those that are named alone. 0 or an\n" +
-		"empty text puts one back to its default. Locks that are held on its messages are lost. Whether\n" +
-		"it has sessions or drops duplicates is chosen when it is made."
+	cmd.Long = "Change the given settings of a queue, a topic or a subscription. 0 or an empty text " +
+		"resets a\n" +
+		"setting to its default. Receivers lose the locks that they hold on messages of the entity. " +
+		"Sessions\n" +
+		"and duplicate detection can only be chosen when an entity is created."
 	flags := cmd.Flags()
 	settings = newEntitySettings(flags)
 	flags.String("status", "", "Active, Disabled, SendDisabled or ReceiveDisabled")
-	settings.duration("duplicates-within", "duplicatesWithin", "how long ids are remembered (default 10m)")
+	settings.duration("duplicates-within", "duplicatesWithin",
+		"time window of duplicate detection (default 10m)")
 	settings.names["status"] = "status"
 	return cmd
 }

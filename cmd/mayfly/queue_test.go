@@ -66,7 +66,7 @@ func TestQueueCommands(t *testing.T) {
 	on(0, "changed", "set", "orders", "--status", "", "--ttl", "1h", "--max-delivery-count", "0")
 	on(0, `"status": "Active"`, "show", "orders")
 	on(0, `"lockDuration": "PT30S"`, "show", "orders")
-	on(1, "'status' is not what it must be", "set", "orders", "--status", "Asleep")
+	on(1, "'status' has an invalid value", "set", "orders", "--status", "Asleep")
 	on(1, "LockDuration", "set", "orders", "--lock-duration", "1h")
 	on(1, "could not be found", "set", "absent", "--ttl", "1h")
 	on(2, "nothing is to be set", "set", "orders")
@@ -75,7 +75,8 @@ func TestQueueCommands(t *testing.T) {
 	on(0, "3\n", "query", "orders", "SELECT VALUE COUNT(1) FROM c")
 	on(1, "incorrect syntax", "query", "orders", "SELECT FROM")
 	on(0, "expires ", "explain", "orders", "1")
-	on(0, "Its time to live is 1m 30s, set by its sender, counted from its arrival; then it is dead-lettered.", "explain", "orders", "1")
+	on(0, "Its time to live is 1m 30s, set by its sender, counted from its arrival; then it is "+
+		"dead-lettered.", "explain", "orders", "1")
 	on(0, "which is shorter than what its sender set", "explain", "orders", "3")
 	on(0, "it begins when the message arrives", "explain", "orders", "2")
 	on(1, "no message of the number 9", "explain", "orders", "9")

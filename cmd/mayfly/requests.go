@@ -63,11 +63,11 @@ func requestsCommand() *cobra.Command {
 	flags.StringVar(&c.method, "method", "",
 		"method of HTTP, or attach, transfer, disposition, management (default any)")
 	flags.IntVar(&c.substatus, "substatus", 0, "substatus (default any)")
-	cli.DurationFlag(flags, &c.least, "took", 0, "the least time that they took (default any)")
+	cli.DurationFlag(flags, &c.least, "took", 0, "minimum duration (default any)")
 	flags.StringVar(&c.text, "text", "",
 		"text in the path, the names, the ids, the client or the request's body")
 	flags.StringVar(&c.since, "since", "",
-		"a moment (2027-03-01T12:00:00Z), or for how long (5m), in real time")
+		"earliest start, in real time: a time (2027-03-01T12:00:00Z) or a duration before now (5m)")
 	flags.IntVar(&c.limit, "limit", 100, "maximal number; the latest ones are shown")
 	flags.BoolVar(&c.explorer, "explorer", false, "include requests of the explorer")
 	flags.StringVar(&c.har, "har", "", "write an HTTP archive to this file, or to the standard output for "+

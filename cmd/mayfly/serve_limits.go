@@ -38,13 +38,14 @@ const (
 
 func (l *limitFlags) register(flags *pflag.FlagSet) {
 	cli.DurationFlag(flags, &l.queryTime, "query-time", query.DefaultLimit,
-		"how long a page of a query, of a list or of a change feed may take, and a write may wait for its partition range")
+		"how long a page of a query, of a list or of a change feed may take, and a write may wait for its "+
+			"partition range")
 	cli.DurationFlag(flags, &l.scriptTime, "script-time", script.DefaultTime,
 		"how long a stored procedure or a trigger may run, and the functions of a query together")
 	l.memoryInFlight = store.DefaultMemory
 	flags.Var(&l.memoryInFlight, "memory-in-flight",
-		"what all clients may hold together, of requests, messages, answers and rows to be "+
-			"sorted or grouped; one a tenth; no more than a quarter of GOMEMLIMIT")
+		"memory for the requests, messages, responses and sorted or grouped rows of all clients; "+
+			"one client may use a tenth; at most a quarter of GOMEMLIMIT")
 	l.requests = defaultRequests
 	flags.Var(&l.requests, "requests-memory",
 		"memory for the log of the latest requests, which mayfly requests shows; 0 keeps none")

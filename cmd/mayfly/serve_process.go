@@ -136,7 +136,8 @@ func (s *serveCommandRun) Run(ctx context.Context) error { return s.server.Run(c
 // options returns the server's options from the flags.
 func (s *serveCommandRun) options() product.Options {
 	f := &s.flags
-	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(), HTTP: s.httpOptions(),
+	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(),
+		HTTP:   s.httpOptions(),
 		Queues: true, Listeners: s.listeners, Webhooks: &f.webhooks, Certificate: s.certificate(),
 		Telemetry: s.openTelemetry, Probes: &s.probes, ExtraThreads: os.Getenv("GOMAXPROCS") == "",
 		Requests: int64(f.limits.requests), Drain: drainTime}
@@ -172,10 +173,12 @@ func (s *serveCommandRun) engineOptions() pebble.Options {
 
 func (s *serveCommandRun) storeOptions() store.Options {
 	f := &s.flags
-	o := store.Options{Clock: ttl.SystemClock{}, Ranges: f.ranges, FirstNumber: s.firstNumber(), Lenient: f.lenient,
+	o := store.Options{Clock: ttl.SystemClock{}, Ranges: f.ranges, FirstNumber: s.firstNumber(),
+		Lenient:          f.lenient,
 		TTLPreviousImage: f.ttlPreviousImage, ContinuousBackup: f.continuousBackup,
 		Server:    s.info(),
-		QueryTime: f.limits.queryTime, ScriptTime: f.limits.scriptTime, Memory: int64(f.limits.memoryInFlight)}
+		QueryTime: f.limits.queryTime, ScriptTime: f.limits.scriptTime,
+		Memory: int64(f.limits.memoryInFlight)}
 	if !f.memory {
 		o.Temp = filepath.Join(f.data, "tmp")
 	}
@@ -234,7 +237,7 @@ func (s *serveCommandRun) openFolder() error {
 	}
 	if info, err := os.Stat(s.flags.data); err == nil && runtime.GOOS != "windows" &&
 		info.Mode().Perm()&0o077 != 0 {
-		s.log.Warn("other users of this machine can look into the data folder: chmod 700 keeps them out",
+		s.log.Warn("other users of this machine can read the data folder: chmod 700 prevents that",
 			"folder", s.flags.data,
 			"mode", info.Mode().Perm().String())
 	}

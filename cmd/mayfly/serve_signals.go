@@ -24,11 +24,11 @@ type telemetryFlags struct {
 
 func (f *telemetryFlags) register(flags *pflag.FlagSet) {
 	cli.DurationFlag(flags, &f.slowQuery, "slow-query", 0,
-		"log pages of queries that take at least so long, with their plans (default none)")
+		"log pages of queries that take at least this long, with their plans (default none)")
 	flags.StringVar(&f.otlp, "otlp", "",
 		"URL of an OpenTelemetry collector for traces and metrics; off sends none (default by OTEL_*)")
 	flags.BoolVar(&f.pprof, "pprof", false,
-		"let those who have the key read profiles of the server under /debug/pprof")
+		"serve profiles under /debug/pprof to clients with the master key")
 }
 
 func (f *telemetryFlags) validate() error {

@@ -51,7 +51,7 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.host, "host", defaultHost, "address to listen on; 0.0.0.0 for all")
 	flags.IntVar(&f.port, "port", cli.DefaultPort, "port for both HTTP and HTTPS; 0 for any free port")
 	flags.StringVar(&f.computePort, "compute-port", "",
-		`a second port that answers alike; "off" is none (default 8903 where --port is 8081, else none)`)
+		`second port for the same requests; "off" is none (default 8903 where --port is 8081, else none)`)
 	flags.StringVar(&f.healthPort, "health-port", "off",
 		"port for health probes (/alive, /ready, /status), 8080 in the vnext emulator; 0 is any free one")
 	flags.StringVar(&f.data, "data", "", "data folder (default Mayfly's folder in the user's data directory)")
@@ -63,36 +63,39 @@ func (f *serveFlags) register(flags *pflag.FlagSet) {
 			"while\n"+
 			"the server runs; when the server is stopped, the store changes over")
 	flags.BoolVar(&f.acceptDamagedLog, acceptDamagedLog, false,
-		"start without the writes that a damaged or missing log held: acknowledged writes are lost")
+		"start even if a log of writes is damaged or missing: its acknowledged writes are lost")
 	flags.BoolVar(&f.memory, "memory", false,
-		"keep everything in memory: nothing is written, nothing survives")
+		"keep all data in memory: nothing is written to disk, and a restart loses everything")
 	flags.StringVar(&f.key, "key", "",
 		"master key in base64 (default the well-known key of the Cosmos DB emulators)")
 	flags.StringVar(&f.keyFile, "key-file", "",
 		"file with the master key, such as a secret that is mounted into a container")
 	flags.BoolVar(&f.allowWellKnownKey, "allow-well-known-key", false,
-		"take the emulators' key, which everybody knows, on a --host that other machines can reach")
+		"allow the emulators' well-known key on a --host that other machines can reach")
 	flags.BoolVar(&f.noAuth, "no-auth", false, "accept requests without a key; only allowed on a loopback "+
 		"--host")
 	flags.BoolVar(&f.noClockCheck, "no-clock-check", false,
-		"take signed requests whose date is off by more than 15 minutes")
+		"accept signed requests whose date differs by more than 15 minutes from the server's")
 	flags.StringSliceVar(&f.san, "san", nil,
-		"one more name or address that clients call the server by, for the certificate, too; repeat as needed")
+		"additional name or address of the server, also in its certificate; may be repeated")
 	flags.StringSliceVar(&f.corsOrigins, "cors-origin", nil,
-		"origin (https://page.example) whose pages may use the server, beside those of loopback addresses; * is every one; repeat as needed")
+		"origin (https://page.example) whose pages may use the server, in addition to loopback origins; * "+
+			"allows all; may be repeated")
 	flags.StringSliceVar(&f.webhookAllow, "webhook-allow", nil,
-		"network (10.0.0.0/8), address or host name, beside public addresses, that webhooks may lead to; localhost is every loopback address; repeat as needed")
+		"network (10.0.0.0/8), address or host name that webhooks may use, in addition to public "+
+			"addresses; localhost is every loopback address; may be repeated")
 	flags.StringVar(&f.advertise, "advertise", "",
-		"endpoint told to clients (default the one that they used)")
+		"endpoint that clients are told to use (default the one that they used)")
 	flags.StringVar(&f.accountID, "account-id", "mayfly", "name of the account")
-	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level told to clients: "+
+	flags.StringVar(&f.consistency, "consistency", "Session", "consistency level of the account: "+
 		strings.Join(consistencyLevels, ", "))
 	flags.IntVar(&f.ranges, "ranges", 0,
 		"partition ranges of a new container (default by its throughput: one up to 10,000 RU/s)")
 	flags.BoolVar(&f.lenient, "lenient", false,
-		"take queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, BETWEEN beside AND, /* comments */")
+		"accept queries that Cosmos DB refuses: ORDER BY over several paths without a composite index, "+
+			"BETWEEN beside AND, /* comments */")
 	flags.BoolVar(&f.serveCrossPartition, "serve-cross-partition", false,
-		"answer cross-partition queries that a gateway leaves the client to merge")
+		"execute cross-partition queries whose results a gateway lets the client merge")
 	flags.BoolVar(&f.throttle, "throttle", false, "refuse requests beyond a container's throughput with 429")
 	flags.BoolVar(&f.direct, "direct", true,
 		"serve clients in direct mode, the default of .NET and Java, on the same port; false refuses them")
@@ -108,17 +111,18 @@ func (f *serveFlags) registerData(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ttlPreviousImage, "ttl-previous-image", false,
 		"keep the last version of an expired item in the feed of all versions and deletes")
 	flags.BoolVar(&f.continuousBackup, "continuous-backup", false,
-		"keep the feed of all versions and deletes for seven days in containers that are made from now on,\n"+
+		"keep the feed of all versions and deletes for seven days in containers that are created from now "+
+			"on,\n"+
 			"as an account with continuous backup does")
 	flags.BoolVar(&f.strict, "strict", false,
 		"refuse unknown properties of a container's definition instead of logging them")
 	flags.BoolVar(&f.virtualClock, "virtual-clock", false,
-		"let PUT /_mayfly/clock stop, set and advance the clock of the data")
+		"use a data clock that PUT /_mayfly/clock can stop, set and advance")
 	flags.StringVar(&f.seed, "seed", "",
-		"file or folder of YAML and JSON with what to have from the start: databases, containers,\n"+
+		"file or folder of YAML and JSON to load at the start: databases, containers,\n"+
 			"documents, scripts, users, queues; see mayfly seed")
 	flags.StringVar(&f.compression, "compression", "fastest",
-		"of the data on disk: fastest or balanced (a third smaller)")
+		"compression of the data on disk: fastest, or balanced (a third smaller)")
 	flags.StringVar(&f.logLevel, "log-level", "info",
 		"debug (a line for each request, 1,000 a second at most), info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
@@ -241,7 +245,8 @@ func (f *serveFlags) validateKey() error {
 	}
 	return cli.Misuse("--host " + f.host +
 		" can be reached from other machines, and the key is the emulators', which everybody knows: " +
-		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends can reach it")
+		"give a --key of your own (openssl rand -base64 64), or --allow-well-known-key where only friends " +
+		"can reach it")
 }
 
 // wellKnownKey reports whether the key is the public one of the emulators, in any spelling.

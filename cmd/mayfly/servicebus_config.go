@@ -43,7 +43,8 @@ func (b *servicebusConfig) listen(ctx context.Context, f *serveFlags, log *slog.
 			return err
 		}
 		if err != nil {
-			log.Warn("a port of Service Bus is not available: --"+p.flag+" takes another one", "error", err)
+			log.Warn("a port of Service Bus is not available: choose another one with --"+p.flag,
+				"error", err)
 			continue
 		}
 		open := boundPort{p.what, p.secure, []net.Listener{first}}

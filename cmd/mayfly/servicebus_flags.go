@@ -35,28 +35,30 @@ type servicebusPort struct {
 
 func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "servicebus", false,
-		"answer for Service Bus, too: queues and topics over AMQP, HTTP and WebSockets")
+		"also serve Service Bus: queues and topics over AMQP, HTTP and WebSockets")
 	f.ports = []servicebusPort{
 		{flag: "servicebus-port", value: "5672", what: "messages",
-			usage: "port of Service Bus that emulator clients send and receive on"},
+			usage: "port of Service Bus on which emulator clients send and receive"},
 		{flag: "servicebus-admin-port", value: "5300", what: "management",
-			usage: "port of Service Bus that emulator clients manage entities on"},
+			usage: "port of Service Bus on which emulator clients manage entities"},
 		{flag: "servicebus-tls-port", value: "5671", what: "the same, TLS", secure: true,
-			usage: "port of Service Bus for clients that insist on TLS"},
+			usage: "port of Service Bus for clients that require TLS"},
 		{flag: "servicebus-admin-tls-port", value: "5301", what: "management, TLS", secure: true,
-			usage: "port of Service Bus for administration clients that insist on TLS"},
+			usage: "port of Service Bus for administration clients that require TLS"},
 	}
 	for i := range f.ports {
 		p := &f.ports[i]
 		flags.StringVar(&p.value, p.flag, p.value,
-			p.usage+`; 0 is any free one, "off" is none; each port answers AMQP, HTTP and WebSockets, plain and in TLS`)
+			p.usage+`; 0 is any free port, "off" is none; each port serves AMQP, HTTP and WebSockets, `+
+				`with or without TLS`)
 	}
 	flags.StringArrayVar(&f.keys, "servicebus-key", nil,
-		"key NAME:RIGHTS:KEY with rights of Listen, Send, Manage, joined by +; repeat as needed (default the key of the Service Bus emulator, whose signatures are not looked at)")
+		"key NAME:RIGHTS:KEY, where RIGHTS are Listen, Send and Manage, joined by +; may be repeated "+
+			"(default the key of the Service Bus emulator, whose signatures are not verified)")
 	flags.StringVar(&f.config, "servicebus-config", "",
-		"Config.json of the Service Bus emulator: entities to have from the start")
+		"Config.json of the Service Bus emulator: entities to create at the start")
 	flags.BoolVar(&f.crossEntity, "servicebus-cross-entity-transactions", false,
-		"let a transaction concern more than one queue or topic, which Service Bus refuses")
+		"allow transactions over more than one queue or topic, which Service Bus refuses")
 }
 
 // settle parses the ports and keys. sources says which of them the user has set.
@@ -96,7 +98,8 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 		return nil
 	}
 	return cli.Misuse("--host " + s.host +
-		" can be reached from other machines, and the key of Service Bus is the emulator's, which everybody knows: " +
+		" can be reached from other machines, and the key of Service Bus is the emulator's, which " +
+		"everybody knows: " +
 		"give a --servicebus-key of your own, or --allow-well-known-key where only friends can reach it")
 }
 

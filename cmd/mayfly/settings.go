@@ -17,23 +17,20 @@ func settingsCommand() *cobra.Command {
 		Use:   "settings [PATCH]",
 		Short: "Show or change Mayfly's own settings of a container",
 		Args:  cobra.MaximumNArgs(1),
-		Long: "Show Mayfly's own settings of a container of a running server, after changing some of " +
-			"them where there is a PATCH.\n\n" +
-			"PATCH is a JSON object with some of these members; null puts one back to what it is in a " +
-			"new container:\n\n" +
-			"  \"onExpire\": {\"moveTo\": \"archive\"}   what expires is moved to that container of the " +
+		Long: "Show Mayfly's own settings of a container. With PATCH, change some of them first.\n\n" +
+			"PATCH is a JSON object with some of these members; null resets a setting to its default:\n\n" +
+			"  \"onExpire\": {\"moveTo\": \"archive\"}   move expired documents to this container of the " +
 			"same database\n" +
-			"  \"onExpire\": {\"forwardTo\": \"orders\"} what expires becomes a message of that queue " +
+			"  \"onExpire\": {\"forwardTo\": \"orders\"} send expired documents as messages to this queue " +
 			"or topic\n" +
-			"  \"ttlCeiling\": true                  the default ttl is the upper bound of the items' " +
-			"own as well\n" +
-			"  \"autoDeleteOnIdle\": 3600            the container is deleted when nobody has used it " +
-			"for that many seconds\n" +
+			"  \"ttlCeiling\": true                  the default ttl is also the upper limit of the items' " +
+			"own ttl\n" +
+			"  \"autoDeleteOnIdle\": 3600            delete the container when it has not been used " +
+			"for this many seconds\n" +
 			"  \"expiryEvents\": {\"retention\": 3600, \"webhooks\": [{\"url\": " +
 			"\"https://app.example/expired\"}]}\n" +
-			"  \"changesTo\": \"news\"              that queue or topic is sent each document that is " +
-			"written\n" +
-			"  \"reaper\": {\"delay\": {\"seconds\": 30}}  how it purges: as `mayfly reaper set` takes it",
+			"  \"changesTo\": \"news\"                 send each written document to this queue or topic\n" +
+			"  \"reaper\": {\"delay\": {\"seconds\": 30}}  delay purges: see `mayfly reaper set`",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

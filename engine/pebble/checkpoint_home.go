@@ -122,7 +122,7 @@ func (h *dataFolder) erase(dir string) {
 func (h *dataFolder) list(dir string) []string {
 	names, err := h.fs.List(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		h.o.Logger.Warn("a folder could not be cleared of what is obsolete", "path", dir, "error", err)
+		h.o.Logger.Warn("obsolete files in a folder could not be listed", "path", dir, "error", err)
 	}
 	return names
 }
@@ -184,7 +184,7 @@ func (h *dataFolder) move(dir string) (err error) {
 			err = fmt.Errorf("%w: %v", errHalfRestored, cause)
 		}
 		if closed := m.Close(); err == nil && closed != nil {
-			h.o.Logger.Warn("closing the data folder's marker", "error", closed)
+			h.o.Logger.Warn("the marker of the data folder could not be closed", "error", closed)
 		}
 	}()
 	// The folder itself must be durable before the marker names it.

@@ -65,7 +65,7 @@ func (f *fenceFS) check(err error) {
 // trip cuts off the disk after a failed write, and logs the first cause.
 func (f *fenceFS) trip(cause error) {
 	if f.cut(cause) {
-		f.log.Error("a write to disk failed; no more is written until the process is restarted", "error",
+		f.log.Error("a write to disk failed; nothing more is written until the process is restarted", "error",
 			cause)
 	}
 }

@@ -59,7 +59,7 @@ func checkLogs(o Options, names []string) error {
 			return damage
 		}
 		later := slices.DeleteFunc(present, func(p uint64) bool { return p <= n })
-		o.Logger.Warn("going on without the writes that damaged logs held", "error", damage, "logs set aside",
+		o.Logger.Warn("starting without the writes in damaged logs", "error", damage, "logs set aside",
 			len(later), "of", i)
 		return damage.accept(o, later)
 	}
@@ -104,7 +104,8 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	behind := len(bytes.TrimRight(data[end:], "\x00"))
 	if behind <= unsyncedTail &&
 		nextChunk(data, at, func(c recordChunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
-		o.Logger.Warn("a log of writes ends in pieces, as a power cut leaves it; what lies behind was not known to be synced and is not read",
+		o.Logger.Warn("the end of a log of writes is incomplete, as after a power failure; the rest was "+
+			"not confirmed as synced and is ignored",
 			"log", logName(number), "read", end, "bytes", len(data))
 		return nil, nil
 	}
@@ -267,7 +268,7 @@ func (b *walListWriter) close() {
 	defer b.mu.Unlock()
 	if b.marker != nil {
 		if err := b.marker.Close(); err != nil {
-			b.log.Warn("closing the marker of the logs", "error", err)
+			b.log.Warn("the marker of the logs could not be closed", "error", err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 		return ctx.Err()
 	case isServer(err) && classify(err) == fails:
 		e.silent.Store(true)
-		e.log.Warn("the database sends no notifications: waiting requests look each second", "error", err)
+		e.log.Warn("the database sends no notifications: waiting requests poll it every second", "error", err)
 		return nil
 	}
 	return toEngine(err)

@@ -35,7 +35,7 @@ type Options struct {
 const defaultPool = 16
 
 // ErrUnsafe is returned by Open for a database whose settings may lose acknowledged writes.
-var ErrUnsafe = errors.New("engine: the database may lose what it has acknowledged")
+var ErrUnsafe = errors.New("engine: the database may lose acknowledged writes")
 
 // ErrURL is returned by Open for an invalid connection string.
 var ErrURL = errors.New("engine: not a connection string of PostgreSQL")

@@ -18,7 +18,7 @@ func TestRollback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire, err := roundtrips.NewWire(at.Host)
+	wire, err := roundtrips.NewRecordingProxy(at.Host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,8 @@ func prepare(ctx context.Context, o Options) error {
 		if complete, err := version(own, c); complete || err != nil {
 			return err
 		}
-		for _, statement := range append([]string{"CREATE SCHEMA IF NOT EXISTS " + quote(o.Schema)}, tables...) {
+		for _, statement := range append([]string{"CREATE SCHEMA IF NOT EXISTS " + quote(o.Schema)},
+			tables...) {
 			if err := makeTable(own, c, statement); err != nil {
 				return err
 			}
@@ -159,7 +160,7 @@ func safe(ctx context.Context, c *pgx.Conn, o Options) error {
 		if !o.AllowUnsafe {
 			return fmt.Errorf("%w: %s is %s", ErrUnsafe, setting, value)
 		}
-		o.Logger.Warn("the database may lose what it has acknowledged", "setting", setting, "value", value)
+		o.Logger.Warn("the database may lose acknowledged writes", "setting", setting, "value", value)
 	}
 	return nil
 }

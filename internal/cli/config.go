@@ -38,7 +38,7 @@ func WarnMisspelled(log *slog.Logger, flags *pflag.FlagSet, environment []string
 			names = append(names, strings.TrimPrefix(Variable(f.Name), Variable("")))
 		})
 		if nearest := Nearest(meant, names); nearest != "" {
-			log.Warn("a variable is not known", "variable", name, "meant", Variable(nearest))
+			log.Warn("unknown environment variable", "variable", name, "meant", Variable(nearest))
 		}
 	}
 }

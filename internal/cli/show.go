@@ -13,13 +13,13 @@ import (
 
 // RegisterJSON adds the flag that prints the server's answer as JSON.
 func (c *ServerCall) RegisterJSON(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.JSON, "json", false, "print the server's answer as JSON, for programs")
+	flags.BoolVar(&c.JSON, "json", false, "print the server's response as JSON, for programs")
 }
 
 // RegisterJSONAnyway adds the flag --json without an effect to a command that always prints JSON, so that
 // scripts can pass it to every command.
 func (c *ServerCall) RegisterJSONAnyway(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.JSON, "json", false, "print JSON, as without it")
+	flags.BoolVar(&c.JSON, "json", false, "has no effect: the output is JSON anyway")
 }
 
 // RegisterResultJSON adds the flag that prints the command's own result as JSON.

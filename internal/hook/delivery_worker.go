@@ -72,7 +72,8 @@ func (w *deliveryWorker) run(ctx context.Context) {
 			continue
 		}
 		if page.Lost {
-			w.o.Logger.Warn("expiry events were not delivered in time and are lost", "container",
+			w.o.Logger.Warn("expiry events were not delivered within their retention and are lost",
+				"container",
 				w.sub.Container.ID(), "webhook", w.sub.URL)
 		}
 		body := w.body(&page)
@@ -124,7 +125,8 @@ func (w *deliveryWorker) untilDone(ctx context.Context, fn func() error) {
 		// failure of the webhook, so the first such error is not logged.
 		replaced := fault.ErrorCode(err) == fault.CodeUnavailable
 		if failures == 1 && !replaced || failures == 2 && replaced {
-			w.o.Logger.Warn("a webhook fails; it is tried again", "container", w.sub.Container.ID(),
+			w.o.Logger.Warn("a webhook failed; the delivery will be retried", "container",
+				w.sub.Container.ID(),
 				"webhook", w.sub.Name(), "error", err)
 		}
 		w.setStatus(failures, err)

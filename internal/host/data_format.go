@@ -96,7 +96,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 		}
 		what = append(what, done...)
 	}
-	o.Logger.Info("the data was brought up to date", "from", h.Format, "to", formatVersion,
+	o.Logger.Info("the data were upgraded to the current format", "from", h.Format, "to", formatVersion,
 		"changes", strings.Join(what, "; "), "snapshot", copied)
 	return h.Format, nil
 }

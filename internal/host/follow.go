@@ -110,7 +110,7 @@ func (f *serverFollower) run(ctx context.Context) {
 // engine scopes (ranges or queues) for whose changes callers wait.
 func (f *serverFollower) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
-		f.in.opts.Logger.Error("the catalog could not be read again", "error", err)
+		f.in.opts.Logger.Error("the catalog could not be reloaded", "error", err)
 	}
 	n, ok := f.in.eng.(engine.CommitNotifier)
 	if !ok {

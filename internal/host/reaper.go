@@ -22,7 +22,7 @@ func (in *Instance) openReaper() {
 		Paused: in.opts.ManualReaper,
 		OnError: func(err error) {
 			if !Classify(err).Gone() {
-				in.opts.Logger.Error("purging what has expired failed", "error", err)
+				in.opts.Logger.Error("purging expired items failed", "error", err)
 			}
 		},
 	}

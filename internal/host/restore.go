@@ -42,7 +42,7 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 	h.live.Store(next)
 	// Errors of the old instance that only say it is closed do not matter: its data are deleted.
 	if err := old.end(); err != nil && !Classify(err).Gone() {
-		h.opts.Logger.Warn("closing the data that a restore has replaced", "error", err)
+		h.opts.Logger.Warn("the data that a restore has replaced could not be closed", "error", err)
 	}
 	return nil
 }

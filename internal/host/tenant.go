@@ -22,8 +22,8 @@ type Tenant interface {
 	Scopes(r engine.Reader) ([][]byte, error)
 
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
-	// host.Open are open there already. It starts no background work: Life.Start is called once the instance
-	// is the host's. An error makes host.Open or Restore fail.
+	// host.Open are open there already. It starts no background work: TenantLifecycle.Start is called once the
+	// instance is the host's. An error makes host.Open or Restore fail.
 	Open(ctx context.Context, in *Instance) (TenantState, error)
 }
 

@@ -112,15 +112,16 @@ func (r *FaultRule) settle() error {
 	case r.Latency < 0 || r.Latency > MaxLatency:
 		return &FaultRuleError{"latencyMs", "a latency is at most a minute"}
 	case r.Fault == Latency && r.Latency == 0:
-		return &FaultRuleError{"latencyMs", "a latency needs to be told: how many milliseconds"}
+		return &FaultRuleError{"latencyMs", "the fault latency requires a number of milliseconds"}
 	case r.RetryAfter != 0 && r.Fault != Throttled:
-		return &FaultRuleError{"retryAfterMs", "only a 429 tells when to come again"}
+		return &FaultRuleError{"retryAfterMs", "only the fault 429 has a time after which to retry"}
 	case r.RetryAfter < 0:
-		return &FaultRuleError{"retryAfterMs", "a time to come again is not negative"}
+		return &FaultRuleError{"retryAfterMs", "the time after which to retry must not be negative"}
 	case r.Substatus < 0 || r.Substatus != 0 && r.Fault.Status() == 0:
-		return &FaultRuleError{"substatus", "a substatus is a positive number, and goes with a status"}
+		return &FaultRuleError{"substatus",
+			"a substatus must be positive, and requires a fault that is an HTTP status"}
 	case r.Container != "" && r.Database == "":
-		return &FaultRuleError{"database", "a container is named with its database"}
+		return &FaultRuleError{"database", "a container requires its database"}
 	}
 	if err := r.checkTarget(); err != nil {
 		return err
@@ -149,13 +150,13 @@ func (r *FaultRule) checkTarget() error {
 		messages = messages || o.ofMessages()
 		if r.Fault == LockLost && (o == Send || o == Receive) {
 			return &FaultRuleError{"operations",
-				"a lock is lost when a message is settled or its lock renewed"}
+				"lockLost applies to settling messages and renewing locks, not to send and receive"}
 		}
 	}
 	if documents && messages {
 		return &FaultRuleError{"operations",
-			"a rule is about documents (a database, a container, a status) or " +
-				"about messages (an entity, lockLost, detach), not about both"}
+			"a rule applies to documents (database, container, status) or " +
+				"to messages (entity, lockLost, detach), not to both"}
 	}
 	return nil
 }

@@ -14,14 +14,14 @@ import (
 // changePace is the minimum real time between two groups of events in a stream of changes.
 const changePace = 200 * time.Millisecond
 
-const changesText = `For as long as the client listens, each with the data {}: "ready" when everything that ` +
-	`changes from then on has its event; "catalog" when databases, containers or their settings may have ` +
-	`changed; "items" when documents of the container may have; "messages" when queues, topics, ` +
-	`subscriptions or their messages may have. Several changes have one event, at most each 200 ` +
-	`milliseconds. A line that begins with a colon says each 15 seconds that the server is there.`
+const changesText = `Server-sent events until the client disconnects; the data of each is {}. "ready": all ` +
+	`later changes will be reported. "catalog": databases, containers or their settings may have changed. ` +
+	`"items": documents of the container may have changed. "messages": queues, topics, subscriptions or ` +
+	`their messages may have changed. Changes within 200 milliseconds share one event. A comment line, ` +
+	`which begins with a colon, is sent if there was no event for 15 seconds.`
 
 type streamChangesRequest struct {
-	Container string `query:"container" description:"A container to follow: database/id."`
+	Container string `query:"container" description:"Container whose changes are reported: database/id."`
 	WaitLimit
 	_ struct{} `takes:"changes take %"`
 }

@@ -15,15 +15,15 @@ import (
 // Clock is the state of the server's clock.
 type Clock struct {
 	Now     string  `json:"now" format:"date-time"`
-	Frozen  bool    `json:"frozen" description:"It stands still."`
-	Rate    float64 `json:"rate" description:"How many times the speed of the system's clock it has."`
-	Virtual bool    `json:"virtual" description:"It can be moved."`
+	Frozen  bool    `json:"frozen" description:"Whether the clock stands still."`
+	Rate    float64 `json:"rate" description:"Speed of the clock, relative to real time."`
+	Virtual bool    `json:"virtual" description:"Whether requests can move the clock."`
 }
 
 // DatabaseClock is the state of a database's clock, which may differ from the server's.
 type DatabaseClock struct {
 	Clock
-	Own bool `json:"own" description:"It is the database's own; else the database follows the server's."`
+	Own bool `json:"own" description:"Whether the clock is the database's own, not the server's."`
 }
 
 func (l *Laboratory) clockOf(now time.Time, state ttl.ClockState) Clock {
@@ -38,13 +38,15 @@ func (l *Laboratory) getClock(context.Context, *route.NoBody) (Clock, error) {
 // ClockChange is a change of a clock. Its members are applied in the order of their declaration.
 type ClockChange struct {
 	Real    trueFlag         `json:"real,omitempty"`
-	Set     *route.Timestamp `json:"set,omitempty"`
-	Advance *route.Duration  `json:"advance,omitempty"`
-	Rate    *float64         `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Times real speed."`
-	Freeze  *bool            `json:"freeze,omitempty" description:"To a stop, or on from where it stands."`
-	_       struct{}         `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
-	_       struct{}         `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
-	_       struct{}         `additionalProperties:"false" minProperties:"1"`
+	Set     *route.Timestamp `json:"set,omitempty" description:"New time: RFC 3339, or seconds since 1970."`
+	Advance *route.Duration  `json:"advance,omitempty" description:"Time to add: a duration, or seconds."`
+	Rate    *float64         `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Speed of the clock, relative to real time."`
+
+	Freeze *bool `json:"freeze,omitempty" description:"true stops the clock, false lets it run again."`
+
+	_ struct{} `takes:"the clock takes 'real', 'set', 'advance', 'rate' or 'freeze'"`
+	_ struct{} `empty:"The body must say what to change: 'real', 'set', 'advance', 'rate' or 'freeze'."`
+	_ struct{} `additionalProperties:"false" minProperties:"1"`
 }
 
 // change returns the change as a value of package store.
@@ -61,7 +63,7 @@ func (c *ClockChange) change() store.ClockChange {
 
 // ClockResponseTiming is the part of a request to move a clock that says when the response is sent.
 type ClockResponseTiming struct {
-	Settle bool `query:"settle" description:"Answer when what has expired is purged."`
+	Settle bool `query:"settle" description:"Respond only after expired items are purged."`
 }
 
 // Find implements route.RequestPartDecoder: it decodes the parameter settle of the query string.
@@ -69,7 +71,7 @@ func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {
 			return route.BadRequest("The query string '" + ec.QueryString() +
-				"' is not known: a clock takes 'settle=true'.")
+				"' is not valid: the clock accepts 'settle=true'.")
 		}
 		if s.Settle, err = strconv.ParseBool(values[0]); err != nil {
 			return route.BadRequest("'settle' must be true or false.")

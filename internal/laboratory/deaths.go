@@ -14,13 +14,15 @@ import (
 
 // MessageExpiry describes when and why a message expires, and what happens to it then.
 type MessageExpiry struct {
-	OwnTTL    *float64   `json:"ownTtl" description:"Seconds that its sender has given it; null: none."`
-	Effective *float64   `json:"effectiveTtl" description:"Seconds that it has; null: it does not expire."`
-	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Whose time to live that is. Ceiling: the entity's default, since the message's own is longer."`
-	Expires   *time.Time `json:"expires" description:"Null: it does not, or its life has not begun."`
+	OwnTTL    *float64   `json:"ownTtl" description:"Time to live from the sender, in seconds; null: none."`
+	Effective *float64   `json:"effectiveTtl" description:"Applicable time to live in seconds; null: none."`
+	Source    string     `json:"source" enum:"message,default,ceiling,none" description:"Origin of effectiveTtl. ceiling: the entity's default, which is shorter than ownTtl."`
+	Expires   *time.Time `json:"expires" description:"Time of the expiry; null: none, or not enqueued yet."`
 	Locked    *time.Time `json:"lockedUntil,omitempty"`
-	Then      string     `json:"then" enum:"kept,deleted,dead-lettered" description:"What becomes of it when it expires."`
-	Why       string     `json:"why" description:"The same for people."`
+
+	Then string `json:"then" enum:"kept,deleted,dead-lettered" description:"What happens to it on expiry."`
+
+	Why string `json:"why" description:"The reason, as an English sentence."`
 }
 
 // purgedAtOnce is the number of messages that one step of a purge deletes.
@@ -59,7 +61,8 @@ func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageExpiry {
 	}
 	switch {
 	case dead:
-		life.Source, life.Why = "none", "A dead letter does not expire: it stays until somebody takes it."
+		life.Source, life.Why = "none",
+			"A dead letter does not expire: it stays until it is received or deleted."
 		return life
 	case effective == message.Absent:
 		life.Why = "Neither the message nor the entity has a time to live."
@@ -80,14 +83,15 @@ func lifeOf(d *queue.Delivery, e *entity.Entity, dead bool) MessageExpiry {
 		return life
 	case message.Deferred:
 		life.Then = thenKept
-		life.Why = why + ", but a deferred message does not expire: who has its number can fetch it."
+		life.Why = why + ", but a deferred message does not expire: it can be received by its sequence " +
+			"number."
 		return life
 	}
 	at := momentOf(b.EnqueuedTime + effective)
 	life.Expires = &at
 	life.Why = why + ", counted from its arrival; then it is " + life.Then + "."
 	if life.Locked != nil && life.Locked.After(at) {
-		life.Why += " Its lock outlasts that: it can be settled until the lock ends."
+		life.Why += " Its lock ends later: it can be settled until then."
 	}
 	return life
 }
@@ -100,13 +104,13 @@ func seconds(ms int64) *float64 {
 // MessageForecast counts the messages of an entity by the time of their expiry.
 type MessageForecast struct {
 	Now     time.Time `json:"now"`
-	Overdue int64     `json:"overdue" description:"Messages that have expired and are not purged."`
+	Overdue int64     `json:"overdue" description:"Expired messages that are not purged yet."`
 	Coming  int64     `json:"coming" description:"Messages that will expire."`
-	Never   int64     `json:"never" description:"Messages that do not expire as they are."`
-	NextIn  float64   `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
+	Never   int64     `json:"never" description:"Messages that do not expire in their present state."`
+	NextIn  float64   `json:"nextIn,omitempty" description:"Seconds until the next expiry; absent: none."`
 	// By contains the keys second, minute, hour, day and month. Each maps to the steps of that length in
 	// which something expires.
-	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
+	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Counts in steps of a second, minute, hour, day and month."`
 }
 
 func (l *Laboratory) forecastMessages(ctx context.Context, in *EntityPath) (MessageForecast, error) {

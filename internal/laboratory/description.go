@@ -9,9 +9,10 @@ import (
 
 const (
 	title = "Mayfly"
-	about = "What Mayfly has beside the protocol of Azure Cosmos DB. Requests are signed with the master " +
-		"key as that protocol signs them, with an empty resource type and the path, without its first " +
-		"slash, for the resource link. Bodies have no other members than these."
+	about = "Mayfly's own API, in addition to the protocol of Azure Cosmos DB. Requests are signed with " +
+		"the " +
+		"master key as in that protocol: the resource type is empty, and the resource link is the path " +
+		"without its first slash. A body with a member that is not listed here is refused."
 )
 
 // describe returns the OpenAPI document of the routes.

@@ -16,25 +16,26 @@ import (
 // ItemKey identifies an item in a response.
 type ItemKey struct {
 	ID           string          `json:"id"`
-	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"A value for each path."`
+	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"Value for each partition path."`
 }
 
 func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
 
 // DryRunAnswer says what a change of a container's defaultTtl would do if it were made now.
 type DryRunAnswer struct {
-	From     *int64 `json:"from" description:"The present default; null: off."`
-	To       *int64 `json:"to"`
-	FromPath string `json:"fromPath,omitempty" description:"The present ttlPropertyPath."`
-	ToPath   string `json:"toPath,omitempty"`
+	From     *int64 `json:"from" description:"Current defaultTtl; null: off."`
+	To       *int64 `json:"to" description:"Proposed defaultTtl; null: off."`
+	FromPath string `json:"fromPath,omitempty" description:"Current ttlPropertyPath."`
+	ToPath   string `json:"toPath,omitempty" description:"Proposed ttlPropertyPath."`
 	Now      string `json:"now" format:"date-time"`
-	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
-	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
-	Expired  int64  `json:"expiredAlready"`
+	Method   string `json:"method" enum:"exact,estimated" description:"estimated: most leases are ignored."`
+	Complete bool   `json:"complete" description:"false: it ran out of time; counts are lower bounds."`
+	Expired  int64  `json:"expiredAlready" description:"Items that have expired already."`
 	// Effects maps the name of each effect to the live items that it concerns. Each live item is counted
 	// in exactly one effect.
-	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"By name."`
-	After   []DryRunDeadlines       `json:"deadlines" nullable:"false" description:"Of the living."`
+	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"Live items by the effect of the change on them."`
+
+	After []DryRunDeadlines `json:"deadlines" nullable:"false" description:"Live items by the time until their expiry, after the change."`
 }
 
 // DryRunEffect counts the items on which a proposed change of a container's defaultTtl has the same
@@ -77,7 +78,8 @@ func (d *proposedDefaultTTL) DecodeMember(_ string, v jsondoc.Value) (err error)
 // JSONSchema implements jsonschema.Exposer.
 func (proposedDefaultTTL) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(route.OneOf(jsonschema.Integer, jsonschema.Null))
-	s.WithDescription("Seconds, -1 for no end, or null for off.").WithMinimum(-1).WithMaximum(
+	s.WithDescription("Proposed defaultTtl: seconds; -1: on, without a default; null: TTL is " +
+		"off.").WithMinimum(-1).WithMaximum(
 		float64(ttl.Max))
 	s.WithExamples(3600)
 	return s, nil
@@ -87,8 +89,9 @@ type dryRunRequest struct {
 	ContainerPath
 	Default *proposedDefaultTTL `json:"defaultTtl"`
 
-	Path     *string  `json:"ttlPropertyPath,omitempty" description:"Empty: none. Left out: it stays."`
-	Examples *int     `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Of each effect."`
+	Path *string `json:"ttlPropertyPath,omitempty" description:"Path; empty: none; absent: unchanged."`
+
+	Examples *int     `json:"examples,omitempty" minimum:"0" maximum:"1000" description:"Maximum number of examples per effect. Default: 5."`
 	_        struct{} `additionalProperties:"false"`
 }
 

@@ -17,26 +17,28 @@ import (
 // Entity is a queue, a topic or a subscription.
 type Entity struct {
 	Kind        string `json:"kind" enum:"queue,topic,subscription"`
-	Path        string `json:"path" description:"Of a subscription: topic/Subscriptions/name."`
+	Path        string `json:"path" description:"Path; of a subscription: topic/Subscriptions/name."`
 	Status      string `json:"status"`
-	Active      int64  `json:"active" description:"Messages that are visible, locked or deferred."`
-	Scheduled   int64  `json:"scheduled"`
-	DeadLetters int64  `json:"deadLetters"`
-	Bytes       int64  `json:"bytes"`
+	Active      int64  `json:"active" description:"Number of visible, locked and deferred messages."`
+	Scheduled   int64  `json:"scheduled" description:"Number of scheduled messages."`
+	DeadLetters int64  `json:"deadLetters" description:"Number of dead letters."`
+	Bytes       int64  `json:"bytes" description:"Size of all messages."`
 
-	LockDuration           string    `json:"lockDuration,omitempty" description:"As XML Schema has it: PT1M."`
-	MaxDeliveryCount       int32     `json:"maxDeliveryCount,omitempty"`
-	DefaultTimeToLive      string    `json:"defaultTimeToLive,omitempty" description:"None: for ever."`
-	DeadLetterOnExpiration bool      `json:"deadLetterOnExpiration"`
-	RequiresSession        bool      `json:"requiresSession"`
-	DetectsDuplicates      bool      `json:"detectsDuplicates"`
-	DuplicatesWithin       string    `json:"duplicatesWithin,omitempty" description:"For how long ids are remembered."`
-	MaxSizeMegabytes       int32     `json:"maxSizeMegabytes,omitempty"`
-	ForwardTo              string    `json:"forwardTo,omitempty"`
-	ForwardDeadLettersTo   string    `json:"forwardDeadLettersTo,omitempty"`
-	AutoDeleteOnIdle       string    `json:"autoDeleteOnIdle,omitempty" description:"None: never."`
-	Created                time.Time `json:"created"`
-	Accessed               time.Time `json:"accessed" description:"When it was used last."`
+	LockDuration           string `json:"lockDuration,omitempty" description:"Duration such as PT1M."`
+	MaxDeliveryCount       int32  `json:"maxDeliveryCount,omitempty"`
+	DefaultTimeToLive      string `json:"defaultTimeToLive,omitempty" description:"Duration such as P14D; absent: unlimited."`
+	DeadLetterOnExpiration bool   `json:"deadLetterOnExpiration"`
+	RequiresSession        bool   `json:"requiresSession"`
+	DetectsDuplicates      bool   `json:"detectsDuplicates"`
+
+	DuplicatesWithin string `json:"duplicatesWithin,omitempty" description:"Duplicate detection window."`
+
+	MaxSizeMegabytes     int32     `json:"maxSizeMegabytes,omitempty"`
+	ForwardTo            string    `json:"forwardTo,omitempty"`
+	ForwardDeadLettersTo string    `json:"forwardDeadLettersTo,omitempty"`
+	AutoDeleteOnIdle     string    `json:"autoDeleteOnIdle,omitempty" description:"Duration such as PT5M; absent: never."`
+	Created              time.Time `json:"created"`
+	Accessed             time.Time `json:"accessed" description:"Time of the last use."`
 }
 
 // Entities is a list of entities.
@@ -84,7 +86,7 @@ func (in *QueuesRequirement) Find(l *Laboratory, _ echo.Context) error {
 
 // EntityPath is the part of a request that names an entity in its path.
 type EntityPath struct {
-	Entity string `path:"entity" description:"The entity's path, in which a slash is written as %2F."`
+	Entity string `path:"entity" description:"Path of the entity, with %2F instead of slashes."`
 	queues *queue.Queues
 	entity entity.Entity
 }

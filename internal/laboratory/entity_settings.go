@@ -46,8 +46,8 @@ func (durationMember) JSONSchema() (s jsonschema.Schema, err error) {
 
 type createEntityRequest struct {
 	QueuesRequirement
-	Path                   string         `json:"path" missing:"The body must have a 'path'." description:"Of a subscription: topic/Subscriptions/name."`
-	Topic                  bool           `json:"topic,omitempty" description:"A topic, not a queue."`
+	Path                   string         `json:"path" missing:"The body must have a 'path'." description:"Path of the entity; of a subscription: topic/Subscriptions/name."`
+	Topic                  bool           `json:"topic,omitempty" description:"Create a topic, not a queue."`
 	LockDuration           durationMember `json:"lockDuration,omitempty"`
 	MaxDeliveryCount       int32          `json:"maxDeliveryCount,omitempty" minimum:"1" maximum:"2147483647"`
 	DefaultTimeToLive      durationMember `json:"defaultTimeToLive,omitempty"`

@@ -16,27 +16,34 @@ import (
 
 // ItemExpiry describes when and why an item expires.
 type ItemExpiry struct {
-	State      string           `json:"state" enum:"live,ghost,purged,unknown" description:"A ghost is not purged yet."`
-	Source     string           `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"Why."`
-	TTL        *int64           `json:"ttl,omitempty" description:"Seconds that apply; -1: for ever; 0: none do."`
-	ExpiresAt  string           `json:"expiresAt,omitempty" format:"date-time"`
-	ExpiresIn  int64            `json:"expiresIn,omitempty" description:"Seconds."`
-	Expires    int64            `json:"expiresAtSeconds,omitempty" description:"Seconds since 1970."`
-	Timestamp  int64            `json:"_ts,omitempty" description:"When it was written last, in seconds since 1970."`
-	Base       *int64           `json:"ttlBase,omitempty" description:"From when its ttl counts, if not from _ts."`
-	OwnTTL     int64            `json:"itemTtl,omitempty" description:"The ttl that the item has itself."`
+	State string `json:"state" enum:"live,ghost,purged,unknown" description:"ghost: expired, not yet purged."`
+
+	Source string `json:"source,omitempty" enum:"item,container,floor,lease,off" description:"What decides: item ttl, container default, earlier default (floor), lease, TTL off."`
+
+	TTL *int64 `json:"ttl,omitempty" description:"Effective time to live in seconds; -1: forever; 0: none."`
+
+	ExpiresAt string `json:"expiresAt,omitempty" format:"date-time"`
+
+	ExpiresIn int64 `json:"expiresIn,omitempty" description:"Seconds until the expiry; absent: none ahead."`
+	Expires   int64 `json:"expiresAtSeconds,omitempty" description:"Time of expiry, in seconds since 1970."`
+
+	Timestamp int64 `json:"_ts,omitempty" description:"Last write, in seconds since 1970."`
+
+	Base *int64 `json:"ttlBase,omitempty" description:"Start of the ttl, in seconds since 1970, if not _ts."`
+
+	OwnTTL     int64            `json:"itemTtl,omitempty" description:"Own ttl in seconds; absent: none."`
 	LeaseUntil string           `json:"leaseUntil,omitempty" format:"date-time"`
 	PurgedAt   string           `json:"purgedAt,omitempty" format:"date-time"`
 	Policy     DefaultTTLPolicy `json:"policy"`
-	Now        string           `json:"now" format:"date-time" description:"By the container's clock."`
-	Explain    string           `json:"explain" description:"The same as a sentence for people."`
+	Now        string           `json:"now" format:"date-time" description:"Time of the container's clock."`
+	Explain    string           `json:"explain" description:"The reason, as an English sentence."`
 }
 
 // DefaultTTLPolicy is the container's default time to live.
 type DefaultTTLPolicy struct {
-	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: for ever; null: TTL is off."`
-	Path       string `json:"ttlPropertyPath,omitempty" description:"From what times to live count."`
-	Since      string `json:"since" format:"date-time"`
+	DefaultTTL *int64 `json:"defaultTtl" description:"Seconds; -1: on, without a default; null: TTL is off."`
+	Path       string `json:"ttlPropertyPath,omitempty" description:"Path of the time where a ttl begins."`
+	Since      string `json:"since" format:"date-time" description:"Time of the last change of the default."`
 }
 
 func itemExpiry(e inspect.Expiry) ItemExpiry {
@@ -152,7 +159,8 @@ func (l *Laboratory) draining() bool {
 }
 
 var waits = map[string]store.WaitCondition{
-	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed, "quiet": store.WaitQuiet,
+	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed,
+	"quiet": store.WaitQuiet,
 }
 
 // waitForItemRequest is the body of a request that waits until an item has expired, is purged or appears in
@@ -160,10 +168,10 @@ var waits = map[string]store.WaitCondition{
 type waitForItemRequest struct {
 	ContainerPath
 	Until        string       `json:"until" enum:"expired,purged,feed,quiet"`
-	ID           *string      `json:"id,omitempty" description:"The item's; required unless it is for quiet."`
+	ID           *string      `json:"id,omitempty" description:"Required unless 'until' is quiet."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
-	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992"`   // an LSN
-	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
+	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992" description:"With 'feed': an LSN that the change must exceed."`
+	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds to wait at most."`
 	WaitLimit
 	_ struct{} `additionalProperties:"false"`
 }
@@ -172,9 +180,11 @@ type waitForItemRequest struct {
 type WaitForItemResult struct {
 	Until string      `json:"until" enum:"expired,purged,feed,quiet"`
 	Item  *ItemExpiry `json:"item,omitempty"` // not for "quiet"
-	LSN   uint64      `json:"lsn,omitempty" description:"Of the change in the feed."`
-	Kind  string      `json:"operationType,omitempty" description:"Of that change, where it is no write."`
-	Now   string      `json:"now" format:"date-time"`
+	LSN   uint64      `json:"lsn,omitempty" description:"With feed: the LSN of the change."`
+
+	Kind string `json:"operationType,omitempty" description:"Kind of the change, in a feed of all versions."`
+
+	Now string `json:"now" format:"date-time"`
 }
 
 // wait responds when the requested condition holds, or with 408 after in.Timeout seconds of real time.
@@ -200,7 +210,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	case l.draining():
 		return WaitForItemResult{}, route.Unavailable("The server is shutting down.")
 	case fault.ErrorCode(err) == fault.CodeCanceled:
-		text := "It has not come about in " + timeout.String() + "."
+		text := "The condition was not met within " + timeout.String() + "."
 		if what != store.WaitQuiet {
 			text += " " + out.Expiry.Sentence()
 		}

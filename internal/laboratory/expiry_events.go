@@ -24,12 +24,14 @@ const (
 
 type expiryEventsRequest struct {
 	ContainerPath
-	After string `query:"after" description:"The position to begin behind; now: the end."`
+	After string `query:"after" description:"Position to read after; now: the end. Default: the beginning."`
 	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait for a first event."`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Of a page."`
+
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"100" description:"Maximum number of events."`
+
 	// Last is the id of the last event that a client has received, which a client that reconnects sends.
 	// It is a position in the log and takes precedence over After.
-	Last string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
+	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
 	WaitLimit
 	MemoryReservation
 	_ struct{} `takes:"events take %"`
@@ -38,8 +40,8 @@ type expiryEventsRequest struct {
 // ExpiryEvents is a page of a container's expiry log.
 type ExpiryEvents struct {
 	Events   []ExpiryEvent `json:"events" nullable:"false"`
-	Position string        `json:"position" description:"Behind them: where to go on."`
-	Lost     bool          `json:"lost" description:"Entries behind the position are not kept any more."`
+	Position string        `json:"position" description:"Position to pass as the next 'after'."`
+	Lost     bool          `json:"lost" description:"Whether events after 'after' are no longer kept."`
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
@@ -47,13 +49,15 @@ func (*ExpiryEvents) Verbatim() {}
 
 // ExpiryEvent is an expiry event.
 type ExpiryEvent struct {
-	ID           string         `json:"id"`
-	PartitionKey []any          `json:"partitionKey" nullable:"false" description:"{}: no value."`
-	ExpiredAt    int64          `json:"expiredAt" description:"Seconds since 1970."`
-	LSN          uint64         `json:"lsn" description:"Of the transaction that made the entry."`
-	Sequence     uint64         `json:"sequence" description:"Of the entry; it rises in its range."`
-	Range        string         `json:"range" description:"The id of the partition key range."`
-	Document     map[string]any `json:"document" nullable:"false" description:"As it was."`
+	ID string `json:"id"`
+
+	PartitionKey []any `json:"partitionKey" nullable:"false" description:"Partition key values; {}: a missing value."`
+
+	ExpiredAt int64          `json:"expiredAt" description:"Time of the expiry, in seconds since 1970."`
+	LSN       uint64         `json:"lsn" description:"LSN of the transaction that logged the event."`
+	Sequence  uint64         `json:"sequence" description:"Number of the event, ascending in its range."`
+	Range     string         `json:"range" description:"Id of the partition key range."`
+	Document  map[string]any `json:"document" nullable:"false" description:"The document when it expired."`
 
 	text []byte // the complete event as the store writes it
 }
@@ -161,10 +165,11 @@ func (f *expiryLogFollower) next(ctx context.Context, tick <-chan time.Time) (
 
 const eventKind = "text/event-stream"
 
-const streamText = `For as long as the client listens: "expired" with an event as the page has them, whose id ` +
-	`is the position behind it; "lost" with a message where entries behind the position are not kept any more; ` +
-	`"end" with a message where nothing more is to come. A line that begins with a colon says each 15 ` +
-	`seconds that the server is there.`
+const streamText = `Server-sent events until the client disconnects. "expired": an expiry event, as in a ` +
+	`page; ` +
+	`the id is the position after it. "lost": events after the client's position are no longer kept. ` +
+	`"end": the stream ends. The data of "lost" and "end" is an object with a message. A comment line, ` +
+	`which begins with a colon, is sent if there was no event for 15 seconds.`
 
 // serveEvents responds with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveEvents(ec echo.Context, in *expiryEventsRequest) error {
@@ -244,7 +249,7 @@ func (l *Laboratory) newEventWriter(ec echo.Context, limits *http.ResponseContro
 func (w *sseWriter) page(p *store.ExpirationsPage) {
 	if p.Lost {
 		w.b = append(w.b, "event: lost\ndata: "+
-			"{\"message\":\"Expiries behind the position are not kept any more.\"}\n\n"...)
+			"{\"message\":\"Expiry events after the position are no longer kept.\"}\n\n"...)
 	}
 	for i := range p.Expirations {
 		e := &p.Expirations[i]

@@ -15,11 +15,12 @@ import (
 // Explanation is the plan of a query, with the statistics of one page of it.
 type Explanation struct {
 	// Plan is a tree as text, one node per line. The input of a node is the rows of the node below it.
-	Plan    string         `json:"plan" description:"A line a node; its rows come from the one below."`
+	Plan string `json:"plan" description:"Tree, one node per line; a node reads the rows of the one below."`
+
 	Metrics ExplainMetrics `json:"metrics"`
 	Indexes ExplainIndexes `json:"indexes"`
-	Charge  float64        `json:"charge" description:"Of the page, in RU."`
-	Rows    int            `json:"rows" description:"Of the page."`
+	Charge  float64        `json:"charge" description:"Request charge of the page, in RU."`
+	Rows    int            `json:"rows" description:"Number of rows on the page."`
 
 	receipt store.Receipt
 }
@@ -31,14 +32,14 @@ func (e *Explanation) Receipt() store.Receipt { return e.receipt }
 // ExplainMetrics holds the statistics of one page of the explained query: times in milliseconds, sizes in
 // bytes of JSON text.
 type ExplainMetrics struct {
-	ElapsedMs        float64 `json:"elapsedMs" description:"From the first look at a document to the last."`
-	LoadMs           float64 `json:"loadMs" description:"Of it, reading documents."`
-	FilterMs         float64 `json:"filterMs" description:"Of it, conditions."`
-	IndexEntries     int64   `json:"indexEntries" description:"Looked at."`
+	ElapsedMs        float64 `json:"elapsedMs" description:"Time of the page's run, in milliseconds."`
+	LoadMs           float64 `json:"loadMs" description:"Part of elapsedMs in which documents were read."`
+	FilterMs         float64 `json:"filterMs" description:"Part of elapsedMs for testing conditions."`
+	IndexEntries     int64   `json:"indexEntries" description:"Number of index entries that were read."`
 	DocumentsLoaded  int64   `json:"documentsLoaded"`
 	BytesLoaded      int64   `json:"bytesLoaded"`
-	DocumentsMatched int64   `json:"documentsMatched" description:"That fulfil the conditions."`
-	RowsJoined       int64   `json:"rowsJoined" description:"Made of them."`
+	DocumentsMatched int64   `json:"documentsMatched" description:"Documents that match the conditions."`
+	RowsJoined       int64   `json:"rowsJoined" description:"Rows that JOIN made from the matches."`
 	RowsOutput       int64   `json:"rowsOutput"`
 	BytesOutput      int64   `json:"bytesOutput"`
 	UDFCalls         int64   `json:"udfCalls"`
@@ -50,7 +51,7 @@ type ExplainIndexes struct {
 	Utilized  IndexList `json:"utilized"`
 	Potential IndexList `json:"potential"`
 	// EntryCharge is what one index entry adds to the charge of a write, in RU.
-	EntryCharge float64 `json:"entryCharge" description:"RU that a write costs more for each entry."`
+	EntryCharge float64 `json:"entryCharge" description:"Charge that an index entry adds to a write, in RU."`
 }
 
 // IndexList names indexes as an indexing policy does: "/a/?" for a single path, "/a ASC" for a path of a
@@ -71,7 +72,8 @@ func (p *queryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 
 // JSONSchema implements jsonschema.Exposer.
 func (queryParameters) JSONSchema() (s jsonschema.Schema, err error) {
-	name := *new(jsonschema.Schema).WithPattern("^@.").WithDescription("With its '@'.")
+	name := *new(jsonschema.Schema).WithPattern("^@.").WithDescription("Name of the parameter, beginning " +
+		"with @.")
 	name.AddType(jsonschema.String)
 	one := new(jsonschema.Schema).WithRequired("name").WithProperties(map[string]jsonschema.SchemaOrBool{
 		"name": name.ToSchemaOrBool(), "value": new(jsonschema.Schema).ToSchemaOrBool(),
@@ -99,7 +101,7 @@ func (p *requestedPageSize) DecodeMember(name string, v jsondoc.Value) error {
 // JSONSchema implements jsonschema.Exposer.
 func (requestedPageSize) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
-	s.WithMinimum(-1).WithDescription("Rows of the page; -1: as many as fit.")
+	s.WithMinimum(-1).WithDescription("Maximum number of rows on the page; -1: as many as fit.")
 	return s, nil
 }
 

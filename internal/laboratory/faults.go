@@ -15,24 +15,26 @@ import (
 
 // Fault is a fault injection rule with its counters.
 type Fault struct {
-	ID           string   `json:"id"`
-	Fault        string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
-	Operations   []string `json:"operations" nullable:"false" description:"None: all."`
-	Database     string   `json:"database,omitempty"`
-	Container    string   `json:"container,omitempty"`
-	Entity       string   `json:"entity,omitempty"`
-	Share        float64  `json:"share" description:"Of the operations that it is about."`
-	Seed         uint64   `json:"seed"`
-	Skip         int64    `json:"skip,omitempty" description:"So many operations go by first."`
-	Count        int64    `json:"count,omitempty" description:"It ends after so many hits."`
-	Until        string   `json:"until,omitempty" description:"It ends then, by the data's clock."`
-	When         string   `json:"when" enum:"before,after"`
-	LatencyMs    int64    `json:"latencyMs,omitempty"`
-	RetryAfterMs int64    `json:"retryAfterMs,omitempty"`
-	Substatus    int      `json:"substatus,omitempty"`
-	Seen         int64    `json:"seen" description:"Operations that it was about."`
-	Hits         int64    `json:"hits" description:"Those of them that failed by it."`
-	Ended        bool     `json:"ended" description:"It hits none any more."`
+	ID         string   `json:"id"`
+	Fault      string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
+	Operations []string `json:"operations" nullable:"false" description:"Empty: all on documents and messages, except queryPlan and metadata."`
+	Database   string   `json:"database,omitempty"`
+	Container  string   `json:"container,omitempty"`
+	Entity     string   `json:"entity,omitempty"`
+	Share      float64  `json:"share" description:"Fraction of the matching operations that fail."`
+	Seed       uint64   `json:"seed" description:"Seed of the random choice of these operations."`
+	Skip       int64    `json:"skip,omitempty" description:"Number of matching operations to skip first."`
+	Count      int64    `json:"count,omitempty" description:"Number of hits after which the rule ends."`
+	Until      string   `json:"until,omitempty" description:"End of the rule, by the data clock."`
+	When       string   `json:"when" enum:"before,after"`
+	LatencyMs  int64    `json:"latencyMs,omitempty"`
+
+	RetryAfterMs int64 `json:"retryAfterMs,omitempty" description:"Wait in milliseconds that a 429 asks for."`
+
+	Substatus int   `json:"substatus,omitempty"`
+	Seen      int64 `json:"seen" description:"Number of operations that matched the rule."`
+	Hits      int64 `json:"hits" description:"Number of operations that got the fault."`
+	Ended     bool  `json:"ended" description:"Whether the rule has ended."`
 }
 
 // Faults is a list of fault injection rules, in the order in which they are applied.
@@ -85,7 +87,7 @@ func (operationNames) JSONSchema() (s jsonschema.Schema, err error) {
 	}
 	s.AddType(jsonschema.Array)
 	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(name.ToSchemaOrBool()))
-	s.WithDescription("None: all on documents and messages, but neither queryPlan nor metadata.")
+	s.WithDescription("Absent: all on documents and messages, except queryPlan and metadata.")
 	s.WithExamples([]any{"createItem", "upsertItem"})
 	return s, nil
 }
@@ -105,7 +107,7 @@ func (faultKind) JSONSchema() (s jsonschema.Schema, err error) {
 	for _, n := range inject.FaultNames() {
 		s.Enum = append(s.Enum, n)
 	}
-	s.WithDescription("A status for documents, lockLost and detach for messages, latency and drop for both.")
+	s.WithDescription("HTTP status (documents), lockLost or detach (messages), latency or drop (both).")
 	s.WithExamples("429")
 	return s, nil
 }
@@ -113,17 +115,19 @@ func (faultKind) JSONSchema() (s jsonschema.Schema, err error) {
 type addFaultRequest struct {
 	Fault      faultKind      `json:"fault" missing:"The body must have a 'fault'."`
 	Operations operationNames `json:"operations,omitempty"`
-	Database   string         `json:"database,omitempty" description:"Of the documents. None: any."`
-	Container  string         `json:"container,omitempty" description:"With its database. None: any."`
-	Entity     string         `json:"entity,omitempty" description:"Path of a queue or the like. None: any."`
-	Share      *float64       `json:"share,omitempty" minimum:"0" maximum:"1" description:"None: all."`
-	Seed       int64          `json:"seed,omitempty" minimum:"0" description:"It chooses among them."`
-	Skip       int64          `json:"skip,omitempty" minimum:"0" description:"So many go by first."`
-	Count      int64          `json:"count,omitempty" minimum:"0" description:"It ends after so many; 0: never."`
-	For        route.Duration `json:"for,omitempty"`
-	When       string         `json:"when,omitempty" enum:"before,after" description:"Anything is written."`
+	Database   string         `json:"database,omitempty" description:"Id of the database; absent: any."`
+	Container  string         `json:"container,omitempty" description:"With 'database'; absent: any."`
+	Entity     string         `json:"entity,omitempty" description:"Queue, topic or subscription."`
+	Share      *float64       `json:"share,omitempty" minimum:"0" maximum:"1" description:"Fraction of the matching operations to hit. Default: 1."`
+
+	Seed  int64 `json:"seed,omitempty" minimum:"0" description:"Seed of the random choice for 'share'."`
+	Skip  int64 `json:"skip,omitempty" minimum:"0" description:"Number of matching operations to skip."`
+	Count int64 `json:"count,omitempty" minimum:"0" description:"Number of hits at which it ends; 0: never."`
+
+	For        route.Duration `json:"for,omitempty" description:"End after this duration of the data clock; a number means seconds. Default: never."`
+	When       string         `json:"when,omitempty" enum:"before,after" description:"Whether the fault comes before or after the operation is executed."`
 	Latency    int64          `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
-	RetryAfter int64          `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000"`
+	RetryAfter int64          `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000" description:"Wait that a 429 asks for, in milliseconds. Default: 100."`
 	Substatus  int64          `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
 	_          struct{}       `takes:"a fault takes %" additionalProperties:"false"`
 }
@@ -171,7 +175,7 @@ func (l *Laboratory) listFaults(context.Context, *route.NoBody) (Faults, error) 
 
 // faultRuleRequest is a request about one fault rule.
 type faultRuleRequest struct {
-	ID string `path:"id" description:"The fault's id."`
+	ID string `path:"id" description:"Id of the fault."`
 }
 
 func (l *Laboratory) deleteFault(_ context.Context, in *faultRuleRequest) (route.NoBody, error) {
@@ -189,10 +193,10 @@ func (l *Laboratory) clearFaults(context.Context, *route.NoBody) (route.NoBody, 
 func ofFaults() routeTable {
 	const faults = root + "/faults"
 	return routeTable{
-		on(get, faults, "The faults on demand", (*Laboratory).listFaults),
-		on(post, faults, "Let operations fail on demand", (*Laboratory).addFault).
+		on(get, faults, "List the faults on demand", (*Laboratory).listFaults),
+		on(post, faults, "Add a fault: operations that match it will fail", (*Laboratory).addFault).
 			Answering(http.StatusCreated),
-		on(del, faults, "End all faults on demand", (*Laboratory).clearFaults),
-		on(del, faults+"/{id}", "End a fault on demand", (*Laboratory).deleteFault).Failing(404),
+		on(del, faults, "Delete all faults on demand", (*Laboratory).clearFaults),
+		on(del, faults+"/{id}", "Delete a fault on demand", (*Laboratory).deleteFault).Failing(404),
 	}
 }

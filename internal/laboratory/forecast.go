@@ -23,23 +23,23 @@ func method(isExact bool) string {
 // ForecastAnswer counts the items that will expire, by time.
 type ForecastAnswer struct {
 	Now      string `json:"now" format:"date-time"`
-	Method   string `json:"method" enum:"exact,estimated" description:"Estimated: leases were not looked at."`
-	Complete bool   `json:"complete" description:"False: time was up, and all counts are lower bounds."`
-	Overdue  int64  `json:"overdue" description:"Items that have expired and are not purged."`
-	Lag      int64  `json:"lagSeconds" description:"For how long the oldest of them has been."`
+	Method   string `json:"method" enum:"exact,estimated" description:"estimated: most leases are ignored."`
+	Complete bool   `json:"complete" description:"false: it ran out of time; counts are lower bounds."`
+	Overdue  int64  `json:"overdue" description:"Expired items that are not purged yet."`
+	Lag      int64  `json:"lagSeconds" description:"Seconds since the oldest of the overdue items expired."`
 	Coming   int64  `json:"coming" description:"Items that will expire."`
-	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the first of them does."`
-	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"The same by its clock."`
+	NextIn   int64  `json:"nextIn,omitempty" description:"Seconds until the next expiry; absent: none."`
+	NextAt   string `json:"nextAt,omitempty" format:"date-time" description:"Time of the next expiry."`
 	// By contains the keys second, minute, hour, day and month. Each maps to the steps of that length in
 	// which something expires.
-	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Steps of a second, a minute ..."`
+	By map[string][]ForecastStep `json:"by" nullable:"false" description:"Counts in steps of a second, minute, hour, day and month."`
 }
 
 // ForecastStep is the number of items that expire after From and not after To.
 type ForecastStep struct {
-	From  int64 `json:"from" description:"Seconds from now."`
-	To    int64 `json:"to" description:"Seconds from now."`
-	Count int64 `json:"count"`
+	From  int64 `json:"from" description:"Start of the step, in seconds from now."`
+	To    int64 `json:"to" description:"End of the step, in seconds from now."`
+	Count int64 `json:"count" description:"Number of expiries in the step."`
 }
 
 func forecastAnswer(f inspect.Forecast) ForecastAnswer {

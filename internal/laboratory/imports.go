@@ -24,7 +24,8 @@ func (d *importedDocuments) DecodeMember(_ string, v jsondoc.Value) error {
 
 // JSONSchema implements jsonschema.Exposer.
 func (importedDocuments) JSONSchema() (s jsonschema.Schema, err error) {
-	one := new(jsonschema.Schema).WithDescription("A document. Its _ts tells its age, or its member _mayfly.")
+	one := new(jsonschema.Schema).WithDescription("A document. Its member _ts or _mayfly gives the time " +
+		"of its last write, or of its expiry.")
 	one.AddType(jsonschema.Object)
 	s.AddType(jsonschema.Array)
 	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(one.ToSchemaOrBool()))
@@ -36,9 +37,11 @@ func (importedDocuments) JSONSchema() (s jsonschema.Schema, err error) {
 type importDocumentsRequest struct {
 	ContainerPath
 	Documents importedDocuments `json:"documents" nullable:"false"`
-	Create    bool              `json:"create,omitempty" description:"Refuse those that are there."`
-	_         struct{}          `takes:"an import takes %" body:"documents"`
-	_         struct{}          `additionalProperties:"false"`
+
+	Create bool `json:"create,omitempty" description:"Refuse documents that exist. Default: replace them."`
+
+	_ struct{} `takes:"an import takes %" body:"documents"`
+	_ struct{} `additionalProperties:"false"`
 }
 
 // ImportResults is the response to a request that imports documents: a result for each of them, without the
@@ -51,12 +54,12 @@ type ImportResults struct {
 
 // ImportedDocument is the result for one document.
 type ImportedDocument struct {
-	Status     int     `json:"statusCode" description:"201, 200 of one that was replaced, or of a failure."`
+	Status     int     `json:"statusCode" description:"201: created; 200: replaced; or an error's status."`
 	Substatus  int     `json:"subStatusCode,omitempty"`
-	Charge     float64 `json:"requestCharge" description:"RU."`
+	Charge     float64 `json:"requestCharge" description:"Request charge, in RU."`
 	ETag       string  `json:"eTag,omitempty"`
 	RetryAfter int64   `json:"retryAfterMilliseconds,omitempty"`
-	Message    string  `json:"message,omitempty" description:"Of a failure."`
+	Message    string  `json:"message,omitempty" description:"Error message, if the document was refused."`
 }
 
 // Receipt implements route.ResponseWithCharge: it returns the charge of the import and the position of its

@@ -13,10 +13,10 @@ import (
 // ItemLease keeps an item from expiring for a limited time.
 type ItemLease struct {
 	ID    string `json:"id"`
-	Until int64  `json:"leaseUntil" description:"Seconds since 1970, when it ends. 0: there is none."`
+	Until int64  `json:"leaseUntil" description:"End of the lease, in seconds since 1970; 0: no lease."`
 }
 
-const leaseLengthText = "'seconds' must be a whole number: how long the lease is to be."
+const leaseLengthText = "'seconds' must be a whole number: the length of the lease."
 
 // leaseSeconds is the number of seconds for which a lease suspends the expiry of an item. The store checks
 // the maximum.
@@ -42,7 +42,7 @@ func (leaseSeconds) JSONSchema() (s jsonschema.Schema, err error) {
 type takeLeaseRequest struct {
 	ContainerPath
 	ItemFields
-	Seconds leaseSeconds `json:"seconds" missing:"'seconds' must be a whole number: how long the lease is to be."`
+	Seconds leaseSeconds `json:"seconds" missing:"'seconds' must be a whole number: the length of the lease."`
 	_       struct{}     `additionalProperties:"false"`
 }
 

@@ -5,22 +5,23 @@ import "context"
 // LintReport lists the lint findings for a container's default time to live, and for the items that were
 // written since the start of the server.
 type LintReport struct {
-	Container []LintFinding `json:"container" nullable:"false"`
-	Items     []LintFinding `json:"items" nullable:"false" description:"Of writes since the start."`
+	Container []LintFinding `json:"container" nullable:"false" description:"Findings about the defaultTtl."`
+
+	Items []LintFinding `json:"items" nullable:"false" description:"Findings about writes since the start."`
 }
 
 // LintFinding is a violated lint rule.
 type LintFinding struct {
 	Rule    string    `json:"rule"`
 	Explain string    `json:"explain"`
-	Count   uint64    `json:"count,omitempty" description:"Of writes."`
-	Last    *LintItem `json:"last,omitempty"`
+	Count   uint64    `json:"count,omitempty" description:"Number of writes with this finding."`
+	Last    *LintItem `json:"last,omitempty" description:"The last item with this finding."`
 }
 
 // LintItem is the item whose write was the last one to violate a rule.
 type LintItem struct {
 	ItemKey
-	TTL int64  `json:"ttl,omitempty" description:"The item's own."`
+	TTL int64  `json:"ttl,omitempty" description:"The item's own ttl, in seconds."`
 	At  string `json:"at" format:"date-time"`
 }
 

@@ -13,34 +13,36 @@ import (
 
 // LoggedRequest is an entry of the log of requests: a finished request.
 type LoggedRequest struct {
-	ID             uint64  `json:"id" description:"Its number in the log; it rises."`
-	Time           string  `json:"time" format:"date-time" description:"When it began, in real time."`
-	DataTime       string  `json:"dataTime" format:"date-time" description:"Its end, by the data's clock."`
+	ID   uint64 `json:"id" description:"Number of the request in the log, ascending."`
+	Time string `json:"time" format:"date-time" description:"Start of the request, in real time."`
+
+	DataTime string `json:"dataTime" format:"date-time" description:"End of the request, by the data clock."`
+
 	Protocol       string  `json:"protocol" enum:"http,direct,amqp"`
-	Method         string  `json:"method" description:"Of HTTP; of AMQP attach, transfer and so on."`
-	Path           string  `json:"path" description:"With its query string."`
-	Operation      string  `json:"operation,omitempty" description:"read_item, send and so on."`
-	FaultOperation string  `json:"faultOperation,omitempty" description:"As faults on demand call it."`
+	Method         string  `json:"method" description:"HTTP method, or AMQP step such as attach."`
+	Path           string  `json:"path" description:"Path and query string, or AMQP address."`
+	Operation      string  `json:"operation,omitempty" description:"Such as read_item or send."`
+	FaultOperation string  `json:"faultOperation,omitempty" description:"Operation's name in fault rules."`
 	Database       string  `json:"database,omitempty"`
 	Container      string  `json:"container,omitempty"`
 	Item           string  `json:"item,omitempty"`
 	Entity         string  `json:"entity,omitempty" description:"Path of the queue, topic or subscription."`
-	PartitionKey   string  `json:"partitionKey,omitempty" description:"JSON, as it was sent."`
-	Status         int     `json:"status" description:"0: the connection ended without an answer."`
+	PartitionKey   string  `json:"partitionKey,omitempty" description:"Partition key as JSON, as sent."`
+	Status         int     `json:"status" description:"HTTP status; 0: connection closed without a response."`
 	Substatus      int     `json:"substatus,omitempty"`
-	Condition      string  `json:"condition,omitempty" description:"Of AMQP, where it failed."`
-	Charge         float64 `json:"charge" description:"Request units."`
-	Ms             float64 `json:"ms" description:"Milliseconds that it took."`
-	BytesIn        int64   `json:"bytesIn" description:"Of the body."`
-	BytesOut       int64   `json:"bytesOut" description:"Of the answer's body."`
-	Client         string  `json:"client,omitempty" description:"What the client calls itself."`
-	Version        string  `json:"version,omitempty" description:"Of the protocol."`
+	Condition      string  `json:"condition,omitempty" description:"AMQP error condition."`
+	Charge         float64 `json:"charge" description:"Request charge, in RU."`
+	Ms             float64 `json:"ms" description:"Duration in milliseconds."`
+	BytesIn        int64   `json:"bytesIn" description:"Size of the request body."`
+	BytesOut       int64   `json:"bytesOut" description:"Size of the response body."`
+	Client         string  `json:"client,omitempty" description:"Name of the client, such as a User-Agent."`
+	Version        string  `json:"version,omitempty" description:"Version of Cosmos DB's protocol."`
 	Activity       string  `json:"activityId,omitempty"`
-	Correlated     string  `json:"correlatedId,omitempty" description:"All pages of a query have the same."`
-	Fault          string  `json:"fault,omitempty" description:"The fault on demand that it met."`
-	Attempt        int     `json:"attempt" description:"Of one operation, from 1."`
-	First          uint64  `json:"first" description:"The id of the first attempt."`
-	Explorer       bool    `json:"explorer,omitempty" description:"The explorer sent it."`
+	Correlated     string  `json:"correlatedId,omitempty" description:"Id that all pages of one query share."`
+	Fault          string  `json:"fault,omitempty" description:"Id of the fault rule that applied."`
+	Attempt        int     `json:"attempt" description:"Number of this attempt at one operation, from 1."`
+	First          uint64  `json:"first" description:"Id of the first attempt's request."`
+	Explorer       bool    `json:"explorer,omitempty" description:"Whether the explorer sent the request."`
 }
 
 func requestOf(r *requestlog.LoggedEntry) LoggedRequest {
@@ -56,9 +58,9 @@ func requestOf(r *requestlog.LoggedEntry) LoggedRequest {
 
 // LoggedRequests is a part of the log of requests.
 type LoggedRequests struct {
-	Requests []LoggedRequest `json:"requests" nullable:"false" description:"In the order of their ends."`
-	Position uint64          `json:"position" description:"Behind them: where to go on."`
-	Lost     bool            `json:"lost" description:"Some behind the position are gone."`
+	Requests []LoggedRequest `json:"requests" nullable:"false" description:"Ordered by the time they ended."`
+	Position uint64          `json:"position" description:"Position to pass as the next 'after'."`
+	Lost     bool            `json:"lost" description:"Whether requests after 'after' were overwritten."`
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
@@ -67,16 +69,16 @@ func (*LoggedRequests) Verbatim() {}
 // requestLogFilter is the part of a request that selects entries of the log of requests.
 type requestLogFilter struct {
 	Protocol  string `query:"protocol" description:"http, direct or amqp."`
-	Method    string `query:"method" description:"In any case."`
-	Container string `query:"container" description:"A container: its id, or database/id."`
-	Database  string `query:"database" description:"Its id."`
+	Method    string `query:"method" description:"HTTP method or AMQP step, ignoring case."`
+	Container string `query:"container" description:"Id of a container, or database/id."`
+	Database  string `query:"database" description:"Id of a database."`
 	Entity    string `query:"entity" description:"Path of a queue, topic or subscription."`
-	Status    string `query:"status" description:"A status, a class such as 4xx, or failed."`
-	Substatus int    `query:"substatus" minimum:"0" maximum:"100000" description:"0: any."`
-	MinMs     int64  `query:"minMs" minimum:"0" maximum:"3600000" description:"The least time."`
-	Text      string `query:"text" description:"In the path, names, ids, client or body."`
-	Since     string `query:"since" description:"A moment of real time, or for how long: 5m."`
-	Explorer  string `query:"explorer" description:"true: with the requests that the explorer has sent."`
+	Status    string `query:"status" description:"A status such as 429, a class such as 4xx, or failed."`
+	Substatus int    `query:"substatus" minimum:"0" maximum:"100000" description:"Substatus; 0: any."`
+	MinMs     int64  `query:"minMs" minimum:"0" maximum:"3600000" description:"Minimum duration in ms."`
+	Text      string `query:"text" description:"Text in the path, names, ids, client or request body."`
+	Since     string `query:"since" description:"Earliest start: an RFC 3339 time, or an age such as 5m."`
+	Explorer  string `query:"explorer" description:"true includes the requests of the explorer."`
 }
 
 // filter parses the parameters. now is real time.
@@ -110,7 +112,7 @@ func (in *requestLogFilter) filter(now time.Time) (f requestlog.Filter, err erro
 	ago, err := ttl.ParseDuration(in.Since)
 	if err != nil {
 		return f,
-			route.BadRequest("'since' must be a moment such as 2027-03-01T12:00:00Z, or a duration " +
+			route.BadRequest("'since' must be a time such as 2027-03-01T12:00:00Z, or a duration " +
 				"such as 5m.")
 	}
 	f.Since = now.Add(-ago)
@@ -138,10 +140,12 @@ func setStatus(f *requestlog.Filter, text string) error {
 
 type listRequestsRequest struct {
 	requestLogFilter
-	After int64  `query:"after" minimum:"0" description:"A position. None: the latest ones."`
-	Limit int    `query:"limit" minimum:"1" maximum:"10000" default:"100" description:"Of a page."`
-	Wait  int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds, for a first one."`
-	Last  string `header:"Last-Event-Id" description:"The position, for a client that reconnects."`
+	After int64 `query:"after" minimum:"0" description:"Position to read after; absent: the latest."`
+
+	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"100" description:"Maximum number per page."`
+
+	Wait int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait if there are none."`
+	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
 	WaitLimit
 	MemoryReservation
 	_ struct{} `takes:"requests take %"`

@@ -19,7 +19,7 @@ import (
 
 // DatabasePath is the part of a request that names a database in its path.
 type DatabasePath struct {
-	DatabaseID string `path:"db" description:"The database's id."`
+	DatabaseID string `path:"db" description:"Id of the database."`
 	database   *store.Database
 }
 
@@ -42,8 +42,8 @@ func (l *Laboratory) catchUp(ec echo.Context) error {
 
 // ContainerPath is the part of a request that names a container in its path.
 type ContainerPath struct {
-	DatabaseID  string `path:"db" description:"The database's id."`
-	ContainerID string `path:"coll" description:"The container's id."`
+	DatabaseID  string `path:"db" description:"Id of the database."`
+	ContainerID string `path:"coll" description:"Id of the container."`
 	container   *store.Container
 }
 
@@ -70,7 +70,7 @@ func (in *ContainerPath) Find(l *Laboratory, ec echo.Context) (err error) {
 
 // ItemFields is the part of a request body that names an item.
 type ItemFields struct {
-	ID           string       `json:"id" missing:"The body must have an 'id'." description:"The item's id."`
+	ID           string       `json:"id" missing:"The body must have an 'id'." description:"Id of the item."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 }
 
@@ -87,7 +87,7 @@ func (k *partitionKey) DecodeMember(_ string, v jsondoc.Value) (err error) {
 func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Array)
 	s.WithItems(*new(jsonschema.Items).WithSchemaOrBool(new(jsonschema.Schema).ToSchemaOrBool()))
-	s.WithDescription("The partition key: a value for each path. Where it is the id it may be left out.")
+	s.WithDescription("Partition key: a value for each path. Optional if the id is the partition key.")
 	s.WithExamples([]any{"ada"})
 	return s, nil
 }
@@ -107,7 +107,7 @@ func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 // JSONSchema implements jsonschema.Exposer.
 func (trueFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
-	s.WithConst(true).WithDescription("Back to the system's time.")
+	s.WithConst(true).WithDescription("Return to the system's time.")
 	return s, nil
 }
 
@@ -130,7 +130,7 @@ func (s *settingEdit[T]) DecodeMember(name string, v jsondoc.Value) error {
 	d := json.NewDecoder(bytes.NewReader(v.Raw()))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s.value); err != nil {
-		return route.BadRequest("'" + name + "' is not what it must be: " + err.Error())
+		return route.BadRequest("'" + name + "' has an invalid value: " + err.Error())
 	}
 	return nil
 }

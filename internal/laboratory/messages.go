@@ -16,11 +16,11 @@ import (
 type Message struct {
 	Number        int64     `json:"sequenceNumber"`
 	State         string    `json:"state" enum:"active,deferred,scheduled"`
-	DeliveryCount uint32    `json:"deliveryCount" description:"Deliveries that have failed."`
+	DeliveryCount uint32    `json:"deliveryCount" description:"Number of failed deliveries."`
 	Enqueued      time.Time `json:"enqueued"`
 
-	EnqueuedNumber int64      `json:"enqueuedSequenceNumber,omitempty" description:"Before it was forwarded."`
-	Scheduled      *time.Time `json:"scheduled,omitempty" description:"When it is to arrive."`
+	EnqueuedNumber int64      `json:"enqueuedSequenceNumber,omitempty" description:"Sequence number in the first entity, if it was forwarded."`
+	Scheduled      *time.Time `json:"scheduled,omitempty" description:"Time at which it is enqueued."`
 
 	ID             string `json:"id"`
 	Session        string `json:"session,omitempty"`
@@ -32,15 +32,17 @@ type Message struct {
 	ReplyToSession string `json:"replyToSession,omitempty"`
 	PartitionKey   string `json:"partitionKey,omitempty"`
 
-	DeadLetterSource string `json:"deadLetterSource,omitempty" description:"Where it died."`
+	DeadLetterSource string `json:"deadLetterSource,omitempty" description:"Entity in whose dead-letter queue it was, if it was forwarded from there."`
 
-	Properties    map[string]json.RawMessage `json:"properties,omitempty"`
-	PropertyTypes map[string]string          `json:"propertyTypes,omitempty" description:"Of AMQP."`
-	Annotations   map[string]json.RawMessage `json:"annotations,omitempty" description:"The sender's."`
+	Properties map[string]json.RawMessage `json:"properties,omitempty"`
+
+	PropertyTypes map[string]string `json:"propertyTypes,omitempty" description:"AMQP type of each property."`
+
+	Annotations map[string]json.RawMessage `json:"annotations,omitempty" description:"AMQP message annotations that the sender set."`
 
 	Text      string        `json:"text,omitempty"`
-	Base64    string        `json:"base64,omitempty" description:"The body, where it is no text."`
-	LockToken string        `json:"lockToken,omitempty" description:"Once received."`
+	Base64    string        `json:"base64,omitempty" description:"Body in base64, if it is not text."`
+	LockToken string        `json:"lockToken,omitempty" description:"Token of the receiver's lock."`
 	Life      MessageExpiry `json:"life"`
 }
 
@@ -52,7 +54,7 @@ type Messages struct {
 // MessageStoreSelector is the part of a request body that selects one of the two message stores of an entity:
 // that of its messages, or that of its dead-letter queue. The path of the request names the entity.
 type MessageStoreSelector struct {
-	DeadLetters bool `json:"deadLetters,omitempty" description:"Those that have died there."`
+	DeadLetters bool `json:"deadLetters,omitempty" description:"Use the entity's dead-letter queue."`
 }
 
 func (in *MessageStoreSelector) address(path string) entity.Address {
@@ -66,9 +68,9 @@ func (in *MessageStoreSelector) address(path string) entity.Address {
 type peekMessagesRequest struct {
 	EntityPath
 	MessageStoreSelector
-	From    int64    `json:"from,omitempty" minimum:"0" description:"The first sequence number."`
+	From    int64    `json:"from,omitempty" minimum:"0" description:"Lowest sequence number."`
 	Count   int      `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
-	Session *string  `json:"session,omitempty" description:"Messages of this session alone."`
+	Session *string  `json:"session,omitempty" description:"Only messages of this session."`
 	_       struct{} `body:"optional" takes:"peek takes %" additionalProperties:"false"`
 }
 
@@ -95,7 +97,7 @@ type takeMessagesRequest struct {
 	MessageStoreSelector
 	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
-	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"How long to wait for the first one."`
+	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"Seconds to wait for the first message."`
 	WaitLimit
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }

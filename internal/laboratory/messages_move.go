@@ -14,15 +14,15 @@ import (
 // ProcessedMessages is the response to a request that moves, settles or deletes messages: how many were
 // processed, and which could not be.
 type ProcessedMessages struct {
-	Messages int                   `json:"messages"`
-	Failed   []RefusedMessageError `json:"failed,omitempty" description:"Those that stayed."`
+	Messages int                   `json:"messages" description:"Number of messages that were processed."`
+	Failed   []RefusedMessageError `json:"failed,omitempty" description:"Messages that were not processed."`
 }
 
 // RefusedMessageError is a message that a request could not move, settle or delete, and the reason.
 type RefusedMessageError struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
-	Message   string `json:"message" description:"Why."`
+	Message   string `json:"message" description:"Reason of the failure."`
 }
 
 // forEach calls do for each of the messages and counts the successful calls. If an error concerns only one
@@ -60,10 +60,12 @@ func refusal(err error) (text string, ended error) {
 
 type resubmitMessagesRequest struct {
 	EntityPath
-	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
-	Number  int64           `json:"sequenceNumber,omitempty" minimum:"1" description:"This one alone."`
-	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"These alone."`
-	Edited  bool            `json:"edited,omitempty" description:"Send what the body has instead."`
+	Count int `json:"count,omitempty" minimum:"1" maximum:"1000000" default:"1000000"`
+
+	Number int64 `json:"sequenceNumber,omitempty" minimum:"1" description:"The only dead letter to send."`
+
+	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"The only dead letters to send."`
+	Edited  bool            `json:"edited,omitempty" description:"Send the message in this body instead."`
 	MessageFields
 	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
@@ -79,7 +81,7 @@ func (l *Laboratory) resubmit(ctx context.Context, in *resubmitMessagesRequest) 
 	}
 	from := entity.Address{Entity: in.entity.Path, Sub: entity.DeadLetters}
 	if in.Edited && in.Number == 0 {
-		return out, route.BadRequest("'edited' needs the 'sequenceNumber' of one message.")
+		return out, route.BadRequest("'edited' requires the 'sequenceNumber' of the dead letter.")
 	}
 	switch {
 	case in.Number > 0:

@@ -24,18 +24,21 @@ import (
 type queryMessagesRequest struct {
 	EntityPath
 	MessageStoreSelector
-	Query        route.RequiredText `json:"query"`
-	Parameters   queryParameters    `json:"parameters,omitempty"`
-	Count        int                `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Rows of the page."`
-	Continuation string             `json:"continuation,omitempty" description:"Of the page before."`
+	Query      route.RequiredText `json:"query"`
+	Parameters queryParameters    `json:"parameters,omitempty"`
+	Count      int                `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Maximum number of rows on the page."`
+
+	Continuation string `json:"continuation,omitempty" description:"Continuation of the previous page."`
+
 	MemoryReservation
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
 // MessageRows is a page of the result of a query over messages.
 type MessageRows struct {
-	Rows         []json.RawMessage `json:"rows" nullable:"false"`
-	Continuation string            `json:"continuation,omitempty" description:"For the next page."`
+	Rows []json.RawMessage `json:"rows" nullable:"false"`
+
+	Continuation string `json:"continuation,omitempty" description:"Token for the next page; absent: none."`
 }
 
 func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageRows, error) {

@@ -14,20 +14,23 @@ import (
 
 // MessageFields is the part of a request body that describes a message.
 type MessageFields struct {
-	Text           string           `json:"text,omitempty"`
-	Base64         string           `json:"base64,omitempty" description:"The body, in place of 'text'."`
-	ID             string           `json:"id,omitempty"`
-	Session        string           `json:"session,omitempty"`
-	Subject        string           `json:"subject,omitempty"`
-	CorrelationID  string           `json:"correlationId,omitempty"`
-	ContentType    string           `json:"contentType,omitempty"`
-	To             string           `json:"to,omitempty"`
-	ReplyTo        string           `json:"replyTo,omitempty"`
-	ReplyToSession string           `json:"replyToSession,omitempty"`
-	PartitionKey   string           `json:"partitionKey,omitempty"`
-	TTL            float64          `json:"ttl,omitempty" minimum:"0" description:"Seconds."`
-	Delay          float64          `json:"delay,omitempty" minimum:"0" description:"Seconds until it arrives."`
-	Scheduled      *route.Timestamp `json:"scheduled,omitempty" description:"In place of 'delay'."`
+	Text           string `json:"text,omitempty"`
+	Base64         string `json:"base64,omitempty" description:"Body in base64, instead of 'text'."`
+	ID             string `json:"id,omitempty"`
+	Session        string `json:"session,omitempty"`
+	Subject        string `json:"subject,omitempty"`
+	CorrelationID  string `json:"correlationId,omitempty"`
+	ContentType    string `json:"contentType,omitempty"`
+	To             string `json:"to,omitempty"`
+	ReplyTo        string `json:"replyTo,omitempty"`
+	ReplyToSession string `json:"replyToSession,omitempty"`
+	PartitionKey   string `json:"partitionKey,omitempty"`
+
+	TTL float64 `json:"ttl,omitempty" minimum:"0" description:"Time to live in seconds; 0: none of its own."`
+
+	Delay float64 `json:"delay,omitempty" minimum:"0" description:"Seconds until the message is enqueued."`
+
+	Scheduled *route.Timestamp `json:"scheduled,omitempty" description:"Time of enqueueing: RFC 3339, or seconds since 1970. Excludes 'delay'."`
 	PropertyFields
 }
 
@@ -85,15 +88,15 @@ func (in *MessageFields) build(now time.Time) (*message.Message, error) {
 type sendMessagesRequest struct {
 	EntityPath
 	MessageFields
-	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"{i} is its number."`
+	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"Number of messages to send; {i} in 'id' and 'text' becomes 1, 2, ..."`
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
 
 // SendMessagesResult is the response to a request that sends messages.
 type SendMessagesResult struct {
-	ID            string   `json:"id,omitempty" description:"As it was given."`
-	Messages      int      `json:"messages,omitempty" description:"How many, where it was repeated."`
-	Subscriptions []string `json:"subscriptions,omitempty" description:"Of a topic: those that accept it."`
+	ID            string   `json:"id,omitempty" description:"Message id, as in the request."`
+	Messages      int      `json:"messages,omitempty" description:"Number sent, if repeated."`
+	Subscriptions []string `json:"subscriptions,omitempty" description:"Subscriptions that receive the message."`
 }
 
 // sentTogether is the maximum number of messages that one transaction sends. sentBytes is the maximum of

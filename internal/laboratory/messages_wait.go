@@ -12,8 +12,8 @@ type waitMessagesRequest struct {
 	EntityPath
 	MessageStoreSelector
 	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
-	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"Messages that are enough."`
-	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30"` // seconds
+	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"With 'messages': the number of messages to wait for."`
+	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds to wait at most."`
 	WaitLimit
 	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
 }

@@ -21,61 +21,64 @@ import (
 
 var (
 	metricExpiredTotal = desc("expired_items_total",
-		"Items that have expired since the start, or had before and were not purged then.")
+		"Items that have expired: those purged since the start, and the backlog.")
 	metricPurgedTotal = desc("purged_items_total",
-		"Items whose space was freed since the start.")
+		"Expired items that were purged since the start.")
 	metricBacklogItems = desc("expiry_backlog_items",
-		"Items that have expired and are not purged, counted up to 100,000 a partition range.")
+		"Expired items that are not purged yet, counted up to 100,000 per partition key range.")
 	metricLagSeconds = desc("expiry_lag_seconds",
-		"For how long the oldest of the backlog has been expired.")
+		"Seconds since the oldest item of the backlog expired.")
 	metricNextExpiry = desc("next_expiry_seconds",
-		"In how many seconds the next item may expire. Absent where none will.")
+		"Seconds until the next item may expire. Absent if no item will expire.")
 	metricDatabases = desc("databases",
-		"Databases.")
+		"Number of databases.")
 	metricContainers = desc("containers",
-		"Containers.")
+		"Number of containers.")
 	metricRounds = desc("reaper_rounds_total",
-		"Rounds that the reaper has ended.")
+		"Rounds that the reaper has completed.")
 	metricReaperErrors = desc("reaper_errors_total",
-		"Batches and listings of the reaper that failed.")
+		"Batches and scans of the reaper that failed.")
 	metricReaperPaused = desc("reaper_paused",
-		"1 while the reaper is paused.")
+		"1 if the reaper is paused, otherwise 0.")
 	metricCommits = desc("engine_commits_total",
-		"Transactions committed.")
+		"Transactions that the storage engine has committed.")
 	metricBarriers = desc("engine_barriers_total",
-		"Waits for durability that they shared.")
+		"Syncs to durable storage; one sync may cover several transactions.")
 	metricGoroutines = desc("goroutines",
-		"Goroutines of the process.")
+		"Goroutines of the server's process.")
 	metricStuckScripts = desc("stuck_scripts",
-		"Scripts that were stopped, had to be left behind and have not ended yet.")
+		"Scripts that did not end when they were stopped, and are still running.")
 
 	metricContainerPurged = desc("container_purged_items_total",
-		"Items whose space was freed since the start.", perContainer...)
+		"Expired items that were purged since the start.", perContainer...)
 	metricContainerExpired = desc("container_expired_items_total",
-		"Items that have expired since the start, or had before and were not purged then.", perContainer...)
+		"Items that have expired: those purged since the start, and the backlog.", perContainer...)
 	metricContainerBacklog = desc("container_expiry_backlog_items",
-		"Items that have expired and are not purged.", perContainer...)
+		"Expired items that are not purged yet, counted up to 100,000 per partition key range.",
+		perContainer...)
 	metricContainerLag = desc("container_expiry_lag_seconds",
-		"For how long the oldest of the backlog has been expired.", perContainer...)
+		"Seconds since the oldest item of the backlog expired.", perContainer...)
 	metricContainerNext = desc("container_next_expiry_timestamp_seconds",
-		"When the next item may expire, by the container's clock. Absent where none will.", perContainer...)
+		"Time by the container's clock at which the next item may expire. Absent if none will expire.",
+		perContainer...)
 
 	metricWebhookDelivered = desc("webhook_delivered_events_total",
 		"Expiry events that the endpoint has confirmed since the start.", perWebhook...)
 	metricWebhookFailures = desc("webhook_failures",
-		"How often in a row the endpoint has failed.", perWebhook...)
+		"Failed deliveries to the endpoint since its last success.", perWebhook...)
 	metricWebhookRefused = desc("webhook_refused",
-		"1 while the webhook leads to an address that is not allowed.", perWebhook...)
+		"1 if the webhook's address is not allowed, otherwise 0.", perWebhook...)
 
 	metricEntities = desc("entities",
-		"Queues, topics and subscriptions.")
+		"Number of queues, topics and subscriptions.")
 	metricMessages = desc("messages",
-		"Messages in all of them, dead letters among them.")
+		"Messages in all queues and subscriptions, including dead letters.")
 	metricEntityMessages = desc("entity_messages",
-		"Messages of an entity that are active (visible, locked or deferred), scheduled or dead.",
+		"Messages of a queue, topic or subscription by state: active (visible, locked or deferred), "+
+			"scheduled or dead.",
 		"entity", "state")
 	metricEntityBytes = desc("entity_bytes",
-		"What the messages of an entity take.", "entity")
+		"Size in bytes of the messages of a queue, topic or subscription.", "entity")
 
 	perWebhook   = []string{"database", "container", "url"}
 	perContainer = []string{"database", "container"}
@@ -209,7 +212,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.NoBody) error {
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page,
 		ec.Request())
 	if page.status >= http.StatusBadRequest {
-		return route.Unavailable("The store cannot be measured now.")
+		return route.Unavailable("The metrics of the store are not available now.")
 	}
 	return route.Send(l.opt.Wire, ec, http.StatusOK, &route.TextResponse{
 		Kind: page.Header().Get("Content-Type"), Body: page.body})

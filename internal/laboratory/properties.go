@@ -114,7 +114,8 @@ func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 				(*o)[member] = n
 			}
 		default:
-			err = route.BadRequest("'" + member + "' of '" + name + "' must be a string, a number or a bool.")
+			err = route.BadRequest("'" + member + "' of '" + name +
+				"' must be a string, a number or a boolean.")
 		}
 		return err == nil
 	})
@@ -124,14 +125,14 @@ func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 // JSONSchema implements jsonschema.Exposer.
 func (propertyObject) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Object)
-	s.WithDescription("Strings, numbers and bools by name.")
+	s.WithDescription("Strings, numbers and booleans by name.")
 	return s, nil
 }
 
 // PropertyFields is embedded in the request structs whose body sets application properties.
 type PropertyFields struct {
 	Properties    propertyObject `json:"properties,omitempty"`
-	PropertyTypes propertyObject `json:"propertyTypes,omitempty" description:"AMQP types by name: int, timestamp."`
+	PropertyTypes propertyObject `json:"propertyTypes,omitempty" description:"AMQP type of each property."`
 }
 
 // encoded returns the properties in their AMQP encoding.
@@ -148,7 +149,7 @@ func (in *PropertyFields) encoded() ([]message.ApplicationProperty, error) {
 			text, _ := kind.(string)
 			if v, ok = typed(v, text); !ok {
 				return nil, route.BadRequest("The property '" + name +
-					"' is no value of the type '" + text + "'.")
+					"' does not have a value of the type '" + text + "'.")
 			}
 		}
 		raw, err := wire.Append(nil, v)

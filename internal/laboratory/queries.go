@@ -38,7 +38,7 @@ func (l *Laboratory) listQueries(_ context.Context, in *ContainerPath) (SavedQue
 // SavedQueryPath is the part of a request that names a saved query in its path.
 type SavedQueryPath struct {
 	ContainerPath
-	Query string `path:"query" description:"The saved query's name."`
+	Query string `path:"query" description:"Name of the saved query."`
 }
 
 // savedParameters are the parameters of a query that a request saves.
@@ -84,7 +84,7 @@ func (l *Laboratory) saveQuery(ctx context.Context, in *saveQueryRequest) (Saved
 
 type renameQueryRequest struct {
 	SavedQueryPath
-	Name route.RequiredText `json:"name" missing:"The body must have a 'name'." description:"The new name."`
+	Name route.RequiredText `json:"name" missing:"The body must have a 'name'." description:"New query name."`
 
 	_ struct{} `takes:"a saved query is renamed with %"`
 	_ struct{} `additionalProperties:"false"`

@@ -13,18 +13,18 @@ import (
 // ReaperState is the state of a container's reaper, including settings for tests: Delay postpones purges and
 // Starved slows them down. Both are null if they are not set.
 type ReaperState struct {
-	Paused    bool                    `json:"paused"`
-	AllPaused bool                    `json:"allPaused" description:"The reapers of all containers are paused."`
-	Delay     *store.PurgeDelay       `json:"delay"`
-	Starved   *store.ReaperStarvation `json:"starved"`
-	Purged    uint64                  `json:"purged" description:"Since the start."`
-	Backlog   int64                   `json:"backlog" description:"Items that have expired and are not purged."`
-	Oldest    int64                   `json:"oldest" description:"Seconds since the oldest of these expired."`
+	Paused    bool                    `json:"paused" description:"Whether the container's reaper is paused."`
+	AllPaused bool                    `json:"allPaused" description:"Whether all reapers are paused."`
+	Delay     *store.PurgeDelay       `json:"delay" description:"Delay of purges; null: none."`
+	Starved   *store.ReaperStarvation `json:"starved" description:"Limit of the purge rate; null: none."`
+	Purged    uint64                  `json:"purged" description:"Items purged since the start."`
+	Backlog   int64                   `json:"backlog" description:"Expired items that are not purged yet."`
+	Oldest    int64                   `json:"oldest" description:"Seconds since the oldest of them expired."`
 }
 
 // PurgeItemsResult is the response to a request that runs a reaper: the number of items that were purged.
 type PurgeItemsResult struct {
-	Purged int `json:"purged" description:"Items."`
+	Purged int `json:"purged" description:"Number of items that were purged."`
 }
 
 // ReapersState is the state of the reapers of all containers.
@@ -38,13 +38,16 @@ func (l *Laboratory) getReaper(ctx context.Context, in *ContainerPath) (ReaperSt
 		return ReaperState{}, err
 	}
 	return ReaperState{Paused: r.Paused, AllPaused: r.AllPaused, Delay: r.Settings.Delay,
-		Starved: r.Settings.Starved, Purged: r.Purged, Backlog: r.Backlog.Items, Oldest: r.Backlog.Oldest}, nil
+		Starved: r.Settings.Starved, Purged: r.Purged, Backlog: r.Backlog.Items,
+		Oldest: r.Backlog.Oldest}, nil
 }
 
 // setReaperRequest changes only the members that it contains.
 type setReaperRequest struct {
 	ContainerPath
-	Paused  settingEdit[bool]                    `json:"paused,omitempty" nullable:"true" description:"Null: false."`
+
+	Paused settingEdit[bool] `json:"paused,omitempty" nullable:"true" description:"false or null: resume."`
+
 	Delay   settingEdit[*store.PurgeDelay]       `json:"delay,omitempty" nullable:"true"`
 	Starved settingEdit[*store.ReaperStarvation] `json:"starved,omitempty" nullable:"true"`
 	_       struct{}                             `takes:"a reaper takes %"`
@@ -85,7 +88,7 @@ func (l *Laboratory) runReaper(ctx context.Context, in *ContainerPath) (PurgeIte
 
 type stepReaperRequest struct {
 	ContainerPath
-	Items int      `json:"items,omitempty" minimum:"1" maximum:"2147483647" default:"1"`
+	Items int      `json:"items,omitempty" minimum:"1" maximum:"2147483647" default:"1" description:"Maximum number of items to purge."`
 	_     struct{} `takes:"a step takes %" body:"optional"`
 	_     struct{} `additionalProperties:"false"`
 }

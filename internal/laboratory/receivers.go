@@ -17,8 +17,8 @@ import (
 type openReceiverRequest struct {
 	EntityPath
 	MessageStoreSelector
-	Session *string `json:"session,omitempty" description:"The session to lock."`
-	Next    bool    `json:"nextSession,omitempty" description:"Lock the next free session."`
+	Session *string `json:"session,omitempty" description:"Id of the session to lock."`
+	Next    bool    `json:"nextSession,omitempty" description:"Lock the next session that is not locked."`
 	WaitLimit
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
@@ -26,11 +26,11 @@ type openReceiverRequest struct {
 // nextSessionTime is how long a receiver that requests any session waits for one.
 const nextSessionTime = time.Second
 
-const receiverText = `For as long as the client listens: first "opened" with an object that has ` +
-	`"receiver", the id for other requests, and for a session "session" and "lockedUntil"; "ended" with a ` +
-	`message where the receiver ends before the client does. When the stream ends, all locks of the ` +
-	`receiver end, without a delivery being counted. A line that begins with a colon says each 15 seconds ` +
-	`that the server is there.`
+const receiverText = `Server-sent events until the client disconnects. "opened": an object with the ` +
+	`member "receiver", the id for other requests, and for a session "session" and "lockedUntil". ` +
+	`"ended": the receiver has ended; the data is an object with a message. When the stream ends, all ` +
+	`locks of the receiver are released, and no delivery is counted. A comment line, which begins with a ` +
+	`colon, is sent every 15 seconds.`
 
 // openedReceiver is the data of the first event of a receiver's stream.
 type openedReceiver struct {
@@ -118,7 +118,7 @@ func (w *sseWriter) ended(why error) {
 
 // ReceiverPath is the part of a request that names a receiver in its path.
 type ReceiverPath struct {
-	Receiver string `path:"receiver" description:"The receiver's id."`
+	Receiver string `path:"receiver" description:"Id of the receiver, from the event opened."`
 	receiver *receiverHandle
 }
 
@@ -128,16 +128,17 @@ func (in *ReceiverPath) Find(l *Laboratory, ec echo.Context) (err error) {
 		return err
 	}
 	if in.receiver = l.receivers.find(in.Receiver); in.receiver == nil {
-		return route.NotFound("There is no such receiver: it ends with the stream that opened it.")
+		return route.NotFound("There is no such receiver: a receiver ends with the event stream that " +
+			"opened it.")
 	}
 	return nil
 }
 
 type receiveMessagesRequest struct {
 	ReceiverPath
-	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
-	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"To wait."`
-	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages."`
+	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1" description:"Maximum number of messages."`
+	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"Seconds to wait for a message."`
+	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages to receive."`
 	MemoryReservation
 	WaitLimit
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
@@ -181,10 +182,10 @@ var outcomes = map[string]queue.SettlementOutcome{"complete": queue.Complete, "a
 
 type settleMessagesRequest struct {
 	ReceiverPath
-	Tokens      stringList `json:"lockTokens" missing:"The body must have 'lockTokens'."`
+	Tokens      stringList `json:"lockTokens" missing:"The body must have 'lockTokens'." description:"Lock tokens of the messages."`
 	Outcome     string     `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
-	Reason      *string    `json:"reason,omitempty" description:"Of a dead letter."`
-	Description *string    `json:"description,omitempty" description:"Of a dead letter."`
+	Reason      *string    `json:"reason,omitempty" description:"Reason for the outcome dead-letter."`
+	Description *string    `json:"description,omitempty" description:"Text for the outcome dead-letter."`
 	PropertyFields
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
@@ -229,7 +230,7 @@ func (list stringList) tokens() ([]message.UUID, error) {
 	for i, text := range list {
 		var ok bool
 		if out[i], ok = wire.ParseUUID(text); !ok {
-			return nil, route.BadRequest("'" + shortened(text, 64) + "' is no lock token.")
+			return nil, route.BadRequest("'" + shortened(text, 64) + "' is not a lock token.")
 		}
 	}
 	return out, nil
@@ -237,7 +238,7 @@ func (list stringList) tokens() ([]message.UUID, error) {
 
 type renewLocksRequest struct {
 	ReceiverPath
-	Tokens stringList `json:"lockTokens,omitempty" description:"None: of the session."`
+	Tokens stringList `json:"lockTokens,omitempty" description:"Locks to renew; not for a session."`
 	_      struct{}   `body:"optional" takes:"renew takes %" additionalProperties:"false"`
 }
 

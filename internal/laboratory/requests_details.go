@@ -22,7 +22,7 @@ type LoggedRequestDetails struct {
 	RequestBody     *LoggedBody    `json:"requestBody,omitempty"`
 	ResponseHeaders []LoggedHeader `json:"responseHeaders" nullable:"false"`
 	ResponseBody    *LoggedBody    `json:"responseBody,omitempty"`
-	Message         *LoggedMessage `json:"message,omitempty" description:"That was sent or received."`
+	Message         *LoggedMessage `json:"message,omitempty" description:"Message that was sent or received."`
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
@@ -31,14 +31,14 @@ func (*LoggedRequestDetails) Verbatim() {}
 // LoggedHeader is one HTTP header of a logged request, or of the response to it.
 type LoggedHeader struct {
 	Name  string `json:"name"`
-	Value string `json:"value" description:"*** in the place of a secret."`
+	Value string `json:"value" description:"Value of the header; secrets are shown as ***."`
 }
 
 // LoggedBody is a body, possibly truncated.
 type LoggedBody struct {
-	Text   string `json:"text,omitempty" description:"Binary JSON is shown as text."`
-	Base64 string `json:"base64,omitempty" description:"Where it is no text."`
-	Cut    bool   `json:"cut,omitempty" description:"It was longer."`
+	Text   string `json:"text,omitempty" description:"The body as text; binary JSON is converted."`
+	Base64 string `json:"base64,omitempty" description:"The body in base64, if it is not text."`
+	Cut    bool   `json:"cut,omitempty" description:"Whether only the beginning of the body was logged."`
 }
 
 // LoggedMessage is a message of Service Bus that a request has sent or received.
@@ -50,11 +50,12 @@ type LoggedMessage struct {
 	ContentType   string                     `json:"contentType,omitempty"`
 	Properties    map[string]json.RawMessage `json:"properties,omitempty"`
 	Text          string                     `json:"text,omitempty"`
-	Base64        string                     `json:"base64,omitempty" description:"Where it is no text."`
+
+	Base64 string `json:"base64,omitempty" description:"Body in base64, if not text."`
 }
 
 type loggedRequestDetailsRequest struct {
-	ID string `path:"id" description:"The request's id."`
+	ID string `path:"id" description:"Id of the logged request."`
 }
 
 func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsRequest) (LoggedRequestDetails,
@@ -70,7 +71,7 @@ func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsReque
 	r := log.Details(id)
 	if r == nil {
 		return LoggedRequestDetails{}, route.NotFound("There is no request '" + in.ID +
-			"' in the log, or not any more.")
+			"' in the log: it never existed, or was overwritten.")
 	}
 	out := LoggedRequestDetails{LoggedRequest: requestOf(r), RequestHeaders: headersOf(r.Request),
 		ResponseHeaders: headersOf(r.Response)}

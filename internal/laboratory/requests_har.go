@@ -36,7 +36,7 @@ type HARCreator struct {
 // HAREntry is a request with its response.
 type HAREntry struct {
 	Started  string      `json:"startedDateTime" format:"date-time"`
-	Time     float64     `json:"time" description:"Milliseconds."`
+	Time     float64     `json:"time" description:"Duration in milliseconds."`
 	Request  HARRequest  `json:"request"`
 	Response HARResponse `json:"response"`
 	Cache    struct{}    `json:"cache"`
@@ -53,7 +53,7 @@ type HARRequest struct {
 	Headers     []LoggedHeader `json:"headers" nullable:"false"`
 	Query       []LoggedHeader `json:"queryString" nullable:"false"`
 	PostData    *HARPostData   `json:"postData,omitempty"`
-	HeadersSize int64          `json:"headersSize" description:"-1: it is not known."`
+	HeadersSize int64          `json:"headersSize" description:"Always -1: unknown."`
 	BodySize    int64          `json:"bodySize"`
 }
 
@@ -95,7 +95,7 @@ type HARTimings struct {
 
 type harFileRequest struct {
 	requestLogFilter
-	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"The latest so many."`
+	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"Maximum number of requests, the latest ones."`
 	MemoryReservation
 	_ struct{} `takes:"an archive takes %"`
 }

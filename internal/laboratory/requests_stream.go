@@ -10,9 +10,11 @@ import (
 	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
-const requestStreamText = `For as long as the client listens: "request" with a request as the page has ` +
-	`them, whose id is the position behind it; "lost" with a message where requests behind the position are ` +
-	`not kept any more. A line that begins with a colon says each 15 seconds that the server is there.`
+const requestStreamText = `Server-sent events until the client disconnects. "request": a logged request, ` +
+	`as ` +
+	`in a page; the id is the position after it. "lost": requests after the client's position were ` +
+	`overwritten; the data is an object with a message. A comment line, which begins with a colon, is sent ` +
+	`if there was no event for 15 seconds.`
 
 // serveRequests responds with server-sent events if the client accepts them, otherwise with a page.
 func (l *Laboratory) serveRequests(ec echo.Context, in *listRequestsRequest) error {
@@ -67,7 +69,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requestlog.Reader) (id
 func (w *sseWriter) requests(list []*requestlog.LoggedEntry, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+
-			"{\"message\":\"Requests behind the position are not kept any more.\"}\n\n"...)
+			"{\"message\":\"Requests after the position were overwritten.\"}\n\n"...)
 	}
 	for _, one := range list {
 		text, err := jsondoc.Marshal(requestOf(one))

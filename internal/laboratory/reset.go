@@ -11,8 +11,9 @@ import (
 // creates that snapshot after it has loaded the initial data.
 const SeededSnapshot = "seeded"
 
-const unseededText = "There is no state to go back to, which is a snapshot with the name '" + SeededSnapshot +
-	"': a start with a seed makes it, and `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots) does, too."
+const unseededText = "There is no snapshot '" + SeededSnapshot +
+	"' to restore: a start with a seed creates " +
+	"it, and so does `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots)."
 
 // reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. Fault injection
 // rules are removed only after the restore has succeeded, so that a failed reset changes nothing.

@@ -17,9 +17,9 @@ import (
 // SeedFiles is the content of the server, without documents and messages, in the form of a seed: a set of
 // files.
 type SeedFiles struct {
-	Files   map[string]string `json:"files" nullable:"false" description:"Texts by paths in the seed."`
-	Folders []SeedFolder      `json:"folders" nullable:"false" description:"One for each container."`
-	Left    []string          `json:"left" nullable:"false" description:"What is there and no seed has."`
+	Files   map[string]string `json:"files" nullable:"false" description:"Text of each file, by path."`
+	Folders []SeedFolder      `json:"folders" nullable:"false" description:"Folder of each container."`
+	Left    []string          `json:"left" nullable:"false" description:"Objects that a seed cannot contain."`
 }
 
 // SeedFolder is the path of the folder for the files of a container, including its documents.
@@ -64,7 +64,7 @@ func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
 	})
 	if !good {
 		return route.BadRequest("'" + name +
-			"' must be an object of files: their texts by their paths in the seed.")
+			"' must be an object that maps the paths of files to their texts.")
 	}
 	return nil
 }
@@ -81,18 +81,18 @@ func (seedFiles) JSONSchema() (s jsonschema.Schema, err error) {
 
 type applySeedRequest struct {
 	Files   seedFiles `json:"files" missing:"The body must have 'files'." nullable:"false"`
-	File    string    `json:"file,omitempty" description:"The one that is the seed, where no folder is."`
-	Root    string    `json:"root,omitempty" description:"What errors put before the paths."`
-	Replace bool      `json:"replace,omitempty" description:"Change what is there another way."`
-	Check   bool      `json:"check,omitempty" description:"Make nothing: only refuse what differs."`
+	File    string    `json:"file,omitempty" description:"Path of the seed file, if it is not a folder."`
+	Root    string    `json:"root,omitempty" description:"Prefix of the paths in error messages."`
+	Replace bool      `json:"replace,omitempty" description:"Change definitions that differ. Default: fail."`
+	Check   bool      `json:"check,omitempty" description:"Only compare; fail if definitions differ."`
 	_       struct{}  `takes:"a seed is planted with %" body:"large"`
 	_       struct{}  `additionalProperties:"false"`
 }
 
 // SeedResult is the response to a request that loads a seed: the number of changes.
 type SeedResult struct {
-	Made    int `json:"made" description:"Databases, containers, scripts and the like that were not there."`
-	Changed int `json:"changed" description:"Those that were another way."`
+	Made    int `json:"made" description:"Number of databases, containers, scripts and so on created."`
+	Changed int `json:"changed" description:"Number of existing ones changed."`
 }
 
 // plantSeed creates what a seed defines, except for its documents. If existing definitions differ from the
@@ -145,9 +145,10 @@ func (l *Laboratory) ofSeed(err error) error {
 
 func ofSeeds() routeTable {
 	return routeTable{
-		on(get, root+"/seed", "What the server has but for its documents, as the files of a seed",
+		on(get, root+"/seed", "Everything on the server except documents and messages, as the files of a "+
+			"seed",
 			(*Laboratory).getSeed),
-		on(post, root+"/seed", "Make what a seed defines, without its documents", (*Laboratory).plantSeed).
+		on(post, root+"/seed", "Create what a seed defines, except its documents", (*Laboratory).plantSeed).
 			Failing(409),
 	}
 }

@@ -13,17 +13,17 @@ import (
 
 // Sessions holds the sessions that have messages or a state, ordered by id.
 type Sessions struct {
-	Sessions []string  `json:"sessions" nullable:"false" description:"Their ids."`
+	Sessions []string  `json:"sessions" nullable:"false" description:"Ids of the sessions."`
 	Details  []Session `json:"details" nullable:"false"`
 }
 
 // Session describes a message session of a queue or subscription.
 type Session struct {
 	ID       string `json:"id"`
-	Messages int    `json:"messages" description:"That are active, at most 10000."`
+	Messages int    `json:"messages" description:"Number of active messages; counting stops at 10,000."`
 	SessionState
 	Locked bool       `json:"locked"`
-	Holder string     `json:"holder,omitempty" description:"The name of the client that holds the lock."`
+	Holder string     `json:"holder,omitempty" description:"Receiver that holds the session lock."`
 	Until  *time.Time `json:"lockedUntil,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type Session struct {
 // are empty if the session has no state.
 type SessionState struct {
 	State       string `json:"state,omitempty"`
-	StateBase64 string `json:"stateBase64,omitempty" description:"The state, where it is no text."`
+	StateBase64 string `json:"stateBase64,omitempty" description:"State in base64, if it is not text."`
 }
 
 func sessionStateOf(state []byte) (out SessionState) {
@@ -45,8 +45,8 @@ func sessionStateOf(state []byte) (out SessionState) {
 
 type listSessionsRequest struct {
 	EntityPath
-	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Those that go by first."`
-	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100"`
+	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Sessions to skip first."`
+	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Maximum number of sessions."`
 	MemoryReservation
 	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
@@ -87,7 +87,8 @@ func (l *Laboratory) setSessionState(ctx context.Context, in *sessionStateReques
 	if in.StateBase64 != "" {
 		raw, err := base64.StdEncoding.DecodeString(in.StateBase64)
 		if err != nil || in.State != "" {
-			return route.NoBody{}, route.BadRequest("The state is 'state' or 'stateBase64', which is base64.")
+			return route.NoBody{}, route.BadRequest("A request has 'state' or 'stateBase64', not both, " +
+				"and the latter must be base64.")
 		}
 		state = raw
 	}

@@ -10,12 +10,15 @@ import (
 
 // Settings holds Mayfly's own settings of a container, including those that are not set.
 type Settings struct {
-	OnExpire         *store.OnExpire       `json:"onExpire"`
-	TTLCeiling       bool                  `json:"ttlCeiling"`
-	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle"`
-	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents"`
-	Reaper           *store.ReaperSettings `json:"reaper"`
-	ChangesTo        string                `json:"changesTo"`
+	OnExpire   *store.OnExpire `json:"onExpire"`
+	TTLCeiling bool            `json:"ttlCeiling"`
+
+	AutoDeleteOnIdle int `json:"autoDeleteOnIdle" description:"Seconds of disuse until deletion; 0: never."`
+
+	ExpiryEvents *store.ExpiryEvents   `json:"expiryEvents"`
+	Reaper       *store.ReaperSettings `json:"reaper"`
+
+	ChangesTo string `json:"changesTo" description:"Path of a queue or topic for the change feed."`
 }
 
 func settingsOf(s store.ContainerSettings) Settings {

@@ -57,7 +57,7 @@ func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotReque
 
 // SnapshotPath is the part of a request that names a snapshot in its path.
 type SnapshotPath struct {
-	Snapshot string `path:"name" description:"The snapshot's name."`
+	Snapshot string `path:"name" description:"Name of the snapshot."`
 }
 
 func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (route.NoBody, error) {
@@ -65,8 +65,8 @@ func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (rout
 }
 
 type restoreSnapshotRequest struct {
-	Database  *string `json:"database,omitempty" description:"This one alone; else the whole store is put back."`
-	Container *string `json:"container,omitempty" description:"This one of the database alone."`
+	Database  *string `json:"database,omitempty" description:"Restore only it; absent: the whole store."`
+	Container *string `json:"container,omitempty" description:"Restore only this one of 'database'."`
 	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
@@ -82,7 +82,7 @@ func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreSnapshotReq
 	var err error
 	switch {
 	case in.Container != nil && in.Database == nil:
-		return RestoreSnapshotResult{}, route.BadRequest("A 'container' goes with its 'database'.")
+		return RestoreSnapshotResult{}, route.BadRequest("'container' requires 'database'.")
 	case in.Container != nil:
 		_, err = l.db.RestoreContainer(ctx, in.Snapshot, *in.Database, *in.Container)
 	case in.Database != nil:
@@ -108,8 +108,8 @@ func (l *Laboratory) restored() RestoreSnapshotResult {
 const forkText = "The body must have 'database', the one to copy, and 'as', the name of the copy."
 
 type forkDatabaseRequest struct {
-	Database string `json:"database" description:"The one to copy, as it is in the snapshot."`
-	As       string `json:"as" description:"The id of the copy."`
+	Database string `json:"database" description:"Id of the database in the snapshot."`
+	As       string `json:"as" description:"Id of the new database."`
 	SnapshotPath
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }

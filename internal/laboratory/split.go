@@ -16,7 +16,7 @@ import (
 // SplitRangeResult is the response to a request that splits a partition key range: the two new ranges, in the
 // form of Cosmos DB's list of ranges.
 type SplitRangeResult struct {
-	RID    string           `json:"_rid" description:"The container's."`
+	RID    string           `json:"_rid" description:"_rid of the container."`
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
 	Count  int              `json:"_count"`
 
@@ -25,17 +25,19 @@ type SplitRangeResult struct {
 
 // PartitionRange is a partition key range in the form of Cosmos DB's protocol.
 type PartitionRange struct {
-	RID       string   `json:"_rid"`
-	Self      string   `json:"_self"`
-	ETag      string   `json:"_etag"`
-	Timestamp int64    `json:"_ts" description:"Seconds since 1970."`
-	ID        string   `json:"id"`
-	Min       string   `json:"minInclusive" description:"An effective partition key in hexadecimal."`
-	Max       string   `json:"maxExclusive" description:"An effective partition key in hexadecimal."`
+	RID       string `json:"_rid"`
+	Self      string `json:"_self"`
+	ETag      string `json:"_etag"`
+	Timestamp int64  `json:"_ts" description:"Last change, in seconds since 1970."`
+	ID        string `json:"id"`
+
+	Min string `json:"minInclusive" description:"Effective partition key in hexadecimal, the lower bound."`
+	Max string `json:"maxExclusive" description:"Effective partition key in hexadecimal, the upper bound."`
+
 	RIDPrefix *int     `json:"ridPrefix"`
 	Fraction  float64  `json:"throughputFraction"`
 	Status    string   `json:"status" enum:"online,splitting"`
-	Parents   []string `json:"parents" nullable:"false" description:"The ranges that it was split from."`
+	Parents   []string `json:"parents" nullable:"false" description:"Ids of the ranges before the split."`
 	Archived  []string `json:"ownedArchivalPKRangeIds" nullable:"false" description:"Always empty."`
 	LSN       uint64   `json:"lsn"`
 }
@@ -75,13 +77,13 @@ func (partitionKeyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")
 	s.WithDescription("The effective partition key at which the upper half begins. " +
-		"Without it half of the documents go either way.")
+		"Default: the one that puts half of the documents on each side.")
 	return s, nil
 }
 
 type splitRangeRequest struct {
 	ContainerPath
-	Range route.RequiredText   `json:"range" first:"true" description:"The id of the range to split."`
+	Range route.RequiredText   `json:"range" first:"true" description:"Id of the range to split."`
 	At    partitionKeyBoundary `json:"at,omitempty"`
 	_     struct{}             `takes:"a split takes %" additionalProperties:"false"`
 }

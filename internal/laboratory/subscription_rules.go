@@ -17,10 +17,10 @@ import (
 type SubscriptionRule struct {
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind" enum:"all,none,sql,correlation"`
-	SQL         string         `json:"sql,omitempty" description:"The condition of a filter in SQL."`
-	Correlation map[string]any `json:"correlation,omitempty" description:"What the broker's properties are equal to."`
-	Properties  map[string]any `json:"properties,omitempty" description:"What the sender's properties are equal to."`
-	Action      string         `json:"action,omitempty" description:"What is changed in a copy: SET, REMOVE."`
+	SQL         string         `json:"sql,omitempty" description:"Expression of an SQL filter."`
+	Correlation map[string]any `json:"correlation,omitempty" description:"System properties that must match."`
+	Properties  map[string]any `json:"properties,omitempty" description:"Application properties to match."`
+	Action      string         `json:"action,omitempty" description:"SQL action that changes the copy."`
 }
 
 // SubscriptionRules is a list of rules, ordered by name.
@@ -93,12 +93,17 @@ func (l *Laboratory) listRules(ctx context.Context, in *EntityPath) (Subscriptio
 
 type createSubscriptionRuleRequest struct {
 	EntityPath
-	Name        route.RequiredText `json:"name"`
-	SQL         string             `json:"sql,omitempty" description:"A condition, such as price > 10 AND sys.Label = 'new'."`
-	Correlation propertyObject     `json:"correlation,omitempty" description:"correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
-	Properties  propertyObject     `json:"properties,omitempty"`
-	Action      string             `json:"action,omitempty" description:"Statements, such as SET sys.Label = 'seen'; REMOVE price."`
-	_           struct{}           `takes:"a rule has %" additionalProperties:"false"`
+	Name route.RequiredText `json:"name"`
+
+	SQL string `json:"sql,omitempty" description:"SQL filter, such as price > 10 AND sys.Label = 'new'."`
+
+	Correlation propertyObject `json:"correlation,omitempty" description:"System properties to match: correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+
+	Properties propertyObject `json:"properties,omitempty" description:"Application properties to match."`
+
+	Action string `json:"action,omitempty" description:"SQL action: SET sys.Label = 'seen'; REMOVE price."`
+
+	_ struct{} `takes:"a rule has %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) createRule(ctx context.Context, in *createSubscriptionRuleRequest) (SubscriptionRule,
@@ -138,7 +143,7 @@ func (in *createSubscriptionRuleRequest) filter() (rule.Filter, error) {
 		}
 		if to == nil || text == "" {
 			return rule.Filter{}, route.BadRequest(
-				"'" + name + "' of 'correlation' must be a text, and one of: " +
+				"'" + name + "' of 'correlation' must be a string that is not empty, and one of: " +
 					"correlationId, id, to, replyTo, subject, session, replyToSession, contentType.")
 		}
 		*to = text
@@ -176,7 +181,7 @@ func badRule(err error) error {
 // SubscriptionRulePath is the part of a request that names a rule in its path.
 type SubscriptionRulePath struct {
 	EntityPath
-	Rule string `path:"rule" description:"The rule's name."`
+	Rule string `path:"rule" description:"Name of the rule."`
 }
 
 // Find implements route.RequestPartDecoder: it looks up the subscription, and decodes the rule's name, in the

@@ -68,7 +68,8 @@ func (l *MigratingEngine) report() func(Progress) {
 			return
 		}
 		last = now
-		l.log.Info("migrating", "pass", p.Pass, "percent", percent(l.Engine, p.At), "keys", p.Keys, "to", l.name)
+		l.log.Info("migrating", "pass", p.Pass, "percent", percent(l.Engine, p.At), "keys", p.Keys, "to",
+			l.name)
 	}
 }
 
@@ -95,9 +96,8 @@ func (l *MigratingEngine) step(ctx context.Context) error {
 		return err
 	}
 	l.following.Store(true)
-	l.log.Info("everything is copied, and what is written is copied each second; stop the server to change "+
-		"over",
-		"to", l.name)
+	l.log.Info("everything is copied, and new writes are copied every second; the store changes over when "+
+		"the server is stopped", "to", l.name)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (l *MigratingEngine) Close() error {
 		}
 	}
 	if err == nil {
-		l.log.Info("migrated: the folder is not opened any more; start the server with "+
+		l.log.Info("migrated: the folder will not be opened again; start the server with "+
 			"--engine", "to", l.name)
 	} else {
 		l.log.Warn("not migrated: the data are still in the folder; the next start continues", "error", err)

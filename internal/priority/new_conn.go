@@ -14,10 +14,10 @@ import (
 // work for new connections, which includes TLS handshakes, is done by turns, and one processor remains for
 // the connections that are established.
 
-// NewConnTurns returns a TurnLimiter for the new connections of a server. It uses the system clock,
+// NewConnTurnLimiter returns a TurnLimiter for the new connections of a server. It uses the system clock,
 // because the connections' deadlines do.
-func NewConnTurns() *TurnLimiter {
-	return NewTurnsOf(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
+func NewConnTurnLimiter() *TurnLimiter {
+	return NewTurnLimiter(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }
 
 // AcceptedConn is a new connection. Until it is established, it takes a TurnPermit (a permission to be

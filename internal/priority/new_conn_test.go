@@ -14,7 +14,7 @@ import (
 // waits for input, is established or is closed, and reads of an established one need no turn.
 func TestNewConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := NewTurnsOf(1, ttl.NewManual(time.Unix(0, 0)))
+		turns := NewTurnLimiter(1, ttl.NewManual(time.Unix(0, 0)))
 		busy := func() bool {
 			synctest.Wait()
 			if turns.free.TryAcquire(1) {

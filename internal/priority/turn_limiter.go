@@ -35,19 +35,19 @@ type TurnLimiter struct {
 	clock ttl.Clock
 }
 
-// NewTurns returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a time, at
+// NewProcessTurnLimiter returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a time, at
 // least one. If GOMAXPROCS is higher than the number of processors, because other threads have lowered
 // priority, it admits as many as there are processors.
-func NewTurns(clock ttl.Clock) *TurnLimiter {
+func NewProcessTurnLimiter(clock ttl.Clock) *TurnLimiter {
 	n := runtime.NumCPU()
 	if most := runtime.GOMAXPROCS(0); most <= n {
 		n = max(1, most-1)
 	}
-	return NewTurnsOf(n, clock)
+	return NewTurnLimiter(n, clock)
 }
 
-// NewTurnsOf returns a TurnLimiter that gives out at most n turns at a time.
-func NewTurnsOf(n int, clock ttl.Clock) *TurnLimiter {
+// NewTurnLimiter returns a TurnLimiter that gives out at most n turns at a time.
+func NewTurnLimiter(n int, clock ttl.Clock) *TurnLimiter {
 	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
 }
 

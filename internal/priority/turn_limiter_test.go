@@ -130,7 +130,7 @@ func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
 var _ io.Reader = endlessReader{}
 
-// TestTurnsLeaveAProcessor checks the number of turns that NewTurns allows: GOMAXPROCS-1, at least one,
+// TestTurnsLeaveAProcessor checks the number of turns that NewProcessTurnLimiter allows: GOMAXPROCS-1, at least one,
 // and the number of processors if GOMAXPROCS is higher.
 func TestTurnsLeaveAProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -140,7 +140,7 @@ func TestTurnsLeaveAProcessor(t *testing.T) {
 		max(2, runtime.NumCPU()): int64(max(1, runtime.NumCPU()-1)),
 	} {
 		runtime.GOMAXPROCS(most)
-		if turns := NewTurns(ttl.SystemClock{}); !turns.free.TryAcquire(want) || turns.free.TryAcquire(1) {
+		if turns := NewProcessTurnLimiter(ttl.SystemClock{}); !turns.free.TryAcquire(want) || turns.free.TryAcquire(1) {
 			t.Errorf("GOMAXPROCS %d: not %d turns", most, want)
 		}
 	}

@@ -5,7 +5,7 @@
 //	encode.go   an entry -> bytes, with secrets masked; decode.go: bytes -> an entry
 //	mask.go     which headers and parameters contain secrets; mask_body.go: which parts of bodies
 //	log.go      the ring of encoded entries, with concurrent writers and readers
-//	fold.go     groups the attempts of one operation (a request and its retries)
+//	attempts.go groups the attempts of one operation (a request and its retries)
 //	reader.go   reads entries in order, with their groups
 //	filter.go   selects the entries that a reader returns
 //

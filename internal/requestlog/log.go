@@ -252,7 +252,7 @@ func (l *Log) Details(id uint64) *LoggedEntry {
 		return nil
 	}
 	found.Attempt, found.First = 1, id
-	r := &Reader{log: l, filter: Filter{Explorer: true}, folder: newFolder()}
+	r := &Reader{log: l, filter: Filter{Explorer: true}, attempts: newAttemptGrouper()}
 	list, _ := r.take(id)
 	for _, one := range list {
 		if one.ID == id {

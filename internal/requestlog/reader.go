@@ -8,18 +8,18 @@ import (
 
 // Reader reads the entries of a log in order. It is not safe for concurrent use.
 type Reader struct {
-	log    *Log
-	filter Filter
-	after  uint64
-	folder *attemptGrouper
-	lost   bool // the initial position was not the number of an entry of this log
+	log      *Log
+	filter   Filter
+	after    uint64
+	attempts *attemptGrouper
+	lost     bool // the initial position was not the number of an entry of this log
 }
 
 // Read returns a reader of the entries after a number. With 0 it reads all entries in the log. It also
 // examines earlier entries, because they may contain first attempts of operations. A number that the log has
 // not assigned yet is from before a restart; the reader then begins at 0.
 func (l *Log) Read(after uint64, f Filter) *Reader {
-	r := &Reader{log: l, filter: f, folder: newFolder()}
+	r := &Reader{log: l, filter: f, attempts: newAttemptGrouper()}
 	switch {
 	case after > l.last.Load(): // a position from before a restart
 		r.lost = true
@@ -51,13 +51,13 @@ func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 			return
 		}
 		record := e.decode()
-		one := decodedEntry{record: record, key: r.folder.key(record), matches: r.filter.matches(record)}
+		one := decodedEntry{record: record, key: r.attempts.key(record), matches: r.filter.matches(record)}
 		record.RequestBody, record.ResponseBody, record.Request, record.Response = nil, nil, nil, nil
 		all = append(all, one)
 	})
 	slices.SortFunc(all, func(a, b decodedEntry) int { return cmp.Compare(a.record.ID, b.record.ID) })
 	for _, one := range all {
-		r.folder.add(one.record, one.key)
+		r.attempts.add(one.record, one.key)
 		if one.matches {
 			list = append(list, one.record)
 		}
@@ -70,7 +70,7 @@ func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 // from these before.
 type decodedEntry struct {
 	record  *LoggedEntry
-	key     uint64 // the result of folder.key
+	key     uint64 // the result of attemptGrouper.key
 	matches bool
 }
 

@@ -305,9 +305,9 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// TestFoldingIsBounded checks that an attemptGrouper remembers at most maxOpen failed requests.
-func TestFoldingIsBounded(t *testing.T) {
-	f := newFolder()
+// TestAttemptGrouperIsBounded checks that an attemptGrouper remembers at most maxOpen failed requests.
+func TestAttemptGrouperIsBounded(t *testing.T) {
+	f := newAttemptGrouper()
 	for i := range 3 * maxOpen {
 		r := &LoggedEntry{Entry: *entry(i % 10)}
 		r.Status, r.Item, r.URI = 429, fmt.Sprint(i), fmt.Sprint(i)

@@ -66,7 +66,7 @@ func dial(t *testing.T, handler http.HandlerFunc, change ...func(*rntbd.Options)
 	l := &testConn{t: t, ended: make(chan error, 1)}
 	o := rntbd.Options{Handler: served(handler), Life: t.Context(), MaxBody: 1 << 20, Most: 8,
 		Agent: "mayfly", Version: "1.2", Logger: slog.New(slog.NewTextHandler(&l.log, nil)),
-		Turns: priority.NewTurns(ttl.SystemClock{})}
+		Turns: priority.NewProcessTurnLimiter(ttl.SystemClock{})}
 	for _, f := range change {
 		f(&o)
 	}

@@ -26,8 +26,8 @@ type CountingLock struct {
 	taken   bool // an operation is being counted
 }
 
-// NewCountedTurn returns a CountingLock that no operation has taken.
-func NewCountedTurn() *CountingLock {
+// NewCountingLock returns a CountingLock that no operation has taken.
+func NewCountingLock() *CountingLock {
 	u := &CountingLock{}
 	u.changed = sync.NewCond(&u.mu)
 	return u

@@ -49,8 +49,8 @@ type RecordingProxy struct {
 	held   chan struct{} // closed when rollbacks may continue; nil: they are not held
 }
 
-// NewWire starts a proxy in front of the server at an address of the form host:port.
-func NewWire(server string) (*RecordingProxy, error) {
+// NewRecordingProxy starts a proxy in front of the server at an address of the form host:port.
+func NewRecordingProxy(server string) (*RecordingProxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func TestContinuousBackupContradiction(t *testing.T) {
 		"a.yaml": "continuousBackup: true",
 		"b.yaml": "continuousBackup: false",
 	}, ".", "")
-	if err == nil || err.Error() != "b.yaml:1:19: another file has it the other way: a.yaml:1:19" {
+	if err == nil || err.Error() != "b.yaml:1:19: another file has the opposite value: a.yaml:1:19" {
 		t.Error(err)
 	}
 	if _, err := OpenFiles(map[string]string{"a.yaml": "continuousBackup: soon"}, ".", ""); err == nil {

@@ -51,7 +51,7 @@ func (r *reader) container(d *desiredDatabase, dir string, in *Container) (c *de
 		settings: in.Settings,
 		seen:     map[string]tree.FilePosition{}}
 	if in.Ranges < 0 {
-		return nil, in.Self.Member("ranges").Place.Fail("a number of partition ranges is above 0")
+		return nil, in.Self.Member("ranges").Place.Fail("the number of partition key ranges must be positive")
 	}
 	if err = in.Settings.takeQueries(); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r *reader) again(d *desiredDatabase, c *desiredContainer) error {
 	}
 	c.seen = first.seen
 	if !c.spec.PartitionKey.Equal(&first.spec.PartitionKey) {
-		return c.place.Fail("the container is there already, with another partition key: %s", first.place)
+		return c.place.Fail("the container is already defined with another partition key: %s", first.place)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (c *desiredContainer) add(place tree.FilePosition, text, body []byte, o sto
 	}
 	key := string(c.spec.PartitionKey.Extract(body).AppendOrdered(nil)) + "\x00" + id
 	if first, there := c.seen[key]; there {
-		return place.Fail("the document '%s' is there a second time: %s", id, first)
+		return place.Fail("the document '%s' is defined a second time: %s", id, first)
 	}
 	c.seen[key] = place
 	d := desiredDocument{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true},

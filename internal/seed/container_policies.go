@@ -3,7 +3,7 @@ package seed
 // ContainerPolicies holds the members of a container's definition other than its id and its partition key.
 // The store parses them itself; these structs describe which members are possible.
 type ContainerPolicies struct {
-	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: none."`
+	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: on, but no default; absent: TTL is off."`
 	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
 	UniqueKeys       *UniqueKeyPolicy     `json:"uniqueKeyPolicy,omitempty"`
 	Computed         []ComputedProperty   `json:"computedProperties,omitempty"`
@@ -38,7 +38,7 @@ type PropertyPath struct {
 // IndexedPath is a path such as /name/? or /address/*.
 type IndexedPath struct {
 	PropertyPath
-	Indexes []AnyValue `json:"indexes,omitempty" description:"Of old; it means nothing."`
+	Indexes []AnyValue `json:"indexes,omitempty" description:"Index kinds of older SDKs; ignored."`
 }
 
 // CompositePath is a path of a composite index.
@@ -86,7 +86,7 @@ type UniqueKey struct {
 // ComputedProperty is a property that is visible to queries but not stored in documents.
 type ComputedProperty struct {
 	Name  string `json:"name" required:"true"`
-	Query string `json:"query" required:"true" description:"SELECT VALUE LOWER(c.name) FROM c"`
+	Query string `json:"query" required:"true" description:"Such as SELECT VALUE LOWER(c.name) FROM c."`
 }
 
 // VectorPolicy lists the vectors in documents.
@@ -116,12 +116,12 @@ type FullTextPath struct {
 
 // ChangeFeedPolicy enables the change feed with all versions and deletes.
 type ChangeFeedPolicy struct {
-	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes."`
+	Retention int64 `json:"retentionDuration,omitempty" description:"Minutes that all versions are kept."`
 }
 
 // PreviousImagePolicy says for which changes the change feed of all versions contains the previous version.
 type PreviousImagePolicy struct {
-	Mode     *int64                 `json:"mode,omitempty" minimum:"0" maximum:"3" description:"Of old."`
+	Mode     *int64                 `json:"mode,omitempty" minimum:"0" maximum:"3" description:"Older form of supportedFeatures.allVersionsAndDeletes.mode."`
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
@@ -137,8 +137,8 @@ type PreviousImageFeatures struct {
 // PreviousImageFeature says for which changes (replaces, deletes) one feature of Cosmos DB gets the previous
 // version of a document.
 type PreviousImageFeature struct {
-	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"1: replaces, 2: deletes."`
-	Paths []string `json:"includedPaths,omitempty" description:"Kept for clients."`
+	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"0: none; 1: replaces; 2: deletes; 3: both."`
+	Paths []string `json:"includedPaths,omitempty" description:"Stored for clients; has no effect."`
 }
 
 // ConflictResolution is stored and returned to clients, but has no effect.

@@ -78,7 +78,7 @@ func (d *desiredDatabase) user(in *User) (u desiredUser, err error) {
 	for i := range in.Permissions {
 		p := &in.Permissions[i]
 		if (p.Container == "") == (p.Resource == "") {
-			return u, p.Self.Place.Fail("a permission is for a 'container', or for a 'resource'")
+			return u, p.Self.Place.Fail("a permission must have either a 'container' or a 'resource'")
 		}
 		to := p.Resource
 		if to == "" {
@@ -152,7 +152,7 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []desiredResource, e
 	for _, s := range list {
 		name := words(s.kind) + " '" + s.id + "'"
 		if seen[name] {
-			return nil, s.place.Fail("the %s is there a second time", name)
+			return nil, s.place.Fail("the %s is defined a second time", name)
 		}
 		seen[name] = true
 	}
@@ -163,13 +163,13 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []desiredResource, e
 func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
 	more map[string]any) (desiredResource, error) {
 	if (text == "") == (file == "") {
-		return desiredResource{}, self.Place.Fail("the %s '%s' has a 'body', or the 'file' that it lies in",
+		return desiredResource{}, self.Place.Fail("the %s '%s' must have either a 'body' or a 'file'",
 			words(kind), id)
 	}
 	if file != "" {
 		name := path.Join(dir, file)
 		if !fs.ValidPath(name) {
-			return desiredResource{}, self.Place.Fail("the file '%s' lies outside of the seed", file)
+			return desiredResource{}, self.Place.Fail("the file '%s' is outside of the seed", file)
 		}
 		data, err := r.definition(name)
 		if err != nil {

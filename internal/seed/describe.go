@@ -103,11 +103,11 @@ func (d *describer) file(path string, content map[string]any) error {
 // such as snapshots.
 func (d *describer) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
-		d.left("the clock, which can be moved and shows %[1]s (`mayfly clock --set %[1]s` moves another one there)",
+		d.left("the virtual clock, which is at %[1]s (set another one with `mayfly clock --set %[1]s`)",
 			d.db.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	}
 	if d.db.ReaperPaused() {
-		d.left("that purges are paused")
+		d.left("the pause of all reapers")
 	}
 	list, err := d.db.Snapshots(ctx)
 	for _, s := range list {
@@ -125,7 +125,7 @@ func (d *describer) database(in *store.Database, folder string) error {
 		content["throughput"] = form(t)
 	}
 	if _, own := in.Clock(); own {
-		d.left("the clock of the database '%s', which shows %s", in.ID(),
+		d.left("the clock of the database '%s', which is at %s", in.ID(),
 			in.Now().UTC().Format("2006-01-02T15:04:05Z"))
 	}
 	where := " of the database '" + in.ID() + "'"

@@ -93,7 +93,8 @@ func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string
 		}
 	}
 	if len(rules) == 0 {
-		d.left("that the subscription '%s' has no rule: in the seed it has one that takes nothing", path)
+		d.left("the absence of rules in the subscription '%s': in the seed it has a rule that matches no "+
+			"message", path)
 	}
 	if len(list) == 0 {
 		list = append(list, map[string]any{"name": queue.DefaultRule, "kind": "none"})
@@ -109,7 +110,7 @@ func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok boo
 		for _, p := range list {
 			value, can := parameter(p.Value)
 			if !can {
-				d.left("the rule '%s' of '%s': the type of '%s' is none of JSON", r.Name, path, p.Name)
+				d.left("the rule '%s' of '%s': JSON does not have the type of '%s'", r.Name, path, p.Name)
 				ok = false
 			}
 			values[p.Name] = value

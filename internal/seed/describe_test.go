@@ -81,7 +81,8 @@ func TestDescription(t *testing.T) {
 		if err != nil || r != (ApplyReport{}) {
 			t.Errorf("%s: where it comes from: %+v %v", name, r, err)
 		}
-		if left := strings.Join(want.Left, "\n"); left != "" && !strings.HasPrefix(left, "the clock, which") {
+		if left := strings.Join(want.Left, "\n"); left != "" && !strings.HasPrefix(left,
+			"the virtual clock, which") {
 			t.Errorf("%s: left: %s", name, left)
 		}
 	}
@@ -149,10 +150,11 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	}
 	all := w.describe()
 	left := strings.Join(all.Left, "\n")
-	for _, part := range []string{"the clock, which can be moved", "the clock of the database 'shop'",
+	for _, part := range []string{"the virtual clock, which is at", "the clock of the database 'shop'",
 		"the snapshot 'kept'", "the permission 'item' of the user 'bob'",
 		"'mine' of the stored procedure 'more' of the container 'shop/carts'",
-		"the rule 'typed' of 'news/Subscriptions/everything'", "'news/Subscriptions/nothing' has no rule"} {
+		"the rule 'typed' of 'news/Subscriptions/everything'",
+		"the absence of rules in the subscription 'news/Subscriptions/nothing'"} {
 		if !strings.Contains(left, part) {
 			t.Errorf("%s is not told: %s", part, left)
 		}
@@ -166,7 +168,8 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 // clients have created things that a seed cannot express, or if databases and containers have names of
 // seed files.
 func TestDescriptionIsNoDifference(t *testing.T) {
-	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, partitionKey: /pk},
+	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, ` +
+		`partitionKey: /pk},
 {id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
 queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	w := newTestServer(t)
@@ -242,16 +245,17 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	w.must(text(t, before))
 	mark := w.marks()
 	for _, c := range []struct{ old, new, want string }{
-		{"throughput: 400", "throughput: 500", "1:34: the database 'db' is there with another throughput"},
+		{"throughput: 400", "throughput: 500", "1:34: the database 'db' exists with a different throughput"},
 		{"throughput: 500", "throughput: {maxThroughput: 1000}",
-			"3:88: the container 'db/c' is there with another throughput"},
-		{"defaultTtl: 60", "defaultTtl: 61", "3:3: the container 'db/c' is there with another defaultTtl"},
+			"3:88: the container 'db/c' exists with a different throughput"},
+		{"defaultTtl: 60", "defaultTtl: 61", "3:3: the container 'db/c' exists with a different defaultTtl"},
 		{"ttlCeiling: true", "ttlCeiling: false",
-			"3:56: the container 'db/c' is there with other settings: ttlCeiling"},
+			"3:56: the container 'db/c' exists with different settings: ttlCeiling"},
 		{"function ()", "function f()",
-			"4:23: the stored procedure 's' of 'db/c' is there with another body"},
-		{"Mode: All", "Mode: Read", "2:3: the permission 'p' of 'db/u' is there with another permissionMode"},
-		{"Count: 3", "Count: 4", "5:11: 'q' is there with another MaxDeliveryCount"},
+			"4:23: the stored procedure 's' of 'db/c' exists with a different body"},
+		{"Mode: All", "Mode: Read",
+			"2:3: the permission 'p' of 'db/u' exists with a different permissionMode"},
+		{"Count: 3", "Count: 4", "5:11: 'q' exists with a different MaxDeliveryCount"},
 		{"a = 1", "a = 2", "6:54: the rule 'r' of 't/Subscriptions/s' is there another way"},
 		{"{name: r,", "{name: r2,", "6:54: 't/Subscriptions/s' has no rule 'r2' there"},
 	} {

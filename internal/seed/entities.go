@@ -117,7 +117,8 @@ func ruleOf(v *tree.Value) (*tree.Value, error) {
 		case "kind":
 			kind, known := map[string]string{"all": "True", "none": "False"}[m.Value.Text]
 			if !known {
-				return nil, m.Value.Place.Fail("the kind of a rule is all or none, not %s", m.Value.Display())
+				return nil, m.Value.Place.Fail("the kind of a rule must be all or none, not %s",
+					m.Value.Display())
 			}
 			kinds = append(kinds, kind)
 		case "correlation":
@@ -131,11 +132,11 @@ func ruleOf(v *tree.Value) (*tree.Value, error) {
 	}
 	for parameters, of := range map[string]string{"parameters": "sql", "actionParameters": "action"} {
 		if given := v.Member(parameters); given != nil && v.Member(of) == nil {
-			return nil, given.Place.Fail("'%s' goes with '%s'", parameters, of)
+			return nil, given.Place.Fail("'%s' requires '%s'", parameters, of)
 		}
 	}
 	if len(kinds) != 1 {
-		return nil, v.Place.Fail("a rule has 'sql', or 'correlation', or a 'kind'")
+		return nil, v.Place.Fail("a rule must have exactly one of 'sql', 'correlation' and 'kind'")
 	}
 	properties.set("FilterType", &tree.Value{Kind: tree.String, Text: kinds[0], Place: v.Place}, v.Place)
 	out.set("Properties", properties.Value, v.Place)

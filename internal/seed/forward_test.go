@@ -12,7 +12,8 @@ import (
 // server's virtual clock moves to that time, unless it is decades ahead. Otherwise the seed is refused and
 // the clock stays.
 func TestForward(t *testing.T) {
-	const seed = `databases: [{id: d, containers: [{id: c, partitionKey: /id, documents: [{id: a, _ts: %d}]}]}]`
+	const seed = `databases: [{id: d, containers: [{id: c, partitionKey: /id, documents: [{id: a, _ts: ` +
+		`%d}]}]}]`
 	for _, c := range []struct {
 		ts      int64
 		forward bool

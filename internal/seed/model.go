@@ -13,40 +13,42 @@ type SeedFile struct {
 	Queues    []Queue     `json:"queues,omitempty"`
 	Topics    []Topic     `json:"topics,omitempty"`
 	// ContinuousBackup sets whether the account has continuous backup, until the server is restarted.
-	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"All versions for 7 days."`
+	ContinuousBackup *bool `json:"continuousBackup,omitempty" description:"New containers keep all versions of documents for 7 days."`
 	// UserConfig is the content of a Config.json of the Service Bus emulator. A file with it must have no
 	// other members.
-	UserConfig AnyValue `json:"UserConfig,omitempty" description:"As in a Config.json of the emulator."`
-	Schema     string   `json:"$schema,omitempty" description:"For editors."`
+	UserConfig AnyValue `json:"UserConfig,omitempty" description:"Config.json of the Service Bus emulator."`
+	Schema     string   `json:"$schema,omitempty" description:"URL or path of the schema, for editors."`
 }
 
 // Database is a database. If its file is db.yaml in a folder, the id is the name of the folder.
 type Database struct {
 	Self       *tree.Value `json:"-" tree:"self"`
-	ID         string      `json:"id,omitempty" description:"In a folder: that of the folder."`
+	ID         string      `json:"id,omitempty" description:"Default: the name of the folder."`
 	Throughput Throughput  `json:"throughput,omitempty" description:"RU/s that its containers share."`
 	Containers []Container `json:"containers,omitempty"`
 	Users      []User      `json:"users,omitempty"`
 	// Keys are keys for Cosmos DB's client-side encryption. Containers with a client encryption policy need
 	// them.
 	Keys   []EncryptionKey `json:"clientEncryptionKeys,omitempty"`
-	Schema string          `json:"$schema,omitempty" description:"For editors."`
+	Schema string          `json:"$schema,omitempty" description:"URL or path of the schema, for editors."`
 }
 
 // Container is a container: Cosmos DB's definition with members that Mayfly adds.
 type Container struct {
 	Self         *tree.Value  `json:"-" tree:"self"`
-	ID           string       `json:"id,omitempty" description:"In a folder: that of the folder."`
+	ID           string       `json:"id,omitempty" description:"Default: the name of the folder."`
 	PartitionKey PartitionKey `json:"partitionKey" required:"true"`
 	ContainerPolicies
-	Throughput Throughput `json:"throughput,omitempty" description:"RU/s."`
-	Ranges     int        `json:"ranges,omitempty" minimum:"1" description:"Partition ranges of a new one."`
-	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own."`
+	Throughput Throughput `json:"throughput,omitempty" description:"Provisioned RU/s."`
+
+	Ranges int `json:"ranges,omitempty" minimum:"1" description:"Number of partition key ranges at creation."`
+
+	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own settings."`
 	Procedures []Script   `json:"storedProcedures,omitempty"`
 	Triggers   []Trigger  `json:"triggers,omitempty"`
 	Functions  []Script   `json:"userDefinedFunctions,omitempty"`
-	Documents  []AnyValue `json:"documents,omitempty" description:"With an age: _mayfly: {age: 29d}."`
-	Schema     string     `json:"$schema,omitempty" description:"For editors."`
+	Documents  []AnyValue `json:"documents,omitempty" description:"Documents to create. A member _mayfly: {age: 29d} sets the age."`
+	Schema     string     `json:"$schema,omitempty" description:"URL or path of the schema, for editors."`
 }
 
 // own reports whether a member of a container is one that Mayfly adds to Cosmos DB's definition.
@@ -64,11 +66,13 @@ type Settings struct {
 	Self             *tree.Value           `json:"-" tree:"self"`
 	OnExpire         *store.OnExpire       `json:"onExpire,omitempty"`
 	TTLCeiling       bool                  `json:"ttlCeiling,omitempty"`
-	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle,omitempty" description:"Seconds."`
+	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle,omitempty" description:"Seconds of disuse until deletion; 0: never."`
 	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents,omitempty"`
 	Reaper           *store.ReaperSettings `json:"reaper,omitempty"`
-	ChangesTo        string                `json:"changesTo,omitempty" description:"A queue or a topic."`
-	Queries          []SavedQuery          `json:"queries,omitempty" description:"Saved ones, for people."`
+
+	ChangesTo string `json:"changesTo,omitempty" description:"Path of a queue or topic for the change feed."`
+
+	Queries []SavedQuery `json:"queries,omitempty" description:"Saved queries."`
 
 	saved []definition.SavedQuery // Queries as values of package store
 }
@@ -77,8 +81,8 @@ type Settings struct {
 type Script struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	ID   string      `json:"id" required:"true"`
-	Body string      `json:"body,omitempty" description:"JavaScript."`
-	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
+	Body string      `json:"body,omitempty" description:"JavaScript source of the function."`
+	File string      `json:"file,omitempty" description:"File with the body, relative to this file."`
 }
 
 // Trigger is a trigger of a container, as a seed file defines it.
@@ -87,8 +91,8 @@ type Trigger struct {
 	ID   string      `json:"id" required:"true"`
 	Type string      `json:"triggerType" required:"true" enum:"Pre,Post"`
 	On   string      `json:"triggerOperation" required:"true" enum:"All,Create,Replace,Upsert,Update,Delete"`
-	Body string      `json:"body,omitempty" description:"JavaScript."`
-	File string      `json:"file,omitempty" description:"Instead of a body; beside this file."`
+	Body string      `json:"body,omitempty" description:"JavaScript source of the function."`
+	File string      `json:"file,omitempty" description:"File with the body, relative to this file."`
 }
 
 // EncryptionKey is a key for client-side encryption. It is wrapped, that is encrypted, by a key of the
@@ -97,8 +101,10 @@ type EncryptionKey struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	ID        string      `json:"id" required:"true"`
 	Algorithm string      `json:"encryptionAlgorithm" required:"true"`
-	Wrapped   string      `json:"wrappedDataEncryptionKey" required:"true" description:"In base64."`
-	Metadata  AnyValue    `json:"keyWrapMetadata" required:"true"`
+
+	Wrapped string `json:"wrappedDataEncryptionKey" required:"true" description:"Encrypted key in base64."`
+
+	Metadata AnyValue `json:"keyWrapMetadata" required:"true"`
 }
 
 // User is a user with its permissions, as a seed file defines it.
@@ -113,8 +119,8 @@ type Permission struct {
 	Self      *tree.Value `json:"-" tree:"self"`
 	ID        string      `json:"id" required:"true"`
 	Mode      string      `json:"permissionMode" required:"true" enum:"Read,All"`
-	Container string      `json:"container,omitempty" description:"An id of the same database."`
-	Resource  string      `json:"resource,omitempty" description:"Instead: dbs/shop/colls/carts/docs/1."`
+	Container string      `json:"container,omitempty" description:"Id of a container of the same database."`
+	Resource  string      `json:"resource,omitempty" description:"Instead of 'container': a path such as dbs/shop/colls/carts/docs/1."`
 	Partition []AnyValue  `json:"resourcePartitionKey,omitempty"`
 }
 
@@ -140,7 +146,7 @@ type Topic struct {
 type Subscription struct {
 	Self  *tree.Value `json:"-" tree:"self"`
 	Name  string      `json:"name" required:"true"`
-	Rules []Rule      `json:"rules,omitempty" description:"None: all messages come in."`
+	Rules []Rule      `json:"rules,omitempty" description:"Default: a rule that selects all messages."`
 	ReceiverSettings
 	DeadLetterOnFilterErrors bool `json:"deadLetteringOnFilterEvaluationExceptions,omitempty"`
 	CommonEntitySettings
@@ -167,7 +173,7 @@ type SenderSettings struct {
 	SupportOrdering            bool          `json:"supportOrdering,omitempty"`
 	AnonymousAccessible        bool          `json:"isAnonymousAccessible,omitempty"`
 	// AuthorizationRules is XML in the form in which clients send it. Mayfly stores it and checks nothing.
-	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML, as a client wrote it."`
+	AuthorizationRules string `json:"authorizationRules,omitempty" description:"XML as clients send it; stored, but not checked."`
 	CommonEntitySettings
 }
 
@@ -183,14 +189,18 @@ type CommonEntitySettings struct {
 // Rule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all messages or
 // none) and may have an action.
 type Rule struct {
-	Self        *tree.Value        `json:"-" tree:"self"`
-	Name        string             `json:"name" required:"true"`
-	SQL         *string            `json:"sql,omitempty" description:"A filter: region = 'eu'."`
-	Parameters  AnyValue           `json:"parameters,omitempty" description:"{region: eu} for @region."`
-	Correlation *CorrelationFilter `json:"correlation,omitempty" description:"Instead of sql."`
-	Kind        string             `json:"kind,omitempty" enum:"all,none" description:"Instead of both."`
-	Action      *string            `json:"action,omitempty" description:"SET x = 1"`
-	OfAction    AnyValue           `json:"actionParameters,omitempty"`
+	Self *tree.Value `json:"-" tree:"self"`
+	Name string      `json:"name" required:"true"`
+	SQL  *string     `json:"sql,omitempty" description:"SQL filter, such as region = 'eu'."`
+
+	Parameters AnyValue `json:"parameters,omitempty" description:"Such as {region: eu} for @region."`
+
+	Correlation *CorrelationFilter `json:"correlation,omitempty" description:"Used instead of 'sql'."`
+
+	Kind string `json:"kind,omitempty" enum:"all,none" description:"Filter for all messages, or for none."`
+
+	Action   *string  `json:"action,omitempty" description:"Such as SET x = 1."`
+	OfAction AnyValue `json:"actionParameters,omitempty"`
 }
 
 // CorrelationFilter is a filter that compares properties of a message for equality.
@@ -203,5 +213,5 @@ type CorrelationFilter struct {
 	ReplyToSessionID string   `json:"replyToSessionId,omitempty"`
 	SessionID        string   `json:"sessionId,omitempty"`
 	To               string   `json:"to,omitempty"`
-	Properties       AnyValue `json:"properties,omitempty" description:"The application's own."`
+	Properties       AnyValue `json:"properties,omitempty" description:"Application properties."`
 }

@@ -36,7 +36,7 @@ type ApplyTarget struct {
 const undoSnapshot = "before-seed"
 
 // ErrNoQueues means that a seed has queues or topics, but its target does not support them.
-var ErrNoQueues = errors.New("the seed has queues or topics, which are not asked for here")
+var ErrNoQueues = errors.New("the seed has queues or topics, but queues are not enabled here")
 
 // ApplyReport counts what a seed has changed.
 type ApplyReport struct {
@@ -152,7 +152,7 @@ func (p *seedApplier) checkWebhooks(ctx context.Context, s *Settings) error {
 func (c *desiredContainer) merged(there *store.Container) (definition.ContainerSpec, error) {
 	old := there.Info().Spec
 	if !old.PartitionKey.Equal(&c.spec.PartitionKey) {
-		return old, c.place.Fail("the container is there already, with another partition key")
+		return old, c.place.Fail("the container exists with another partition key")
 	}
 	merge := func(given *tree.Value) (definition.ContainerSpec, error) {
 		members := map[string]json.RawMessage{}
@@ -246,7 +246,7 @@ func (p *seedApplier) forward(ctx context.Context, s *Seed) error {
 	if ahead := newest.Sub(p.DB.Now()); ahead <= 0 || ahead > maxForward {
 		return nil
 	}
-	p.Log.Info("the clock goes to the newest document of the seed", "time", newest.UTC())
+	p.Log.Info("the clock is set to the time of the newest document of the seed", "time", newest.UTC())
 	_, err := p.DB.SetClock(ctx, store.ClockChange{Set: &newest})
 	return err
 }
@@ -290,11 +290,11 @@ func (p *seedApplier) throughput(ctx context.Context, t *Throughput, rid, of str
 		if o.ResourceRID != rid {
 			continue
 		}
-		if t.same(o.Throughput) || !p.change(t.place, "%s is there with another throughput", of) {
+		if t.same(o.Throughput) || !p.change(t.place, "%s exists with a different throughput", of) {
 			return nil
 		}
 		_, err := p.DB.ReplaceOffer(ctx, o.ID, t.Throughput, true, store.WriteOptions{})
 		return t.place.Wrap("", err)
 	}
-	return t.place.Fail("what is there has no throughput of its own, and cannot be given one")
+	return t.place.Fail("the existing resource has no throughput of its own, and cannot be given one")
 }

@@ -50,7 +50,7 @@ func (p *seedApplier) changeContainer(ctx context.Context, c *desiredContainer, 
 		return there, err
 	}
 	before, after := there.Info().Spec.AppendJSON(nil), next.AppendJSON(nil)
-	if bytes.Equal(before, after) || !p.change(c.place, "the container '%s/%s' is there with another %s",
+	if bytes.Equal(before, after) || !p.change(c.place, "the container '%s/%s' exists with a different %s",
 		in.ID(), c.spec.ID, differingMembers(before, after)) {
 		return there, nil
 	}
@@ -90,7 +90,7 @@ func (p *seedApplier) settings(ctx context.Context, d *desiredDatabase, in *stor
 		before, err1 := json.Marshal(have)
 		after, err2 := json.Marshal(want)
 		if err1 == nil && err2 == nil && bytes.Equal(before, after) ||
-			!p.change(c.settings.Self.Place, "%s is there with other settings: %s", c.label(d),
+			!p.change(c.settings.Self.Place, "%s exists with different settings: %s", c.label(d),
 				differingMembers(before, after)) {
 			continue
 		}
@@ -193,7 +193,7 @@ func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desir
 	case err == nil:
 		have, want := p.described(there.Body, r.kind), p.described(r.body, r.kind)
 		if !jsondoc.Equal(jsondoc.Of(have), jsondoc.Of(want)) &&
-			p.change(r.place, "the %s '%s' of '%s' is there with another %s", words(r.kind), r.id, of,
+			p.change(r.place, "the %s '%s' of '%s' exists with a different %s", words(r.kind), r.id, of,
 				differingMembers(have, want)) {
 			_, err = in.Replace(ctx, r.id, r.body, store.WriteOptions{})
 		}
@@ -205,7 +205,8 @@ func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desir
 // not support, and with names instead of resource ids in links.
 func (p *seedApplier) described(body []byte, kind store.ResourceKind) []byte {
 	has, _ := membersOf(body, kind)
-	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission && link.Kind() == jsondoc.String {
+	if link := jsondoc.Of(body).Member("resource"); kind == store.KindPermission &&
+		link.Kind() == jsondoc.String {
 		has["resource"], _ = namedLink(p.DB, link.Str())
 	}
 	text, err := json.Marshal(has)

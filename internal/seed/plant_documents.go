@@ -70,14 +70,15 @@ func (p *seedApplier) handleConflict(ctx context.Context, c *desiredContainer, i
 	d *desiredDocument,
 	conflict error) error {
 	body := d.operation.Body
-	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), jsondoc.Of(body).Member("id").Str(), store.ReadOptions{})
+	_, _, err := in.Read(ctx, in.PartitionKeyOf(body), jsondoc.Of(body).Member("id").Str(),
+		store.ReadOptions{})
 	switch {
 	case fault.ErrorCode(err) != fault.CodeNotFound:
 		return d.place.Wrap("", err)
 	case p.made[c]:
-		return d.place.Wrap("another document has its unique key", conflict)
+		return d.place.Wrap("another document has the same unique key", conflict)
 	}
-	p.Log.Warn("a document of the seed is not made: another one has its unique key", "place",
+	p.Log.Warn("a document of the seed was not created: another document has the same unique key", "place",
 		d.place.String())
 	return nil
 }

@@ -18,7 +18,7 @@ type SavedQuery struct {
 
 // QueryParameter is a parameter of a saved query.
 type QueryParameter struct {
-	Name  string   `json:"name" required:"true" description:"With its @."`
+	Name  string   `json:"name" required:"true" description:"Name of the parameter, beginning with @."`
 	Value AnyValue `json:"value,omitempty"`
 }
 
@@ -29,7 +29,7 @@ func (s *Settings) takeQueries() error {
 	}
 	for _, q := range s.Queries {
 		if slices.ContainsFunc(s.saved, func(o definition.SavedQuery) bool { return o.Name == q.Name }) {
-			return q.Self.Place.Fail("the query '%s' is there twice", q.Name)
+			return q.Self.Place.Fail("the query '%s' is defined a second time", q.Name)
 		}
 		one := definition.ContainerSettings{Queries: []definition.SavedQuery{q.value()}}
 		if err := one.ValidateQueries(); err != nil {

@@ -46,7 +46,7 @@ func TestSavedQueriesStay(t *testing.T) {
 // position in the file.
 func TestSavedQueriesWrong(t *testing.T) {
 	for queries, want := range map[string]string{
-		"{name: a, query: x}, {name: a, query: y}": "the query 'a' is there twice",
+		"{name: a, query: x}, {name: a, query: y}": "the query 'a' is defined a second time",
 		"{name: a}":              "'query' is missing",
 		"{name: ' a', query: x}": "no blank at its ends",
 		"{name: a, query: ''}":   "has no text",

@@ -164,7 +164,7 @@ func (r *reader) folder(dir string) error {
 		return err
 	}
 	if slices.Contains(files, UnfinishedMarker) {
-		return r.fail(path.Join(dir, UnfinishedMarker), "this is an export that has not come to its end")
+		return r.fail(path.Join(dir, UnfinishedMarker), "this export was not completed")
 	}
 	for _, name := range files {
 		if !isValue(name) {
@@ -180,7 +180,7 @@ func (r *reader) folder(dir string) error {
 		}
 	}
 	if len(r.seed.databases) == 0 && !slices.ContainsFunc(files, isValue) {
-		return r.fail(dir, "there is no seed here: neither a .yaml or .json, nor a database's folder")
+		return r.fail(dir, "there is no seed here: no .yaml or .json file, and no folder of a database")
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (r *reader) backup(f *SeedFile) error {
 	}
 	said := &backupSetting{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
 	if was := r.seed.backup; was != nil && was.on != said.on {
-		return said.place.Fail("another file has it the other way: %s", was.place)
+		return said.place.Fail("another file has the opposite value: %s", was.place)
 	}
 	r.seed.backup = said
 	return nil
@@ -274,7 +274,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 	switch {
 	case at >= 0:
 		return r.fail(path.Join(dir, files[at]),
-			"a database's folder has a db.yaml and a folder for each container, not this")
+			"the folder of a database must contain only db.yaml and a folder for each container")
 	case definition == "" && len(containers) == 0:
 		return nil
 	}
@@ -301,7 +301,7 @@ func (r *reader) isContainer(dir string) (bool, error) {
 		return definition != "", err
 	}
 	if slices.ContainsFunc(files, func(f string) bool { return isValue(f) || isLines(f) }) {
-		return false, r.fail(dir, "there is no container.yaml here, which says at least the partitionKey")
+		return false, r.fail(dir, "there is no container.yaml here; it must define at least the partitionKey")
 	}
 	return false, nil
 }

@@ -19,7 +19,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 	have, err := os.ReadFile("schema.json")
 	if err != nil || !bytes.Equal(have, want) {
-		t.Errorf("go run ./cmd/mayfly seed schema > seed/schema.json (%v)", err)
+		t.Errorf("go run ./cmd/mayfly seed schema > internal/seed/schema.json (%v)", err)
 	}
 }
 

@@ -355,7 +355,7 @@ func TestFolders(t *testing.T) {
 		"too many": {fstest.MapFS{"db/c/container.yml": container, "db/c/container.json": value},
 			"db/c/container.yml: there is a container.json, too"},
 		"stray": {fstest.MapFS{"db/c/container.yml": container, "db/a.json": value},
-			"db/a.json: a database's folder has"},
+			"db/a.json: the folder of a database must contain only"},
 	} {
 		s, err := OpenFS(c.files, ".")
 		if c.want == "" {

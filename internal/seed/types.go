@@ -35,8 +35,8 @@ type Throughput struct {
 // throughputObject is the form of a throughput in a seed that is an object, not a number.
 type throughputObject struct {
 	Most      int    `json:"maxThroughput,omitempty" minimum:"1"`
-	Increment *int   `json:"incrementPercent,omitempty" description:"Kept for clients."`
-	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Instead of both."`
+	Increment *int   `json:"incrementPercent,omitempty" description:"Stored for clients; has no effect."`
+	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Former performance level."`
 }
 
 // DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
@@ -52,7 +52,7 @@ func (t *Throughput) DecodeTree(v *tree.Value) error {
 	if form.Level != "" {
 		level, known := definition.PerformanceLevel(form.Level)
 		if !known {
-			return v.Place.Fail("a level of performance is S1, S2 or S3, not %s", form.Level)
+			return v.Place.Fail("a performance level must be S1, S2 or S3, not %s", form.Level)
 		}
 		t.Throughput = level
 	}

@@ -37,7 +37,7 @@ func (s *Server) Run(ctx context.Context) error {
 	var first error
 	select {
 	case <-ctx.Done():
-		s.o.Logger.Info("stopping: waiting for the requests that are under way")
+		s.o.Logger.Info("stopping: waiting for running requests")
 	case first = <-ended:
 		running--
 	}
@@ -69,7 +69,7 @@ func (s *Server) drain() error {
 		err := s.http.Shutdown(ctx)
 		switch late := errors.Is(err, context.DeadlineExceeded); {
 		case late && s.o.Drain > 0:
-			s.o.Logger.Warn("some requests did not end in time and were broken off")
+			s.o.Logger.Warn("some requests did not end in time and were cancelled")
 		case !late:
 			errs = append(errs, err)
 		}

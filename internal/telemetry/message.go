@@ -14,12 +14,13 @@ import (
 // messageInstruments creates the OpenTelemetry instruments for operations on messages.
 func (t *Telemetry) messageInstruments(m metric.Meter) (err error) {
 	if t.took, err = m.Float64Histogram("mayfly.messaging.operation.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time that operations on messages took, some messages at a time."),
+		metric.WithDescription("Duration of operations on messages; one operation may concern several "+
+			"messages."),
 		seconds); err != nil {
 		return err
 	}
 	t.messages, err = m.Int64Counter("mayfly.messaging.messages", metric.WithUnit("{message}"),
-		metric.WithDescription("Messages that were sent, received or settled."))
+		metric.WithDescription("Number of messages that were sent, received or settled."))
 	return err
 }
 

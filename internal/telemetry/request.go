@@ -22,11 +22,11 @@ var seconds = metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.
 // instruments creates the OpenTelemetry instruments for requests.
 func (t *Telemetry) instruments(m metric.Meter) (err error) {
 	if t.duration, err = m.Float64Histogram("http.server.request.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time that requests of Cosmos DB's protocol took."), seconds); err != nil {
+		metric.WithDescription("Duration of requests in Cosmos DB's protocol."), seconds); err != nil {
 		return err
 	}
 	t.charge, err = m.Float64Counter("mayfly.request.charge", metric.WithUnit("{request_unit}"),
-		metric.WithDescription("Request units that requests have cost."))
+		metric.WithDescription("Request charge of requests, in request units (RU)."))
 	return err
 }
 

@@ -90,7 +90,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		o.TokenTime = defaultTokenTime
 	}
 	if o.Turns == nil {
-		o.Turns = priority.NewTurns(o.Wall)
+		o.Turns = priority.NewProcessTurnLimiter(o.Wall)
 	}
 	c := &conn{o: o, raw: raw, resumes: resumes(raw), since: o.Wall.Now(),
 		sessions: make(map[uint16]*session), peerMax: frame.MinMaxFrameSize, changed: make(chan struct{}),
@@ -110,7 +110,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 		return ignoreClient(err)
 	}
 	log := c.o.Logger.With("container", opened.peer.Container)
-	log.Debug("a connection of AMQP is open", "host", opened.peer.Hostname)
+	log.Debug("an AMQP connection was opened", "host", opened.peer.Hostname)
 	c.nodes = o.Connect(c.life, opened.peer)
 	stop = context.AfterFunc(ctx, func() {
 		c.fail(&frame.Error{Condition: frame.CondForced, Description: "The server stops."})
@@ -121,7 +121,7 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	err = c.read()
 	c.input.Leave()
 	c.leave()
-	log.Debug("a connection of AMQP is closed")
+	log.Debug("an AMQP connection was closed")
 	return err
 }
 
@@ -286,7 +286,7 @@ func (c *conn) failLocked(e *frame.Error) {
 	if c.closing {
 		return
 	}
-	c.o.Logger.Debug("a connection of AMQP is closed by the server", "condition", string(e.Condition),
+	c.o.Logger.Debug("an AMQP connection is closed by the server", "condition", string(e.Condition),
 		"description", e.Description)
 	c.write(0, &frame.Close{Error: e})
 	c.closing = true

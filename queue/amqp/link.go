@@ -165,7 +165,7 @@ func (l *Link) run(fn func()) {
 func (l *Link) guard(fn func()) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			l.s.c.o.Logger.Error("a node of AMQP has a defect", "link", l.name, "cause", cause,
+			l.s.c.o.Logger.Error("an AMQP node panicked", "link", l.name, "cause", cause,
 				"stack", string(debug.Stack()))
 			l.Detach(&frame.Error{Condition: frame.CondInternal, Description: "The server has a defect."})
 		}
@@ -179,7 +179,7 @@ func (l *Link) asError(err error) *frame.Error {
 	if errors.As(err, &e) {
 		return e
 	}
-	l.s.c.o.Logger.Error("a node of AMQP failed", "link", l.name, "error", err)
+	l.s.c.o.Logger.Error("an AMQP node failed", "link", l.name, "error", err)
 	return &frame.Error{Condition: frame.CondInternal,
 		Description: "The server was unable to process the request."}
 }

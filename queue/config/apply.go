@@ -96,7 +96,7 @@ func (c *Config) Differences(ctx context.Context, queues *queue.Queues) (list []
 		e.setProperties(&p, true)
 		p = queues.Completed(e.kind, p)
 		if !same(p, old.Properties) {
-			list = append(list, e.at.Fail("'%s' is there with another %s", e.path,
+			list = append(list, e.at.Fail("'%s' exists with a different %s", e.path,
 				strings.Join(differing(e.kind, p, old.Properties), ", ")))
 		}
 		rules, err := c.ruleDifferences(ctx, queues, e)

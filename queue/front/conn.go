@@ -63,7 +63,7 @@ func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	if first == headerAMQP {
 		stop() // the AMQP connection ends with a close of the protocol
 		if err := s.o.AMQP(s.life, c, p.setIdle); err != nil {
-			s.o.Logger.Error("a connection of AMQP failed", "error", err)
+			s.o.Logger.Error("an AMQP connection failed", "error", err)
 		}
 		return
 	}

@@ -60,7 +60,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, handed: newConnListener()}
 	s.life, s.end = context.WithCancel(context.Background())
-	s.limit, s.newConns = newConnLimit(o.Most), priority.NewConnTurns()
+	s.limit, s.newConns = newConnLimit(o.Most), priority.NewConnTurnLimiter()
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
 		ReadTimeout: bodyTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: watchState,

@@ -44,6 +44,6 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		idle(true) // idle until AMQP reports otherwise
 	}
 	if err := s.o.AMQP(s.life, websocket.NetConn(always, c, websocket.MessageBinary), idle); err != nil {
-		s.o.Logger.Error("a connection of AMQP failed", "error", err)
+		s.o.Logger.Error("an AMQP connection failed", "error", err)
 	}
 }

@@ -141,7 +141,8 @@ func fieldOf(f reflect.StructField, index []int, tag string) requestField {
 		}
 		return n
 	}
-	return requestField{name: name, index: index, missing: f.Tag.Get("missing"), first: f.Tag.Get("first") == "true",
+	return requestField{name: name, index: index, missing: f.Tag.Get("missing"),
+		first:  f.Tag.Get("first") == "true",
 		always: tag == "json" && options != "omitempty",
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
@@ -302,7 +303,8 @@ func (f *requestField) decode(in reflect.Value, v jsondoc.Value) error {
 		to.SetFloat(v.Num())
 	default: // whole numbers
 		n := v.Num()
-		if v.Kind() != jsondoc.Number || n < float64(f.least) || n > float64(f.most) || n != float64(int64(n)) {
+		if v.Kind() != jsondoc.Number || n < float64(f.least) || n > float64(f.most) ||
+			n != float64(int64(n)) {
 			return notInteger(f.name, f.least, f.most)
 		}
 		to.SetInt(int64(n))

@@ -45,7 +45,7 @@ func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 		m.Time = time.Unix(int64(n), 0).UTC()
 	}
 	if err != nil {
-		return BadRequest("'" + name + "' must be a moment as RFC 3339 writes it, " +
+		return BadRequest("'" + name + "' must be a time in RFC 3339, " +
 			"such as \"2030-01-01T00:00:00Z\", or in seconds since 1970.")
 	}
 	return nil
@@ -56,7 +56,7 @@ var errNotWhole = errors.New("the number of seconds is not whole")
 // JSONSchema implements jsonschema.Exposer: it returns the schema of a string or an integer.
 func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Integer))
-	s.WithDescription("To a moment: as RFC 3339 writes it, or in seconds since 1970.")
+	s.WithDescription("Time in the format of RFC 3339, or in seconds since 1970.")
 	s.WithExamples("2030-01-01T00:00:00Z")
 	return s, nil
 }
@@ -81,7 +81,7 @@ func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 // JSONSchema implements jsonschema.Exposer: it returns the schema of a string or a number.
 func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Number))
-	s.WithDescription("On by a duration; a number is of seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")
+	s.WithDescription("Duration; a number means seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")
 	return s, nil
 }
 

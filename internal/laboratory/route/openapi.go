@@ -38,7 +38,7 @@ func (d *OpenAPIDocument) MarshalJSON() ([]byte, error) { return json.Marshal(d.
 // ErrorBody is the body of an error response, in the form of Cosmos DB's errors.
 type ErrorBody struct {
 	Code    string `json:"code" example:"NotFound"`
-	Message string `json:"message" description:"For people; it holds a second JSON object."`
+	Message string `json:"message" description:"Text for people: a JSON object with the array Errors, then the activity id."`
 	Info    string `json:"additionalErrorInfo,omitempty"`
 }
 
@@ -173,20 +173,20 @@ var (
 	places = []openapi31.ParameterIn{openapi31.ParameterInPath, openapi31.ParameterInQuery,
 		openapi31.ParameterInHeader}
 	// successes maps HTTP success statuses to their descriptions in the OpenAPI document.
-	successes = map[string]string{"200": "It was done.", "201": "It was made.", "204": "It was done.",
-		"207": "It was done, but for those whose statusCode tells of a failure."}
+	successes = map[string]string{"200": "Success.", "201": "Created.", "204": "Success.",
+		"207": "Partial success: the statusCode of each result says whether it failed."}
 	// failureTexts maps HTTP error statuses to their descriptions in the OpenAPI document; 0 stands for
 	// all other statuses.
 	failureTexts = map[int]string{
-		0:   "It failed in another way.",
-		400: "The request is malformed, or asks for what cannot be.",
-		401: "The request shows no key, or another one.",
-		403: "A token, a page of another origin, the system's clock or a webhook's address forbids it.",
-		404: "What the path or the body names does not exist.",
-		408: "It has not come about in the time that it was given.",
-		409: "There is one of that name already.",
-		410: "It is gone: the partition key range, or the lock.",
-		503: "The server shuts down, or the store does not work now.",
+		0:   "Any other error.",
+		400: "The request is malformed, or asks for something impossible.",
+		401: "The signature or key is missing or wrong.",
+		403: "Forbidden: for this token, from this origin, with this clock, or to this webhook address.",
+		404: "The path or the body names something that does not exist.",
+		408: "The condition was not met within the time limit.",
+		409: "The name is in use, or existing data conflicts with the request.",
+		410: "The partition key range or the lock no longer exists.",
+		503: "The server is shutting down, or the store is unavailable.",
 	}
 )
 

@@ -41,7 +41,7 @@ const (
 	ExchangePage    ExchangeOperation = "page"    // of a scan that continues after a key
 	ExchangeCommit  ExchangeOperation = "commit"  // of a transaction
 	ExchangeOutcome ExchangeOperation = "outcome" // of a commit, which the server queries
-	ExchangeAwait   ExchangeOperation = "await"   // pendingUpdate for notifications
+	ExchangeAwait   ExchangeOperation = "await"   // a request for notifications
 	ExchangeNotify  ExchangeOperation = "notify"  // a notification
 )
 

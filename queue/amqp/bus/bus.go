@@ -52,7 +52,7 @@ func New(o Options) *Bus {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{o: o, turns: priority.NewTurns(o.Wall)}
+	return &Bus{o: o, turns: priority.NewProcessTurnLimiter(o.Wall)}
 }
 
 // warnClock logs a warning, once, if a message is locked while the server's clock, which can be moved,

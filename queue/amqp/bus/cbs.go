@@ -62,7 +62,8 @@ func (t *cbsTokenNode) take(ctx context.Context, payload []byte, e *requestlog.E
 		e.URI, e.Status = audience, int(status)
 		t.c.record(e, nil)
 	}
-	t.c.bus.o.Logger.Debug("a token was put", "audience", audience, "status", status, "description", text)
+	t.c.bus.o.Logger.Debug("a put-token request was answered", "audience", audience, "status", status,
+		"description", text)
 	// The response has no error-condition, not even an empty one, since some clients treat its presence as a
 	// failure.
 	reply, err := answer(m, wire.Map{{Key: "status-code", Value: status},

@@ -110,7 +110,8 @@ func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 	case errors.As(err, &format), errors.As(err, &value):
 		return &entity.Error{Code: entity.CodeArgument, Message: err.Error(), Err: err}, tracking
 	}
-	c.bus.o.Logger.Error("an operation of Service Bus has a defect", "activity", tracking, "error", err)
+	c.bus.o.Logger.Error("an operation of Service Bus failed with an unexpected error", "activity", tracking,
+		"error", err)
 	return &entity.Error{Code: entity.CodeInternal, Message: "The server was unable to process the request.",
 		Err: err}, tracking
 }

@@ -75,8 +75,8 @@ func TestLog(t *testing.T) {
 	c.hangUp()
 	text := log.text()
 	for _, want := range [][]string{
-		{"connection of AMQP is open", "container=test", "host=localhost"},
-		{"token was put", "audience=sb://localhost/q", "status=202"},
+		{"AMQP connection was opened", "container=test", "host=localhost"},
+		{"put-token request was answered", "audience=sb://localhost/q", "status=202"},
 		{"link is attached", "address=q", "client=sends"},
 		{"link is attached", "address=q", "client=receives"},
 		{"link is refused", "address=absent", "condition=amqp:not-found", "could not be found"},
@@ -85,7 +85,7 @@ func TestLog(t *testing.T) {
 			"condition=com.microsoft:message-lock-lost"},
 		{"detached by its client", "address=q", "condition=amqp:odd"},
 		{"detached by the server", "condition=com.microsoft:entity-disabled"},
-		{"connection of AMQP is closed", "container=test"},
+		{"AMQP connection was closed", "container=test"},
 	} {
 		if !hasLine(text, want) {
 			t.Errorf("there is no line of %q", want)

@@ -17,7 +17,7 @@ import (
 func TestScansTakeTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one turn
 	synctest.Test(t, func(t *testing.T) {
-		turns := priority.NewTurns(ttl.NewManual(time.Unix(0, 0)))
+		turns := priority.NewProcessTurnLimiter(ttl.NewManual(time.Unix(0, 0)))
 		ctx, cancel := context.WithCancel(t.Context())
 		small, first := ScanLimiter{Ctx: ctx, Turns: turns}, ScanLimiter{Ctx: ctx, Turns: turns}
 		small.count(make([]byte, yieldBytes-1))

@@ -10,7 +10,7 @@ import (
 // for all entries in order.
 type attemptGrouper struct {
 	seed maphash.Seed
-	open map[uint64]lastAttempt // failed requests that may be retried, by folder.key
+	open map[uint64]lastAttempt // failed requests that may be retried, by attemptGrouper.key
 }
 
 // lastAttempt is the most recent attempt of an operation; it has failed and may be retried.
@@ -32,7 +32,7 @@ const (
 	maxOpen = 4096
 )
 
-func newFolder() *attemptGrouper {
+func newAttemptGrouper() *attemptGrouper {
 	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
 }
 
